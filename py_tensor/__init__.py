@@ -1,0 +1,54 @@
+"""Tensors that compute on WebGPU, from Python in the browser.
+
+>>> import py_tensor as pt
+>>> pt.linspace(1, 20, 20).reshape(4, 5).sum(0)
+tensor([34., 38., 42., 46., 50.])
+"""
+
+from py_tensor import random as random
+from py_tensor.backend.device import default_device as default_device
+from py_tensor.backend.device import set_default_device as set_default_device
+from py_tensor.dtypes import DType as DType
+from py_tensor.dtypes import bool_ as bool
+from py_tensor.dtypes import bool_ as bool_
+from py_tensor.dtypes import float32 as float32
+from py_tensor.dtypes import float64 as float64
+from py_tensor.dtypes import int32 as int32
+from py_tensor.dtypes import int64 as int64
+from py_tensor.dtypes import uint32 as uint32
+from py_tensor.errors import AxisError as AxisError
+from py_tensor.errors import DeviceError as DeviceError
+from py_tensor.errors import DeviceLostError as DeviceLostError
+from py_tensor.errors import DTypeError as DTypeError
+from py_tensor.errors import GPUError as GPUError
+from py_tensor.errors import ShapeError as ShapeError
+from py_tensor.errors import WaitError as WaitError
+from py_tensor.interop import asarray as asarray
+from py_tensor.interop import set_printoptions as set_printoptions
+from py_tensor.interop import tensor as tensor
+from py_tensor.ops.creation import *  # noqa: F403 - an op is public where it is defined
+from py_tensor.ops.elementwise import *  # noqa: F403
+from py_tensor.ops.linalg import *  # noqa: F403
+from py_tensor.ops.movement import *  # noqa: F403
+from py_tensor.ops.reduction import *  # noqa: F403
+from py_tensor.random import Generator as Generator
+from py_tensor.random import manual_seed as manual_seed
+from py_tensor.random import rand as rand
+from py_tensor.random import randint as randint
+from py_tensor.random import randn as randn
+from py_tensor.session import debug as debug
+from py_tensor.session import device_info as device_info
+from py_tensor.session import empty_cache as empty_cache
+from py_tensor.session import init as init
+from py_tensor.session import memory_info as memory_info
+from py_tensor.session import synchronize as synchronize
+from py_tensor.session import synchronize_async as synchronize_async
+from py_tensor.tensor import Tensor as Tensor
+from py_tensor.tensor import realize as realize
+
+e = 2.718281828459045
+pi = 3.141592653589793
+inf = float("inf")
+nan = float("nan")
+newaxis = None
+__version__ = "0.1.0"

@@ -1,0 +1,70 @@
+"""The one module that touches JavaScript: finding the bridge, calling it, waiting for it.
+
+In a page that registered the bridge as the module `py_tensor_bridge`, that one is used; any other
+Pyodide host gets the self-contained script that the wheel carries.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from py_tensor.errors import DeviceError, WaitError
+
+IN_PYODIDE = sys.platform == "emscripten"
+
+
+@cache
+def load() -> Any:
+    """The bridge object of `web/bridge`, whose methods take and give integers and strings.
+
+    Raises
+    ------
+    DeviceError
+        Outside Pyodide.
+    """
+    if not IN_PYODIDE:
+        raise DeviceError("the webgpu device exists only under Pyodide, in a browser with WebGPU")
+    try:
+        return import_module("py_tensor_bridge")
+    except ModuleNotFoundError:
+        script = (files("py_tensor") / "bridge.js").read_text(encoding="utf-8")
+        create = import_module("pyodide.code").run_js(script)
+        return create(import_module("pyodide_js"))
+
+
+def can_wait() -> bool:
+    """Whether Python can block on a promise here (JSPI, under `runPythonAsync`)."""
+    return IN_PYODIDE and bool(import_module("pyodide.ffi").can_run_sync())
+
+
+def wait(promise: Any, what: str) -> Any:
+    """Block until the promise is fulfilled; its value.
+
+    Raises
+    ------
+    WaitError
+        Where Python cannot block; the message names what to await instead.
+    """
+    if not can_wait():
+        raise WaitError(
+            f"{what} has to wait for the GPU, and Python cannot block here;"
+            " write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
+        )
+    return import_module("pyodide.ffi").run_sync(promise)
+
+
+def load_numpy() -> Any:
+    """NumPy, fetched first where the host has it and has not loaded it."""
+    try:
+        return import_module("numpy")
+    except ModuleNotFoundError:
+        if not IN_PYODIDE:
+            raise DeviceError(
+                "the cpu device computes with NumPy, which is not installed"
+            ) from None
+    wait(import_module("pyodide_js").loadPackage("numpy"), "loading NumPy for the cpu device")
+    return import_module("numpy")

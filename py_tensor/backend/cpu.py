@@ -1,0 +1,142 @@
+"""The cpu device: every op's NumPy meaning, applied to the same graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.graph.node import Meta, Node, key_of
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, LEAF, PAD, layout_of
+
+Array = Any  # numpy.ndarray: NumPy is imported only when this device is used
+
+
+class CPU:
+    """A backend whose storage is a contiguous NumPy array."""
+
+    def __init__(self, numpy: Any) -> None:
+        self.np = numpy
+        self.computed = 0
+
+    def info(self) -> dict[str, Any]:
+        return {"backend": "cpu", "numpy": self.np.__version__}
+
+    def check(self, op: str, meta: Meta) -> None:
+        """Every dtype and any size: memory is the only limit."""
+
+    def upload(self, data: memoryview, meta: Meta) -> Array:
+        flat = self.np.frombuffer(bytes(data), dtype=meta.dtype.name)
+        return flat.reshape(meta.shape)
+
+    def compute(self, request: Request) -> None:
+        values: list[Array] = []
+        with self.np.errstate(all="ignore"):
+            for node in request.order:
+                values.append(
+                    node.storage if node.storage is not None else self._value(node, values)
+                )
+        for slot in request.wanted:
+            node = request.order[slot]
+            array = self.np.ascontiguousarray(values[slot]).reshape(node.meta.shape)
+            node.storage = array.copy() if array.base is not None else array
+            node.key = key_of(LEAF, None, node.meta)
+            node.inputs = ()
+            self.computed += 1
+
+    def _value(self, node: Node, values: list[Array]) -> Array:
+        np, op = self.np, node.op
+        operands = [values[x.slot] for x in node.inputs]
+        dtype = node.meta.dtype.name
+        if op is CONST:
+            return np.array(node.attrs, dtype=dtype)
+        if op is INDEX:
+            return np.arange(node.meta.size, dtype=np.int64).astype(dtype).reshape(node.meta.shape)
+        if isinstance(op, Movement):
+            return self._moved(node, operands[0])
+        if isinstance(op, Cast):
+            return _cast(np, operands[0], dtype)
+        if op is PAD:
+            return np.pad(operands[0], node.attrs, constant_values=operands[1])
+        if op is CONTRACT:
+            return _contract(np, *operands, node.attrs)
+        if op is CONCAT:
+            return np.concatenate(operands, axis=node.attrs)
+        if isinstance(op, Reduction):
+            return np.asarray(op.numpy(np, operands[0], node.attrs)).astype(dtype, copy=False)
+        assert isinstance(op, Elementwise)
+        return np.asarray(op.numpy(np, *operands)).astype(dtype, copy=False)
+
+    def _moved(self, node: Node, operand: Array) -> Array:
+        np, layout = self.np, layout_of(node)
+        flat = np.ascontiguousarray(operand).reshape(-1)
+        if node.meta.size == 0:
+            return np.empty(node.meta.shape, operand.dtype)
+        width = operand.itemsize
+        view = flat[layout.offset :] if layout.offset else flat
+        strides = tuple(width * s for s in layout.strides)
+        return np.lib.stride_tricks.as_strided(view, layout.shape, strides, writeable=False)
+
+    def read(self, node: Node) -> memoryview:
+        return (
+            memoryview(node.storage.reshape(-1).view("u1")).cast("B")
+            if node.meta.size
+            else memoryview(b"")
+        )
+
+    async def read_async(self, node: Node) -> memoryview:
+        return self.read(node)
+
+    def synchronize(self) -> None:
+        """Everything is done as soon as it is computed."""
+
+    async def synchronize_async(self) -> None:
+        """Everything is done as soon as it is computed."""
+
+    def memory_info(self) -> dict[str, int]:
+        return {"computed": self.computed}
+
+    def empty_cache(self) -> None:
+        """There is no cache."""
+
+
+def _cast(np: Any, x: Array, dtype: str) -> Array:
+    """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.
+
+    NumPy leaves a float out of the integer's range to the processor; here, and on the GPU, it is
+    what x86-64 does: int32 gets its least value, uint32 wraps through int64.
+    """
+    if x.dtype.kind == "f" and dtype == "int32":
+        inside = (x > -2147483649.0) & (x < 2147483648.0)
+        return np.where(inside, x, -2147483648.0).astype(dtype)
+    if x.dtype.kind == "f" and dtype == "uint32":
+        inside = np.abs(x) < 2.0**63
+        return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
+    return x.astype(dtype)
+
+
+def _contract(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
+    """Sum of a * b over `axes`, kept; by a matrix product where broadcasting shows one."""
+    rank = a.ndim
+    dims = range(rank)
+    kept = [d for d in dims if d not in axes]
+    a_only = [d for d in kept if b.strides[d] == 0 and a.strides[d] != 0]
+    b_only = [d for d in kept if a.strides[d] == 0 and b.strides[d] != 0]
+    both = [d for d in kept if d not in a_only and d not in b_only]
+    left = a[tuple(slice(0, 1) if d in b_only else slice(None) for d in dims)]
+    right = b[tuple(slice(0, 1) if d in a_only else slice(None) for d in dims)]
+    sizes = {d: max(left.shape[d], right.shape[d]) for d in dims}
+
+    def matrix(x: Array, *groups: list[int]) -> Array:
+        batch = tuple(sizes[d] for d in both)
+        order = [*both, *(d for group in groups for d in group)]
+        moved = np.transpose(x, [*order, *(d for d in dims if d not in order)])
+        return moved.reshape(
+            *batch, *(int(np.prod([sizes[d] for d in g], dtype=int)) for g in groups)
+        )
+
+    product = np.matmul(matrix(left, a_only, list(axes)), matrix(right, list(axes), b_only))
+    order = [*both, *a_only, *b_only]
+    shaped = product.reshape([sizes[d] for d in order])
+    placed = np.transpose(shaped, [order.index(d) for d in kept])
+    return placed.reshape([1 if d in axes else sizes[d] for d in dims])

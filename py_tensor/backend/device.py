@@ -1,0 +1,140 @@
+"""Devices: the interface every backend has, the nodes that wait on each, and which is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from py_tensor.backend import bridge
+from py_tensor.errors import DeviceError
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.order import Request, request
+
+MAX_PENDING_NODES = 2048
+MAX_PENDING_BYTES = 1 << 32
+
+
+class Backend(Protocol):
+    """What a device can do. A connector: it shares no semantics with other backends."""
+
+    def info(self) -> dict[str, Any]: ...
+    def check(self, op: str, meta: Meta) -> None: ...
+    def upload(self, data: memoryview, meta: Meta) -> Any: ...
+    def compute(self, request: Request) -> None: ...
+    def read(self, node: Node) -> memoryview: ...
+    async def read_async(self, node: Node) -> memoryview: ...
+    def synchronize(self) -> None: ...
+    async def synchronize_async(self) -> None: ...
+    def memory_info(self) -> dict[str, int]: ...
+    def empty_cache(self) -> None: ...
+
+
+class Device:
+    """A place where tensors live; `str(device)` is its name.
+
+    Nodes are recorded as they are made, and computed when somebody reads, or when so many are
+    pending that neither memory nor latency may grow further: a function of the graph alone.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._backend: Backend | None = None
+        self._pending: list[Node] = []
+        self._recorded = 0
+        self._bytes = 0
+
+    def __repr__(self) -> str:
+        return f"device({self.name!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def backend(self) -> Backend:
+        """The backend, made at first use."""
+        if self._backend is None:
+            self._backend = _make(self.name)
+        return self._backend
+
+    @property
+    def is_ready(self) -> bool:
+        return self._backend is not None
+
+    def use(self, backend: Backend) -> None:
+        """Set the backend: `pt.init` does once the adapter is known, and tests do."""
+        self._backend = backend
+
+    def record(self, node: Node) -> None:
+        """Note a node that a tensor holds; compute what is pending when it is too much."""
+        self._pending.append(node)
+        self._recorded += 1
+        self._bytes += node.meta.nbytes
+        if self._recorded >= MAX_PENDING_NODES or self._bytes >= MAX_PENDING_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Compute every pending node that a tensor still holds."""
+        pending = [n for n in self._pending if n.live and n.storage is None]
+        self._pending, self._recorded, self._bytes = [], 0, 0
+        if pending:
+            self.compute(pending)
+
+    def compute(self, nodes: Iterable[Node]) -> None:
+        """Realize `nodes`, and with them every pending ancestor that a tensor holds."""
+        wanted = request(nodes)
+        if wanted.wanted:
+            self.backend.compute(wanted)
+
+
+def _make(name: str) -> Backend:
+    if name == "cpu":
+        from py_tensor.backend.cpu import CPU
+
+        return CPU(bridge.load_numpy())
+    from py_tensor.backend.webgpu import acquire
+
+    return acquire()
+
+
+CPU_DEVICE = Device("cpu")
+GPU_DEVICE = Device("webgpu")
+_BY_NAME = {"cpu": CPU_DEVICE, "webgpu": GPU_DEVICE}
+_default: Device | None = None
+
+
+def default_device() -> Device:
+    """The device of new tensors: webgpu where there is one, else cpu; chosen at first use."""
+    global _default
+    if _default is None:
+        _default = GPU_DEVICE if bridge.IN_PYODIDE and _found_gpu() else CPU_DEVICE
+    return _default
+
+
+def _found_gpu() -> bool:
+    try:
+        return GPU_DEVICE.backend is not None
+    except DeviceError:
+        return False
+
+
+def set_default_device(device: str | Device) -> None:
+    """Make new tensors live on `device`, "webgpu" or "cpu"."""
+    global _default
+    _default = parse(device)
+
+
+def parse(device: str | Device | None) -> Device:
+    """A device by name; None means the default one.
+
+    Raises
+    ------
+    DeviceError
+        For an unknown name.
+    """
+    if device is None:
+        return default_device()
+    if isinstance(device, Device):
+        return device
+    if device not in _BY_NAME:
+        raise DeviceError(f"unknown device {device!r}; there are 'webgpu' and 'cpu'")
+    return _BY_NAME[device]

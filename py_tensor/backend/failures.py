@@ -1,0 +1,94 @@
+"""What went wrong on the GPU, and which tensors it concerns.
+
+A flush is one submission. Its error comes to light later, and concerns every result of that flush
+and whatever was computed from them; everything else stays usable.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from py_tensor.errors import DeviceLostError, GPUError
+
+
+class Submission:
+    """One flush: its number, the submissions it read from, and its error once that is known."""
+
+    __slots__ = ("error", "number", "settled", "sources")
+
+    def __init__(self, number: int, sources: set[Submission]) -> None:
+        self.number = number
+        self.sources = sources
+        self.error: BaseException | None = None
+        self.settled = False
+
+
+NONE = Submission(0, set())
+NONE.settled = True
+
+
+class Ledger:
+    """The submissions whose outcome is not known yet."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        self._open: dict[int, Submission] = {}
+
+    def submit(self, sources: set[Submission]) -> Submission:
+        """Open a submission that reads results of `sources`."""
+        relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
+        submission = Submission(self._next, relevant)
+        self._next += 1
+        self._open[submission.number] = submission
+        return submission
+
+    def report(self, failures: str) -> None:
+        """Note failures, a JSON list from the bridge."""
+        for failure in json.loads(failures) if failures else []:
+            submission = self._open.get(failure["flush"])
+            if submission is not None and submission.error is None:
+                submission.error = error_of(failure)
+
+    def settle(self, last: int) -> None:
+        """Submissions up to number `last` have reported all they had to."""
+        for number in [n for n in self._open if n <= last]:
+            self._open.pop(number).settled = True
+
+    def close(self, submission: Submission) -> None:
+        """A submission that never was."""
+        self._open.pop(submission.number, None)
+        submission.settled = True
+
+    @property
+    def last(self) -> int:
+        return self._next - 1
+
+    def check(self, submission: Submission) -> None:
+        """Raise the error of a submission, or of one it was computed from."""
+        seen: set[Submission] = set()
+        stack = [submission]
+        while stack:
+            current = stack.pop()
+            if current.error is not None:
+                raise current.error
+            if current not in seen:
+                seen.add(current)
+                stack.extend(current.sources)
+        if submission.settled and all(s.settled for s in seen):
+            submission.sources = set()
+
+
+def error_of(failure: dict[str, Any]) -> BaseException:
+    """The exception that a failure of the bridge becomes; its message names the op."""
+    label, message = failure.get("label") or "gpu", failure.get("message", "")
+    if failure.get("line"):
+        message += f"\n    WGSL line {failure['line']}: {failure.get('lineText', '').strip()}"
+    kind = failure.get("kind")
+    if kind == "out-of-memory":
+        return MemoryError(f"{label}: the GPU is out of memory: {message}")
+    if kind == "lost":
+        return DeviceLostError(
+            f"the GPU device was lost ({message}); its tensors are gone, new tensors work"
+        )
+    return GPUError(f"{label}: {message}")

@@ -1,0 +1,165 @@
+"""A plan: the commands of one flush with holes for buffers and constants, made once per signature.
+
+Pure: from lowered dispatches to arrays of integers. Buffers that do not outlive the flush share
+memory where their uses do not overlap.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from py_tensor.backend.pool import size_class
+from py_tensor.codegen.lower import Lowered
+from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
+from py_tensor.dtypes import DType
+from py_tensor.graph.order import Request
+
+# The commands of the stream; `web/bridge` reads them.
+CREATE, DESTROY, UPLOAD, DISPATCH, COPY, FILL, SUBMIT = range(1, 8)
+PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
+
+
+@dataclass(slots=True)
+class Plan:
+    """Commands, and what to patch into them.
+
+    Attributes
+    ----------
+    commands : array of u32
+        With a hole wherever a buffer's id belongs.
+    holes : list of (position, virtual buffer)
+    params : array of u32
+    consts : list of (position, slot of the constant node, dtype)
+    leaves : list of (virtual buffer, slot)
+    outputs : list of (virtual buffer, slot, bytes)
+    temporaries : list of (virtual buffer, bytes)
+    """
+
+    commands: array[int]
+    params: array[int]
+    holes: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
+    leaves: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    outputs: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    temporaries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    programs: list[Program] = field(default_factory=list[Program])
+    dispatches: int = 0
+    buffers: int = 0
+
+    def allocations(self) -> list[int]:
+        """Bytes of every buffer that the flush makes."""
+        return [n for _, _, n in self.outputs] + [n for _, n in self.temporaries]
+
+    def filled(self, ids: Sequence[int]) -> array[int]:
+        """The commands with the id of each virtual buffer."""
+        commands = self.commands[:]
+        for position, buffer in self.holes:
+            commands[position] = ids[buffer]
+        return commands
+
+    def patched(self, value_of: Sequence[float]) -> array[int]:
+        """The parameters with constants, given by slot."""
+        if not self.consts:
+            return self.params
+        params = self.params[:]
+        for position, slot, dtype in self.consts:
+            params[position] = to_bits(value_of[slot], dtype)
+        return params
+
+
+def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_work: int) -> Plan:
+    """Lay out the commands of a flush.
+
+    Parameters
+    ----------
+    submit_work, dispatch_work : int
+        Estimated instructions after which to submit, and past which to split a dispatch: drivers
+        reset a device that is busy for two seconds.
+    """
+    pieces = [p for d in lowered.dispatches for p in d.pieces(dispatch_work)]
+    plan = Plan(array("I"), array("I"))
+    number = _assign_buffers(plan, request, lowered, pieces)
+    blocks: dict[tuple[int, ...], int] = {}
+    work = 0
+    for dispatch in pieces:
+        if work and work + dispatch.work > submit_work:
+            plan.commands.append(SUBMIT)
+            work = 0
+        work += dispatch.work
+        _append(plan, dispatch, _place_params(plan, dispatch, blocks), number)
+    plan.programs = list(dict.fromkeys(p.program for p in pieces))
+    plan.dispatches = len(pieces)
+    return plan
+
+
+def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int]) -> None:
+    """One DISPATCH, with a hole for each buffer."""
+    size = 4 * len(dispatch.params)
+    head = DISPATCH, dispatch.program.number, 4 * offset, size, *groups_for(dispatch.count)
+    plan.commands.extend((*head, len(dispatch.slots)))
+    for slot in dispatch.slots:
+        plan.holes.append((len(plan.commands), number[slot]))
+        plan.commands.append(0)
+
+
+def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], int]) -> int:
+    """Append a dispatch's parameters; equal blocks without constants stand there once."""
+    known = None if dispatch.consts else blocks.get(dispatch.params)
+    if known is not None:
+        return known
+    offset = len(plan.params)
+    plan.params.extend(dispatch.params)
+    plan.params.extend([0] * (-len(plan.params) % PARAM_ALIGNMENT))
+    plan.consts += [(offset + position, slot, dtype) for position, slot, dtype in dispatch.consts]
+    if not dispatch.consts:
+        blocks[dispatch.params] = offset
+    return offset
+
+
+def _assign_buffers(
+    plan: Plan, request: Request, lowered: Lowered, pieces: Sequence[Dispatch]
+) -> dict[int, int]:
+    """Number the buffers of the flush; a temporary takes over from one whose last use is past."""
+    last_use = {slot: n for n, d in enumerate(pieces) for slot in d.slots}
+    number: dict[int, int] = {}
+    free: dict[int, list[int]] = {}
+    for n, dispatch in enumerate(pieces):
+        for slot in dispatch.slots:
+            if slot not in number:
+                number[slot] = _assign(plan, request, lowered, slot, free)
+        for slot in dispatch.slots:
+            if last_use[slot] == n and _is_temporary(request, slot):
+                last_use[slot] = -1
+                size = size_class(_nbytes(request, lowered, slot))
+                free.setdefault(size, []).append(number[slot])
+    return number
+
+
+def _assign(
+    plan: Plan, request: Request, lowered: Lowered, slot: int, free: dict[int, list[int]]
+) -> int:
+    nbytes = _nbytes(request, lowered, slot)
+    reusable = free.get(size_class(nbytes))
+    if reusable and _is_temporary(request, slot):
+        return reusable.pop()
+    number, plan.buffers = plan.buffers, plan.buffers + 1
+    if _is_temporary(request, slot):
+        plan.temporaries.append((number, nbytes))
+    elif slot in request.wanted:
+        plan.outputs.append((number, slot, nbytes))
+    else:
+        plan.leaves.append((number, slot))
+    return number
+
+
+def _is_temporary(request: Request, slot: int) -> bool:
+    return slot < 0 or (request.order[slot].storage is None and slot not in request.wanted)
+
+
+def _nbytes(request: Request, lowered: Lowered, slot: int) -> int:
+    if slot < 0:
+        return lowered.temporaries[-1 - slot]
+    meta = request.order[slot].meta
+    return meta.size * meta.dtype.stored_itemsize

@@ -1,0 +1,115 @@
+"""Buffers by id: how sizes are rounded, which freed buffers are kept, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+MIB = 1 << 20
+_LARGE_STEP = MIB // 4
+_LEAST = 256
+
+
+def size_class(nbytes: int) -> int:
+    """The size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
+    if nbytes <= _LEAST:
+        return _LEAST
+    if nbytes <= MIB:
+        return 1 << (nbytes - 1).bit_length()
+    return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
+
+
+class Pool:
+    """Freed buffers, kept by size for the next that asks; deterministic, last in first out.
+
+    The pool keeps at most `limit` bytes. Ids are never reused. The caller sends CREATE and DESTROY to the device.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.pooled_bytes = 0
+        self.live_bytes = 0
+        self.peak_bytes = 0
+        self._free: dict[int, list[int]] = {}
+        self._sizes: dict[int, int] = {}
+        self._next = 1
+        # Finalizers only append here: they may run anywhere, even inside the methods below.
+        self.released: list[int] = []
+        self.abandoned: list[int] = []  # of a flush that did not come to its end: may not exist
+        self._doomed: list[int] = []
+
+    @property
+    def live_buffers(self) -> int:
+        return len(self._sizes) - self.pooled_buffers
+
+    @property
+    def pooled_buffers(self) -> int:
+        return sum(map(len, self._free.values()))
+
+    def has(self, nbytes: int, count: int = 1) -> bool:
+        return len(self._free.get(size_class(nbytes), ())) >= count
+
+    def take(self, nbytes: int) -> int | None:
+        """A pooled buffer of the size class, or None."""
+        size = size_class(nbytes)
+        free = self._free.get(size)
+        if not free:
+            return None
+        self.pooled_bytes -= size
+        self._count(size)
+        number = free.pop()
+        if not free:
+            del self._free[size]
+        return number
+
+    def new_id(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def adopt(self, number: int, nbytes: int) -> None:
+        """Register a buffer just created, in use."""
+        size = size_class(nbytes)
+        self._sizes[number] = size
+        self._count(size)
+
+    def _count(self, size: int) -> None:
+        self.live_bytes += size
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes + self.pooled_bytes)
+
+    def collect(self) -> None:
+        """Take back what finalizers released."""
+        released = self.released
+        while released:
+            number = released.pop()
+            size = self._sizes.get(number)
+            if size is not None:  # else: it died with its device
+                self.live_bytes -= size
+                self.pooled_bytes += size
+                self._free.setdefault(size, []).append(number)
+        while self.abandoned:
+            number = self.abandoned.pop()
+            size = self._sizes.pop(number, None)
+            if size is not None:
+                self.live_bytes -= size
+                self._doomed.append(number)
+
+    def surplus(self) -> Iterator[int]:
+        """Remove, largest first, what is past the limit; the ids are to be destroyed."""
+        while self._doomed:
+            yield self._doomed.pop()
+        while self.pooled_bytes > self.limit:
+            yield self._evict(max(self._free))
+
+    def drain(self) -> Iterator[int]:
+        """Remove everything pooled; the ids are to be destroyed."""
+        yield from self.surplus()
+        while self._free:
+            yield self._evict(next(iter(self._free)))
+
+    def _evict(self, size: int) -> int:
+        free = self._free[size]
+        number = free.pop(0)
+        if not free:
+            del self._free[size]
+        self.pooled_bytes -= size
+        del self._sizes[number]
+        return number

@@ -1,0 +1,411 @@
+"""The webgpu device: plans, buffers, and one call into JavaScript per flush."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import OrderedDict
+from typing import Any
+
+from py_tensor.backend import bridge as js
+from py_tensor.backend.failures import NONE, Ledger, Submission, error_of
+from py_tensor.backend.plan import CREATE, DESTROY, FILL, UPLOAD, Plan, make_plan
+from py_tensor.backend.pool import MIB, Pool, size_class
+from py_tensor.codegen.lower import lower
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Program, Programs
+from py_tensor.errors import DeviceError, DeviceLostError, DTypeError
+from py_tensor.graph.build import schedule
+from py_tensor.graph.node import Meta, Node, key_of
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import LEAF
+
+MAX_PLANS = 512
+MAX_IN_FLIGHT = 8
+CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
+NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely integer
+
+
+class Storage:
+    """A buffer with the elements of one node; goes back to the pool with its last reference."""
+
+    __slots__ = ("exists", "generation", "nbytes", "number", "pool", "submission")
+
+    def __init__(self, number: int, nbytes: int, pool: Pool, generation: int, exists: bool) -> None:
+        self.number = number
+        self.nbytes = nbytes
+        self.pool = pool
+        self.generation = generation
+        self.exists = exists  # False until the flush that creates the buffer came to its end
+        self.submission: Submission = NONE
+
+    def __del__(self) -> None:
+        (self.pool.released if self.exists else self.pool.abandoned).append(self.number)
+
+
+def acquire() -> WebGPU:
+    """The backend of the browser's GPU, waiting for the adapter."""
+    bridge = js.load()
+    return WebGPU(bridge, js.wait(bridge.acquire(), "finding the GPU"))
+
+
+async def acquire_async() -> WebGPU:
+    """The same, awaited."""
+    bridge = js.load()
+    return WebGPU(bridge, await bridge.acquire())
+
+
+def _lost() -> DeviceLostError:
+    return DeviceLostError("the GPU device was lost; its tensors are gone, new tensors work")
+
+
+class WebGPU:
+    """A backend over the JavaScript bridge, see `web/bridge/index.js` for the commands."""
+
+    def __init__(self, bridge: Any, acquired: str) -> None:
+        self.bridge = bridge
+        self.programs = Programs()
+        self.ledger = Ledger()
+        self.sync_each_op = False
+        self.poison = False
+        self.planned = 0
+        self.flushes = 0
+        self._arena = array("I", [0]) * 4096
+        self._set_up(acquired)
+
+    def _set_up(self, acquired: str) -> None:
+        found = json.loads(acquired)
+        if not found["ok"]:
+            raise DeviceError(f"no WebGPU device: {found['reason']}")
+        self._info = found
+        self.generation: int = found["generation"]
+        limits = found["limits"]
+        self.max_bytes: int = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"])
+        self.profile = Profile(
+            max_buffers=limits["maxStorageBuffersPerShaderStage"],
+            software=found["adapter"]["isFallbackAdapter"],
+        )
+        self.pool = Pool(limit=max(256 * MIB, min(self.max_bytes, 1024 * MIB)))
+        self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
+        self._defined: set[int] = set()
+
+    def info(self) -> dict[str, Any]:
+        adapter, limits = self._info["adapter"], self._info["limits"]
+        return {
+            "backend": "webgpu",
+            "adapter": adapter,
+            "features": self._info["features"],
+            "limits": limits,
+            "generation": self.generation,
+        }
+
+    # -- Checks ---------------------------------------------------------------------------------
+
+    def check(self, op: str, meta: Meta) -> None:
+        """Raise where a tensor of this kind cannot be stored here."""
+        if not meta.dtype.on_gpu:
+            hint = "float32" if meta.dtype.kind == "f" else "int32"
+            raise DTypeError(
+                f"{op}: {meta.dtype} is not available on the webgpu device, which computes in 32 bits;"
+                f" convert with dtype=pt.{hint}, or use device='cpu'"
+            )
+        nbytes = meta.size * meta.dtype.stored_itemsize
+        if nbytes > self.max_bytes:
+            raise MemoryError(
+                f"{op}: {meta.dtype} of shape {meta.shape} needs {nbytes / 2**30:.2f} GiB; the largest"
+                f" buffer of this device is {self.max_bytes / 2**30:.2f} GiB"
+            )
+
+    def _check_alive(self, storage: Storage) -> None:
+        if storage.generation != self.generation:
+            raise DeviceLostError(
+                "this tensor was on a GPU device that has been lost; make it anew from its source"
+            )
+
+    # -- Data in and out ------------------------------------------------------------------------
+
+    def upload(self, data: memoryview, meta: Meta) -> Storage:
+        self.check("tensor", meta)
+        nbytes = meta.size * meta.dtype.stored_itemsize
+        source = array("B")
+        source.frombytes(data)
+        widen = int(meta.dtype.kind == "b")
+        for attempt in range(2):
+            storage = self._allocate([nbytes])[0]
+            command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
+            commands = array("I", (*self._created(storage), *command))
+            if self._send(commands, array("I"), set(), [storage], [storage]):
+                return storage
+            if not attempt:
+                self._revive()
+        raise _lost()
+
+    def read(self, node: Node) -> memoryview:
+        target, promise, last = self._start_read(node)
+        if target is None:
+            return memoryview(b"")
+        self._finish_read(node, js.wait(promise, "reading a tensor"), last)
+        return memoryview(target)
+
+    async def read_async(self, node: Node) -> memoryview:
+        target, promise, last = self._start_read(node)
+        if target is None:
+            return memoryview(b"")
+        self._finish_read(node, await promise, last)
+        return memoryview(target)
+
+    def _start_read(self, node: Node) -> tuple[array[int] | None, Any, int]:
+        if node.meta.size == 0:
+            return None, None, 0
+        storage: Storage = node.storage
+        self._check_alive(storage)
+        self.ledger.check(storage.submission)
+        target = array("B", bytes(node.meta.nbytes))
+        stored = node.meta.size * node.meta.dtype.stored_itemsize
+        narrow = int(node.meta.dtype.kind == "b")
+        address = target.buffer_info()[0]
+        return (
+            target,
+            self.bridge.read(storage.number, 0, stored, address, narrow),
+            self.ledger.last,
+        )
+
+    def _finish_read(self, node: Node, outcome: str, last: int) -> None:
+        self._settle(outcome, last)
+        self.ledger.check(node.storage.submission)
+
+    def synchronize(self) -> None:
+        last = self.ledger.last
+        self._settle(js.wait(self.bridge.synchronize(), "pt.synchronize()"), last)
+
+    async def synchronize_async(self) -> None:
+        last = self.ledger.last
+        self._settle(await self.bridge.synchronize(), last)
+
+    def _settle(self, outcome: str, last: int) -> None:
+        """Note what a wait brought to light."""
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        self.ledger.report(outcome)
+        for failure in json.loads(outcome) if outcome else []:
+            if failure["kind"] == "lost":
+                raise error_of(failure)
+        self.ledger.settle(last)
+
+    # -- Computing ------------------------------------------------------------------------------
+
+    def compute(self, request: Request) -> None:
+        for slot in request.wanted:
+            node = request.order[slot]
+            self.check(node.op.name, node.meta)
+        for attempt in range(2):
+            plan = self._plan(request)
+            storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+            for storage in storages:
+                self._check_alive(storage)
+            if self._run(plan, request, storages):
+                break
+            # What was computed from a lost device's tensors is lost with them.
+            if storages or attempt:
+                raise _lost()
+            self._revive()
+        if self.sync_each_op:
+            self.synchronize()
+            for slot in request.wanted:
+                self.ledger.check(request.order[slot].storage.submission)
+
+    def _run(self, plan: Plan, request: Request, leaves: list[Storage]) -> bool:
+        """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
+        made = self._allocate(plan.allocations())
+        ids = [0] * plan.buffers
+        for (buffer, _), storage in zip(plan.leaves, leaves, strict=True):
+            ids[buffer] = storage.number
+        numbers = [n for n, _, _ in plan.outputs] + [n for n, _ in plan.temporaries]
+        for buffer, storage in zip(numbers, made, strict=True):
+            ids[buffer] = storage.number
+        self._define(plan.programs)
+        commands = array("I", (word for storage in made for word in self._created(storage)))
+        commands.extend(plan.filled(ids))
+        params = (
+            plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
+        )
+        results = made[: len(plan.outputs)]
+        if not self._send(commands, params, {s.submission for s in leaves}, made, results):
+            return False
+        for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
+            node = request.order[slot]
+            # In this order: a node with storage is a leaf whatever else it holds.
+            node.storage = storage
+            node.key = key_of(LEAF, None, node.meta)
+            node.inputs = ()
+        return True
+
+    def _revive(self) -> None:
+        """Go on with a new device after a loss."""
+        self.bridge.takeFailures()
+        self._set_up(js.wait(self.bridge.acquire(), "finding the GPU again"))
+
+    def _plan(self, request: Request) -> Plan:
+        signature = request.signature()
+        plan = self._plans.get(signature)
+        if plan is None:
+            self.planned += 1
+            lowered = lower(
+                schedule(request, self.profile.max_buffers), self.profile, self.programs
+            )
+            work = self.profile.submit_work
+            plan = self._plans[signature] = make_plan(request, lowered, work, work)
+            if len(self._plans) > MAX_PLANS:
+                self._plans.popitem(last=False)
+        else:
+            self._plans.move_to_end(signature)
+        return plan
+
+    def _define(self, programs: list[Program]) -> None:
+        for program in programs:
+            if program.number not in self._defined:
+                self.bridge.definePipeline(
+                    program.number, program.wgsl, program.label, program.buffers, program.writable
+                )
+                self._defined.add(program.number)
+
+    # -- Buffers --------------------------------------------------------------------------------
+
+    def _allocate(self, sizes: list[int]) -> list[Storage]:
+        """Buffers from the pool, or new ones that `_created` makes in the same flush.
+
+        Large new ones are made at once and waited for, so that running out of memory is known
+        here, where everything can still be tried again.
+        """
+        self._ensure_large(sizes)
+        self.pool.collect()
+        return [self._take(n) for n in sizes]
+
+    def _take(self, nbytes: int) -> Storage:
+        number = self.pool.take(nbytes)
+        if number is not None:
+            return Storage(number, nbytes, self.pool, self.generation, exists=True)
+        number = self.pool.new_id()
+        self.pool.adopt(number, nbytes)
+        return Storage(number, nbytes, self.pool, self.generation, exists=False)
+
+    def _created(self, storage: Storage) -> tuple[int, ...]:
+        """The commands that make a buffer there, and poison it where that was asked for."""
+        size = self._size(storage.nbytes)
+        create = () if storage.exists else (CREATE, storage.number, size)
+        return (*create, FILL, storage.number, NAN_PATTERN, size) if self.poison else create
+
+    def _size(self, nbytes: int) -> int:
+        """Bytes of the buffer for `nbytes`: a size class, unless only the exact size fits."""
+        return size_class(nbytes) if size_class(nbytes) <= self.max_bytes else -(-nbytes // 16) * 16
+
+    def _ensure_large(self, sizes: list[int]) -> None:
+        if max(sizes, default=0) < CHECKED_ALLOCATION or not js.can_wait():
+            return
+        large = sorted(size_class(n) for n in sizes if n >= CHECKED_ALLOCATION)
+        for position, size in enumerate(large):
+            self.pool.collect()
+            same = large[: position + 1].count(size)
+            if not self.pool.has(size, same):
+                self._create_checked(size)
+
+    def _create_checked(self, size: int) -> None:
+        """A pooled buffer of this size, made now; empties the pool and tries again if need be."""
+        for attempt in range(2):
+            number = self.pool.new_id()
+            outcome = js.wait(
+                self.bridge.allocate(number, self._size(size)), "allocating GPU memory"
+            )
+            if outcome == "interrupted":
+                raise KeyboardInterrupt
+            if not outcome:
+                self.pool.adopt(number, size)
+                self.pool.released.append(number)
+                self.pool.collect()
+                return
+            if attempt:
+                raise MemoryError(
+                    f"the GPU has no room for a buffer of {size / 2**20:.0f} MiB"
+                    f" ({self.pool.live_bytes / 2**20:.0f} MiB in use)"
+                )
+            self.empty_cache()
+
+    def _send(
+        self,
+        commands: array[int],
+        params: array[int],
+        sources: set[Submission],
+        made: list[Storage],
+        results: list[Storage],
+    ) -> bool:
+        """One call into JavaScript; the results belong to a new submission.
+
+        False where the device is lost. Raises for a flush that failed halfway.
+        """
+        submission = self.ledger.submit(sources)
+        for number in self.pool.surplus():
+            commands.extend((DESTROY, number))
+        count = len(commands)
+        if count > len(self._arena):
+            self._arena = array("I", [0]) * (2 * count)
+        self._arena[:count] = commands
+        flying = self.bridge.flush(
+            self._arena.buffer_info()[0],
+            count,
+            params.buffer_info()[0],
+            4 * len(params),
+            submission.number,
+        )
+        if flying < 0:
+            raise self._refusal(submission)
+        if flying == 0:
+            self.ledger.close(submission)
+            return False
+        for storage in made:
+            storage.exists = True
+        for storage in results:
+            storage.submission = submission
+        self.flushes += 1
+        if flying > MAX_IN_FLIGHT and js.can_wait():
+            if js.wait(self.bridge.drain(MAX_IN_FLIGHT // 2), "pt.synchronize()") == "interrupted":
+                raise KeyboardInterrupt
+        return True
+
+    def _refusal(self, submission: Submission) -> BaseException:
+        """Why JavaScript threw in the middle of a flush; its nodes stay pending."""
+        reported = self.bridge.takeFailures()
+        self.ledger.report(reported)
+        self.ledger.close(submission)
+        return submission.error or error_of({"message": "the flush failed in JavaScript"})
+
+    # -- Reports --------------------------------------------------------------------------------
+
+    def memory_info(self) -> dict[str, int]:
+        self.pool.collect()
+        stats = json.loads(self.bridge.stats())
+        return {
+            "live_buffers": self.pool.live_buffers,
+            "live_bytes": self.pool.live_bytes,
+            "pooled_buffers": self.pool.pooled_buffers,
+            "pooled_bytes": self.pool.pooled_bytes,
+            "pool_limit": self.pool.limit,
+            "peak_bytes": self.pool.peak_bytes,
+            "device_buffers": stats["buffers"],
+            "device_bytes": stats["bufferBytes"],
+            "staging_bytes": stats["stagingBytes"],
+        }
+
+    def stats(self) -> dict[str, int]:
+        """Counts for tests and figures: dispatches, flushes, compiles, plans."""
+        stats: dict[str, int] = json.loads(self.bridge.stats())
+        return stats | {
+            "planned": self.planned,
+            "plans": len(self._plans),
+            "programs": len(self.programs),
+        }
+
+    def empty_cache(self) -> None:
+        self.pool.collect()
+        commands = array("I", (word for number in self.pool.drain() for word in (DESTROY, number)))
+        if commands:
+            self._send(commands, array("I"), set(), [], [])

@@ -1,0 +1,272 @@
+"""WGSL of bodies: a body becomes one scalar function, and the code around it loads its arguments.
+
+A kernel that handles four neighbouring elements at a time calls that function four times: loads
+and stores are vectors, arithmetic is scalar, as GPUs execute it anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from py_tensor.codegen.program import Binding, Params
+from py_tensor.dtypes import DType
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Apply,
+    Body,
+    Const,
+    Convert,
+    Index,
+    Instruction,
+    Load,
+    Mask,
+    Select,
+)
+from py_tensor.graph.op import Elementwise
+
+XYZW = "xyzw"
+RANKS = (1, 2, 4, 8)
+
+
+def rank_class(rank: int) -> int:
+    """Ranks are compiled for 1, 2, 4 and 8 dimensions; the dimensions added have extent 1."""
+    return next(r for r in RANKS if rank <= r)
+
+
+def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
+    """An elementwise op as WGSL."""
+    text = op.wgsl.get(kind) or op.wgsl["*"]
+    return text.format(*args)
+
+
+def convert_text(target: DType, source: DType, value: str) -> str:
+    return value if target is source else f"{target.wgsl}_from_{source.wgsl}({value})"
+
+
+def decode(dtype: DType, raw: str) -> str:
+    """A stored element as a value; in `shaders/lib/storage.wgsl`."""
+    return f"load_{dtype.name}({raw})"
+
+
+def encode(dtype: DType, value: str) -> str:
+    return f"store_{dtype.name}({value})"
+
+
+@dataclass(slots=True)
+class Space:
+    """Dimensions as a kernel walks them: coordinates by name, the one the lanes lie along last.
+
+    Attributes
+    ----------
+    coordinates : list of str
+        WGSL of each coordinate; the last counts steps of `width` elements.
+    strides : callable
+        An access's strides over these dimensions.
+    width : int
+        Elements per step of the last coordinate.
+    outer : frozenset of int
+        Coordinates that do not change inside the loop around the code...
+    hoisted : list of str
+        ... and the statements, to stand before it, that add up their part of each address.
+    """
+
+    coordinates: list[str]
+    strides: Callable[[tuple[int, ...]], tuple[int, ...]]
+    width: int
+    outer: frozenset[int] = frozenset()
+    hoisted: list[str] = field(default_factory=list[str])
+
+
+def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
+    """WGSL of an affine address; `scale` 4 gives the index of a vec4."""
+    strides = space.strides(access.strides)
+    last = len(strides) - 1
+    outer, inner = [params.add(access.offset // scale)], list[str]()
+    for d, (c, s) in enumerate(zip(space.coordinates, strides, strict=True)):
+        step = s * (space.width if d == last else 1) // scale
+        (outer if d in space.outer else inner).append(f"{c} * {params.add(step)}")
+    if space.outer:
+        name = f"base{len(space.hoisted)}"
+        space.hoisted.append(f"let {name} = {' + '.join(outer)};")
+        outer = [name]
+    return " + ".join(outer + inner)
+
+
+def load_mode(strides: Sequence[int], offset: int, width: int) -> str:
+    """How `width` neighbours are loaded: "v" one vector, "s" one scalar, "g" one by one."""
+    inner, outer = strides[-1], strides[:-1]
+    if inner == 0:
+        return "s"
+    aligned = offset % 4 == 0 and all(s % 4 == 0 for s in outer)
+    return "v" if width == 4 and inner == 1 and aligned else "g"
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of one body: statements that load them, and each lane's expressions."""
+
+    statements: list[str] = field(default_factory=list[str])
+    lanes: list[list[str]] = field(default_factory=list[list[str]])  # by lane, then argument
+
+
+@dataclass(slots=True)
+class BodyCode:
+    """A body with its loads resolved to bindings and modes.
+
+    Attributes
+    ----------
+    modes : dict
+        Load instruction -> mode, see `load_mode`.
+    """
+
+    body: Body
+    bindings: list[Binding]
+    modes: dict[Instruction, str]
+    mask_dims: Callable[[int], int]
+
+    def inputs(self) -> list[Instruction]:
+        """The instructions that are arguments of the body's function."""
+        return [
+            i for i in self.body.instructions if isinstance(i, Load | Index | Mask | Accumulated)
+        ]
+
+    def binding(self, load: Load) -> int:
+        return next(
+            n for n, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
+        )
+
+    def function(self, name: str, params: Params, results: Sequence[str], returns: str) -> str:
+        """The body as a function; `results` and `returns` may use ``{n}`` for value n."""
+        arguments: list[str] = []
+        lines: list[str] = []
+        for n, i in enumerate(self.body.instructions):
+            if isinstance(i, Load | Index | Mask | Accumulated):
+                arguments.append(f"v{n}: {i.dtype.wgsl}")
+            else:
+                lines.append(f"  let v{n} = {self._text(i, params)};")
+        values = ", ".join(results)
+        return (
+            f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
+            + "\n".join([*lines, f"  return {returns}({values});"])
+            + "\n}"
+        )
+
+    def _text(self, i: Instruction, params: Params) -> str:
+        match i:
+            case Const():
+                return params.const(i)
+            case Apply():
+                return apply_text(
+                    i.op, str(self.body.dtype(i.args[-1]).wgsl), [f"v{a}" for a in i.args]
+                )
+            case Convert():
+                return convert_text(i.dtype, self.body.dtype(i.arg), f"v{i.arg}")
+            case Select():
+                return f"select(v{i.outside}, v{i.inside}, v{i.mask})"
+            case _:
+                raise TypeError(i)
+
+    def arguments(
+        self,
+        params: Params,
+        space: Space,
+        lanes: int,
+        prefix: str,
+        accumulated: Callable[[int, int], str] = lambda number, lane: "",
+    ) -> Arguments:
+        """Load the body's arguments for `lanes` neighbours along the last coordinate.
+
+        `accumulated(number, lane)` is the WGSL of an accumulator's result.
+        """
+        result = Arguments(lanes=[[] for _ in range(lanes)])
+        for n, i in enumerate(self.inputs()):
+            match i:
+                case Load():
+                    texts = self._load(params, space, i, f"{prefix}{n}", result)
+                case Index():
+                    texts = self._index(params, space, i, f"{prefix}{n}", result)
+                case Mask():
+                    texts = self._mask(params, space, i, lanes)
+                case Accumulated():
+                    texts = [accumulated(i.number, lane) for lane in range(lanes)]
+                case _:
+                    raise TypeError(i)
+            for arguments, text in zip(result.lanes, texts, strict=True):
+                arguments.append(text)
+        return result
+
+    def _load(
+        self, params: Params, space: Space, load: Load, name: str, result: Arguments
+    ) -> list[str]:
+        number = self.binding(load)
+        mode = self.modes[load]
+        vector = self.bindings[number].vector
+        lanes = len(result.lanes)
+        if mode == "v":
+            where = address(params, space, load.access, 4)
+            result.statements.append(f"let {name} = b{number}[{where}];")
+            return [decode(load.dtype, f"{name}.{XYZW[lane]}") for lane in range(lanes)]
+        result.statements.append(f"let {name}_at = {address(params, space, load.access)};")
+        if mode == "s" or lanes == 1:
+            element = decode(load.dtype, _element(number, vector, f"{name}_at"))
+            result.statements.append(f"let {name} = {element};")
+            return [name] * lanes
+        step = params.add(space.strides(load.access.strides)[-1])
+        return [
+            decode(load.dtype, _element(number, vector, f"({name}_at + {lane}u * {step})"))
+            for lane in range(lanes)
+        ]
+
+    def _index(
+        self, params: Params, space: Space, index: Index, name: str, result: Arguments
+    ) -> list[str]:
+        result.statements.append(f"let {name} = {address(params, space, index.access)};")
+        step = params.add(space.strides(index.access.strides)[-1])
+        return [
+            f"{index.dtype.wgsl}({name} + {lane}u * {step})" for lane in range(len(result.lanes))
+        ]
+
+    def _mask(self, params: Params, space: Space, mask: Mask, lanes: int) -> list[str]:
+        last = len(space.coordinates) - 1
+        bounds = [
+            (self.mask_dims(d), params.add(low), params.add(high)) for d, low, high in mask.ranges
+        ]
+        texts: list[str] = []
+        for lane in range(lanes):
+            tests: list[str] = []
+            for d, low, high in bounds:
+                c = space.coordinates[d]
+                if d == last and space.width > 1:
+                    c = f"({c} * {space.width}u + {lane}u)"
+                tests.append(f"{c} >= {low} && {c} < {high}")
+            texts.append(" && ".join(tests))
+        return texts
+
+
+def _element(number: int, vector: bool, at: str) -> str:
+    return f"b{number}[{at} >> 2u][{at} & 3u]" if vector else f"b{number}[{at}]"
+
+
+def decode_coordinates(
+    params: Params, extents: Sequence[int], source: str, name: str
+) -> tuple[list[str], list[str]]:
+    """Statements that split a linear index into coordinates, and the coordinates' names."""
+    rank = len(extents)
+    if rank == 1:
+        return [], [source]
+    statements: list[str] = []
+    rest = source
+    names = [f"{name}{d}" for d in range(rank)]
+    for d in range(rank - 1, 0, -1):
+        extent = params.add(extents[d])
+        statements.append(f"let {names[d]} = {rest} % {extent};")
+        statements.append(f"let {name}_{d} = {rest} / {extent};")
+        rest = f"{name}_{d}"
+    statements.append(f"let {names[0]} = {rest};")
+    return statements, names
+
+
+def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:
+    """`values` with `fill` in front up to `rank`."""
+    return (fill,) * (rank - len(values)) + values

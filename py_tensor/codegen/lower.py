@@ -1,0 +1,62 @@
+"""From kernels to dispatches: the one place that picks a family of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from py_tensor.codegen.map import lower_map
+from py_tensor.codegen.matmul import lower_matmul, roles_of
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.codegen.reduce import Context, lower_reduce
+from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Stage
+from py_tensor.graph.primitives import MUL, SUM
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Dispatches in order, and the bytes of each temporary they pass on (slot -1 - n is the n-th)."""
+
+    dispatches: tuple[Dispatch, ...]
+    temporaries: tuple[int, ...]
+
+
+def lower(kernels: Sequence[Kernel], profile: Profile, programs: Programs) -> Lowered:
+    """Lower kernels that are in order."""
+    sizes: list[int] = []
+
+    def temporary(nbytes: int) -> int:
+        sizes.append(nbytes)
+        return -len(sizes)
+
+    context = Context(profile, programs, temporary)
+    dispatches = [d for kernel in kernels for d in _lower_one(kernel, context)]
+    return Lowered(tuple(dispatches), tuple(sizes))
+
+
+def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
+    if not kernel.stages:
+        return [lower_map(kernel, context.profile, context.programs)]
+    if isinstance(kernel.stages[0], Contraction):
+        roles = roles_of(kernel)
+        if roles is not None:
+            return [lower_matmul(kernel, roles, context)]
+        kernel = _as_reduction(kernel, kernel.stages[0])
+    return lower_reduce(kernel, context)
+
+
+def _as_reduction(kernel: Kernel, contraction: Contraction) -> Kernel:
+    """A contraction that is no product of matrices, as a sum of products."""
+    element = Body()
+    a, b = element.add(contraction.a), element.add(contraction.b)
+    dtype = contraction.a.dtype
+    fold = Fold(SUM, element.add(Apply(MUL, dtype, (a, b))), dtype)
+    return Kernel(
+        kernel.kept,
+        kernel.reduced,
+        (Stage(element, (fold,)),),
+        kernel.row,
+        kernel.outputs,
+        kernel.label,
+    )

@@ -1,0 +1,160 @@
+"""Elementwise kernels: choosing how wide each invocation works, and writing the WGSL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from py_tensor.codegen.emit import (
+    BodyCode,
+    Space,
+    address,
+    decode_coordinates,
+    encode,
+    load_mode,
+    padded,
+    rank_class,
+)
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Binding, Dispatch, Params, Programs
+from py_tensor.graph.kernel import Body, Index, Kernel, Load, Mask, Output
+from py_tensor.layout import merge_dims
+from py_tensor.shapes import size_of
+
+Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
+
+
+def mask_dims(body: Body) -> frozenset[int]:
+    """The dimensions whose coordinate a mask of the body asks for."""
+    return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
+
+
+def accesses(body: Body) -> list[tuple[int, ...]]:
+    return [i.access.strides for i in body.instructions if isinstance(i, Load | Index)]
+
+
+def bind(loads: list[tuple[Load, bool]], outputs: list[tuple[Output, bool]]) -> list[Binding]:
+    """One binding for each buffer read and each written; a buffer is a vector if any use is."""
+    read: dict[int, Binding] = {}
+    for load, vector in loads:
+        vector = vector or (load.slot in read and read[load.slot].vector)
+        read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
+    written = [Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs]
+    return [*read.values(), *written]
+
+
+def interface(
+    bindings: Sequence[Binding], params: Params, constants: dict[str, int], *code: str
+) -> str:
+    """Everything of a kernel that stands before its entry point."""
+    lines = [f"const {name} = {value}u;" for name, value in constants.items()]
+    lines += [b.declaration(n) for n, b in enumerate(bindings)]
+    lines.append(params.declaration(len(bindings)))
+    return "\n".join([*lines, *code])
+
+
+def returns(outputs: Sequence[Output]) -> tuple[str, str]:
+    """The type a body's function returns, and the declaration of that type if it needs one."""
+    if len(outputs) == 1:
+        return str(outputs[0].dtype.wgsl), ""
+    fields = ", ".join(f"r{n}: {o.dtype.wgsl}" for n, o in enumerate(outputs))
+    return "Results", f"struct Results {{ {fields} }}"
+
+
+def store(
+    params: Params,
+    space: Space,
+    outputs: Sequence[Output],
+    bindings: Sequence[Binding],
+    lanes: int,
+    value: Callable[[int, int], str],
+) -> list[str]:
+    """Statements that store every output's `value(number of the output, lane)`."""
+    statements: list[str] = []
+    first = len(bindings) - len(outputs)
+    for n, output in enumerate(outputs):
+        values = [encode(output.dtype, value(n, lane)) for lane in range(lanes)]
+        number, storage = first + n, output.dtype.storage
+        if bindings[number].vector:
+            where = address(params, space, output.access, 4)
+            statements.append(f"b{number}[{where}] = vec4<{storage}>({', '.join(values)});")
+            continue
+        statements.append(f"let o{n} = {address(params, space, output.access)};")
+        step = params.add(space.strides(output.access.strides)[-1]) if lanes > 1 else "0u"
+        statements += [
+            f"b{number}[o{n} + {lane}u * {step}] = {v};" for lane, v in enumerate(values)
+        ]
+    return statements
+
+
+def field_of(outputs: Sequence[Output], number: int) -> str:
+    """How output `number` is taken out of what the body's function returned."""
+    return f".r{number}" if len(outputs) > 1 else ""
+
+
+def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
+    """The dispatch of a kernel without stages."""
+    maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
+    merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
+    rank = rank_class(len(merged.extents))
+    extents = padded(merged.extents, rank, 1)
+
+    def strides(of: tuple[int, ...]) -> tuple[int, ...]:
+        return padded(merged.strides(of), rank, 0)
+
+    width = _width(kernel.outputs, extents, strides)
+    loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
+    modes = {x: load_mode(strides(x.access.strides), x.access.offset, width) for x in loads}
+    bindings = bind(
+        [(x, modes[x] == "v") for x in loads], [(o, width == 4) for o in kernel.outputs]
+    )
+    code = BodyCode(
+        kernel.row, bindings, {**modes}, lambda d: merged.position(d) + rank - len(merged.extents)
+    )
+    steps = (*extents[:-1], -(-extents[-1] // width))
+    items = size_of(steps)
+    params = Params()
+    params.add(items)
+    params.add(0)  # the first workgroup's number
+    split, names = decode_coordinates(params, steps, "item", "c")
+    space = Space(names, strides, width)
+    arguments = code.arguments(params, space, width, "a")
+    kind, declaration = returns(kernel.outputs)
+    compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
+    calls = [f"let r{lane} = compute({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
+    stores = store(
+        params,
+        space,
+        kernel.outputs,
+        bindings,
+        width,
+        lambda n, lane: f"r{lane}{field_of(kernel.outputs, n)}",
+    )
+    work = [*split, *arguments.statements, *calls, *stores]
+    regions = {
+        "interface": interface(
+            bindings, params, {"WORKGROUP": profile.workgroup}, declaration, compute
+        ),
+        "work": "\n".join(f"  {line}" for line in work),
+    }
+    return Dispatch(
+        programs.get("map", kernel.label, bindings, regions),
+        tuple(b.slot for b in bindings),
+        tuple(params.values),
+        tuple(params.consts),
+        -(-items // profile.workgroup),
+        1,
+        size_of(kernel.kept) * (len(kernel.row.instructions) + 1),
+    )
+
+
+def _width(outputs: Sequence[Output], extents: tuple[int, ...], strides: Strides) -> int:
+    """Four elements at a time where every output's rows are made of whole vectors.
+
+    A single row may end within a vector if the output ends there too: what lies behind it is
+    padding.
+    """
+    whole = len(extents) == 1 and all(o.whole for o in outputs)
+    if extents[-1] % 4 and not whole:
+        return 1
+    modes = {load_mode(strides(o.access.strides), o.access.offset, 4) for o in outputs}
+    return 4 if modes <= {"v"} else 1

@@ -1,0 +1,111 @@
+"""What kernels are chosen by: the adapter's limits and its kind, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Choices that depend on the adapter.
+
+    Attributes
+    ----------
+    max_buffers : int
+        Storage buffers that one kernel may bind.
+    software : bool
+        The adapter runs on a CPU, where a barrier costs thousands of instructions: work is then
+        split over invocations that never wait for each other.
+    """
+
+    max_buffers: int = 8
+    software: bool = False
+
+    @property
+    def workgroup(self) -> int:
+        """Invocations per workgroup: 256 is what every WebGPU device allows."""
+        return 64 if self.software else 256
+
+    @property
+    def wanted_groups(self) -> int:
+        """Workgroups that keep the whole adapter busy."""
+        return 4 if self.software else 1024
+
+    @property
+    def unroll(self) -> int:
+        """Independent loads that each invocation of a reduction keeps in flight."""
+        return 1 if self.software else 4
+
+    @property
+    def submit_work(self) -> int:
+        """Estimated instructions after which to submit: far below the two seconds of a reset."""
+        return 10**10 if self.software else 2 * 10**11
+
+    def lanes(self, steps: int) -> int:
+        """Invocations that share one row of `steps` loads."""
+        if self.software:
+            return 1
+        if steps <= 32:
+            return 8
+        return 64 if steps <= 1024 else 256
+
+    def tile(self, m: int, n: int, batch: int) -> Tile | None:
+        """The tile of a matrix product; None for the kernel without workgroup memory."""
+        if self.software:
+            return None
+        for tile in (LARGE, MEDIUM):
+            if -(-m // tile.bm) * -(-n // tile.bn) * batch >= tile.enough:
+                return tile
+        return SMALL
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How a workgroup computes its part of a matrix product.
+
+    Attributes
+    ----------
+    wx, wy : int
+        Invocations along columns and rows.
+    tm, tn : int
+        Rows and columns of results that each invocation keeps in registers.
+    bk : int
+        Depth of the slices in workgroup memory.
+    enough : int
+        Workgroups from which on this tile fills a device.
+    """
+
+    wx: int
+    wy: int
+    tm: int
+    tn: int
+    bk: int
+    enough: int
+
+    @property
+    def bm(self) -> int:
+        return self.wy * self.tm
+
+    @property
+    def bn(self) -> int:
+        return self.wx * self.tn
+
+    @property
+    def workgroup(self) -> int:
+        return self.wx * self.wy
+
+    def constants(self) -> dict[str, int]:
+        return {
+            "BM": self.bm,
+            "BN": self.bn,
+            "BK": self.bk,
+            "WX": self.wx,
+            "WY": self.wy,
+            "WORKGROUP": self.workgroup,
+            "GROUPED": 8,
+        }
+
+
+LARGE = Tile(16, 16, 8, 8, 16, enough=120)
+MEDIUM = Tile(8, 8, 8, 8, 16, enough=96)
+SMALL = Tile(8, 8, 4, 4, 16, enough=0)

@@ -1,0 +1,170 @@
+"""What codegen hands to the backend: programs, and the dispatches that run them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from py_tensor.codegen.library import fill
+from py_tensor.dtypes import DType
+from py_tensor.graph.kernel import Const
+
+_WORD = 2**32
+
+
+@dataclass(slots=True)
+class Params:
+    """The uniform block of a kernel: u32 values, and where constants are to be patched in."""
+
+    values: list[int] = field(default_factory=list[int])
+    consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
+
+    def add(self, value: int) -> str:
+        """Append a value, two's complement where negative; the WGSL that reads it."""
+        self.values.append(value % _WORD)
+        return self.at(len(self.values) - 1)
+
+    def at(self, position: int) -> str:
+        return f"params[{position // 4}].{'xyzw'[position % 4]}"
+
+    def const(self, const: Const) -> str:
+        """Reserve a place for a constant; the WGSL that reads it in the constant's own type."""
+        self.consts.append((len(self.values), const.slot, const.dtype))
+        return from_bits(self.add(0), const.dtype)
+
+    def declaration(self, binding: int) -> str:
+        size = max(1, -(-len(self.values) // 4))
+        return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
+
+
+def from_bits(word: str, dtype: DType) -> str:
+    """WGSL that reads a value out of a u32."""
+    match dtype.wgsl:
+        case "u32":
+            return word
+        case "bool":
+            return f"({word} != 0u)"
+        case kind:
+            return f"bitcast<{kind}>({word})"
+
+
+def to_bits(value: float, dtype: DType) -> int:
+    """A Python scalar as the u32 that `from_bits` reads back."""
+    if dtype.kind == "f":
+        try:
+            return int.from_bytes(struct.pack("<f", value), "little")
+        except OverflowError:  # past the largest float32: infinite, as NumPy rounds it
+            return 0x7F800000 if value > 0 else 0xFF800000
+    return int(value) % _WORD
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A storage buffer of a program."""
+
+    slot: int  # of the node; -1 - n for the n-th temporary of the plan
+    dtype: DType
+    vector: bool  # seen as vec4 of elements
+    writable: bool
+
+    def declaration(self, number: int) -> str:
+        access = "read_write" if self.writable else "read"
+        element = self.dtype.storage
+        kind = f"vec4<{element}>" if self.vector else element
+        return f"@group(0) @binding({number}) var<storage, {access}> b{number}: array<{kind}>;"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A compiled structure: one WGSL text for every size it is used with."""
+
+    number: int
+    label: str
+    wgsl: str
+    buffers: int
+    writable: int  # bit mask
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One run of a program.
+
+    Attributes
+    ----------
+    slots : tuple of int
+        The buffer of each binding, numbered as in `Binding.slot`.
+    consts : tuple
+        (position in params, slot of the constant node, dtype).
+    count : int
+        Workgroups; the grid may hold a few more, which find nothing to do.
+    first : int
+        Position in params of the number of the first workgroup.
+    work : int
+        Estimated instructions, for bounding a submit.
+    """
+
+    program: Program
+    slots: tuple[int, ...]
+    params: tuple[int, ...]
+    consts: tuple[tuple[int, int, DType], ...]
+    count: int
+    first: int
+    work: int
+
+    def pieces(self, limit: int) -> list[Dispatch]:
+        """The same work in dispatches that each stay within `limit`, as far as workgroups allow."""
+        pieces = min(-(-self.work // limit), self.count)
+        if pieces <= 1:
+            return [self]
+        size = -(-self.count // pieces)
+        return [
+            self._piece(start, min(size, self.count - start))
+            for start in range(0, self.count, size)
+        ]
+
+    def _piece(self, start: int, count: int) -> Dispatch:
+        params = list(self.params)
+        params[self.first] = start
+        return replace(
+            self, params=tuple(params), count=count, work=self.work * count // self.count
+        )
+
+
+MAX_GROUPS = 65535
+_PROGRAM_LIMIT = 4096
+
+
+class Programs:
+    """Programs by what stands in their template; the oldest go first when there are too many.
+
+    That text holds structure and variant alone, never a size: sizes, strides and constants are
+    parameters, so a new size finds its program here.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], Program] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(
+        self, template: str, label: str, bindings: Sequence[Binding], regions: dict[str, str]
+    ) -> Program:
+        key = template, *regions.values()
+        found = self._known.get(key)
+        if found is None:
+            self._count += 1
+            mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
+            found = Program(self._count, label, fill(template, **regions), len(bindings), mask)
+            if len(self._known) >= _PROGRAM_LIMIT:
+                del self._known[next(iter(self._known))]
+            self._known[key] = found
+        return found
+
+
+def groups_for(count: int) -> tuple[int, int, int]:
+    """A grid of at least `count` workgroups within the limit of each dimension."""
+    rows = -(-count // MAX_GROUPS)
+    return (-(-count // rows), rows, 1) if count else (0, 1, 1)

@@ -1,0 +1,204 @@
+"""Reductions: which dimension the lanes lie along, how rows are shared out and sliced.
+
+After KERNELS.md section 5.2: lanes lie along the dimension that is contiguous in memory, be it
+reduced ("rows") or kept ("columns"); where there are too few rows to fill the device, rows are cut
+into slices and a second kernel folds the partial results. Each invocation keeps several
+accumulators, so that a sum's error grows like pairwise summation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from py_tensor.codegen.emit import load_mode, padded, rank_class
+from py_tensor.codegen.map import accesses, mask_dims
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.codegen.reduce_wgsl import Pass, part_dtypes, write
+from py_tensor.graph.kernel import Access, Body, Kernel, Load, Output, Stage
+from py_tensor.layout import Merged, merge_dims
+from py_tensor.shapes import row_major, size_of
+
+MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
+MAX_SLICES = 1024
+MAX_COLUMN_LANES = 8
+NewTemporary = Callable[[int], int]  # bytes -> slot
+
+
+@dataclass(slots=True)
+class Context:
+    """What lowering a kernel needs from its surroundings."""
+
+    profile: Profile
+    programs: Programs
+    temporary: NewTemporary
+
+
+def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """The dispatches of a kernel with one stage: one, or more where its rows are sliced."""
+    stage = kernel.stages[0]
+    assert isinstance(stage, Stage)
+    leading = 0
+    while size_of(kernel.reduced[leading:]) >= MAX_REDUCED:
+        leading += 1
+    if not leading:
+        return _fold(kernel, stage, None, context)
+    kept = kernel.kept + kernel.reduced[:leading]
+    first, loads = _partial(kernel, stage, kept, kernel.reduced[leading:], 1, context)
+    second = _with_reduced(kernel, kernel.reduced[:leading])
+    return _fold(first, stage, None, context) + _fold(second, stage, loads, context)
+
+
+def _with_reduced(kernel: Kernel, reduced: tuple[int, ...]) -> Kernel:
+    return Kernel(kernel.kept, reduced, kernel.stages, kernel.row, kernel.outputs, kernel.label)
+
+
+def _partial(
+    kernel: Kernel,
+    stage: Stage,
+    kept: tuple[int, ...],
+    reduced: tuple[int, ...],
+    slices: int,
+    context: Context,
+) -> tuple[Kernel, tuple[Load, ...]]:
+    """A first pass that stores accumulators, slice after slice, and the loads of the second."""
+    access, size = Access(row_major(kept), 0), size_of(kept)
+    loads: list[Load] = []
+    outputs: list[Output] = []
+    for fold in stage.folds:
+        for dtype in part_dtypes(fold):
+            slot = context.temporary(dtype.stored_itemsize * size * slices)
+            loads.append(Load(slot, dtype, access))
+            outputs.append(Output(slot, len(outputs), dtype, access, whole=False))
+    return Kernel(kept, reduced, kernel.stages, Body(), tuple(outputs), kernel.label), tuple(loads)
+
+
+def _fold(
+    kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, context: Context
+) -> list[Dispatch]:
+    """One pass over the space; two where it is worth slicing the rows."""
+    arranged = _arrange(kernel, stage, partials, context.profile)
+    if arranged.slices == 1:
+        return [_dispatch(kernel, arranged, context)]
+    size = size_of(kernel.kept)
+    first, loads = _partial(kernel, stage, kernel.kept, kernel.reduced, arranged.slices, context)
+    arranged.slice_stride = size
+    strides = (*row_major(kernel.kept), size)
+    loads = tuple(replace(x, access=Access(strides, 0)) for x in loads)
+    second = _with_reduced(kernel, (arranged.slices,))
+    return [_dispatch(first, arranged, context), *_fold(second, stage, loads, context)]
+
+
+def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
+    written = write(kernel, arranged)
+    groups = -(-arranged.rows // arranged.rows_per_group) * arranged.slices
+    return Dispatch(
+        context.programs.get("reduce", kernel.label, written.bindings, written.regions),
+        tuple(b.slot for b in written.bindings),
+        tuple(written.params.values),
+        tuple(written.params.consts),
+        groups,
+        4,
+        size_of(kernel.kept) * size_of(kernel.reduced) * (len(arranged.element.instructions) + 2),
+    )
+
+
+def _arrange(
+    kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, profile: Profile
+) -> Pass:
+    """Order and merge the dimensions, and choose width, lanes and slices."""
+    element = stage.element if partials is None else Body(list(partials))
+    by_rows, kept_order, reduced_order = _orders(kernel, element)
+    kept, reduced = _merge(kernel, element, kept_order, reduced_order)
+    result = Pass(
+        stage=stage,
+        element=element,
+        merges=partials is not None,
+        rank=len(kernel.kept),
+        kept=kept,
+        reduced=reduced,
+        kept_extents=padded(kept.extents, rank_class(len(kept.extents)), 1),
+        reduced_extents=padded(reduced.extents, rank_class(len(reduced.extents)), 1),
+        by_rows=by_rows,
+        workgroup=profile.workgroup,
+        unroll=profile.unroll,
+    )
+    _choose(result, profile)
+    return result
+
+
+def _orders(kernel: Kernel, element: Body) -> tuple[bool, list[int], list[int]]:
+    """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
+
+    The load with the largest footprint decides; dimensions are walked as it lies in memory.
+    """
+    rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
+    kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
+    loads = [i for i in element.instructions if isinstance(i, Load)]
+    if not loads:
+        return True, kept_order, reduced_order
+
+    def footprint(load: Load) -> int:
+        return size_of(tuple(n for n, s in zip(extents, load.access.strides, strict=True) if s))
+
+    strides = max(loads, key=footprint).access.strides
+    inner_kept = _least_step(strides[:rank], kernel.kept)
+    inner_reduced = _least_step(strides[rank:], kernel.reduced)
+    by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)
+    reduced_order.sort(key=lambda d: -abs(strides[rank + d]))
+    if not by_rows:
+        kept_order.sort(key=lambda d: -abs(strides[d]))
+    return by_rows, kept_order, reduced_order
+
+
+def _least_step(strides: Sequence[int], extents: Sequence[int]) -> int | None:
+    steps = [abs(s) for s, n in zip(strides, extents, strict=True) if n > 1 and s]
+    return min(steps, default=None)
+
+
+def _merge(
+    kernel: Kernel, element: Body, kept_order: list[int], reduced_order: list[int]
+) -> tuple[Merged, Merged]:
+    rank = len(kernel.kept)
+    inside = accesses(element)
+    around = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
+    dims = mask_dims(element)
+    kept_masks = mask_dims(kernel.row) | {d for d in dims if d < rank}
+    reduced_masks = frozenset(d - rank for d in dims if d >= rank)
+    return (
+        # Partial results are stored in the order of the kept dimensions themselves.
+        merge_dims(
+            kernel.kept,
+            [*(s[:rank] for s in inside), *around, row_major(kernel.kept)],
+            kept_order,
+            kept_masks,
+        ),
+        merge_dims(kernel.reduced, [s[rank:] for s in inside], reduced_order, reduced_masks),
+    )
+
+
+def _choose(p: Pass, profile: Profile) -> None:
+    """Width of loads, lanes of a row, slices of a row."""
+    loads = [i for i in p.element.instructions if isinstance(i, Load)]
+    inner = (p.reduced_extents if p.by_rows else p.kept_extents)[-1]
+    vectors = inner % 4 == 0 and any(
+        load_mode(p.space_strides(x.access.strides), x.access.offset, 4) == "v" for x in loads
+    )
+    parts = sum(len(fold.op.parts) for fold in p.stage.folds)
+    p.width = 4 if vectors and parts <= 3 else 1
+    p.steps = size_of(p.reduced_extents) // (p.width if p.by_rows else 1)
+    p.rows = size_of(p.kept_extents) // (1 if p.by_rows else p.width)
+    lanes = profile.lanes(p.steps)
+    p.lanes = lanes if p.by_rows else min(lanes, MAX_COLUMN_LANES)
+    p.rows_per_group = profile.workgroup // p.lanes
+    groups = -(-p.rows // p.rows_per_group)
+    worthwhile = p.steps // (4 * p.lanes * profile.unroll)  # slices that still have work to share
+    if profile.software:
+        groups = max(1, p.rows // 16)
+        worthwhile = p.steps // 256
+    slices = (
+        1 if p.merges else max(1, min(-(-profile.wanted_groups // groups), worthwhile, MAX_SLICES))
+    )
+    p.slice_steps = max(1, -(-p.steps // slices))
+    p.slices = max(1, -(-p.steps // p.slice_steps))

@@ -1,0 +1,333 @@
+"""Text of a tensor in NumPy's form, from Python scalars alone: no array library, no device.
+
+The reference is NumPy 2.3 and later, ``numpy/_core/arrayprint.py`` with its default options.
+Three steps, each a pure function: scalars become words of one width (``_words``), words become
+nested bracketed rows (``_block``), and the rows get their prefix, shape and suffix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["DEFAULT_OPTIONS", "PrintOptions", "edge_indices", "format_str", "format_tensor"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintOptions:
+    """What ``numpy.set_printoptions`` calls by the same names.
+
+    ``edgeitems`` must be at least 1: NumPy takes 0, and prints one item of the two times none.
+    """
+
+    precision: int = 8
+    threshold: int = 1000
+    edgeitems: int = 3
+    linewidth: int = 75
+    suppress: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("precision", 0), ("threshold", 0), ("edgeitems", 1), ("linewidth", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"PrintOptions: {name} must be at least {least}, got {value}")
+
+
+DEFAULT_OPTIONS = PrintOptions()
+
+
+def edge_indices(n: int, edgeitems: int) -> list[int] | None:
+    """Indices shown along an axis of size `n` of a summarised tensor; None if all are.
+
+    >>> edge_indices(9, 3)
+    [0, 1, 2, 6, 7, 8]
+    >>> edge_indices(6, 3) is None
+    True
+    """
+    if n <= 2 * edgeitems:
+        return None
+    return [*range(edgeitems), *range(n - edgeitems, n)]
+
+
+def format_tensor(
+    shape: tuple[int, ...],
+    kind: str,
+    values: Sequence[float],
+    *,
+    edge: bool,
+    prefix: str = "tensor(",
+    suffix: str = "",
+    options: PrintOptions = DEFAULT_OPTIONS,
+) -> str:
+    """Text of ``repr(tensor)``, as NumPy's of an array, and closed by ")".
+
+    Parameters
+    ----------
+    shape
+        Shape of the whole tensor.
+    kind
+        "bool", "int", "float32" or "float64".
+    values
+        Elements in row-major order: all of them, or with `edge` those at `edge_indices` of
+        every axis. Floats of kind "float32" are exactly representable in that type.
+    edge
+        The tensor has more than ``options.threshold`` elements, and is summarised.
+    suffix
+        What follows the rows, such as ``, dtype=int32, device='cpu'``. It moves to a line of
+        its own where it would pass the line width.
+
+    Examples
+    --------
+    >>> print(format_tensor((2, 2), "float32", [1.0, 2.0, 3.0, 4.5], edge=False))
+    tensor([[1. , 2. ],
+            [3. , 4.5]])
+    """
+    words = _words(shape, kind, values, edge, options)
+    style = _Style(", ", " " * (len(prefix) + 1), options.linewidth - len(")"))
+    rows = _rows(words, shape, options.edgeitems if edge else None, style)
+    extras = [f"shape={shape}"] if edge or (0 in shape and shape != (0,)) else []
+    if suffix:
+        extras.append(suffix.removeprefix(", "))
+    if not extras:
+        return f"{prefix}{rows})"
+    text, extra = f"{prefix}{rows},", ", ".join(extras) + ")"
+    last_line = text[text.rfind("\n") + 1 :]
+    fits = len(last_line) + 1 + len(extra) <= options.linewidth
+    return text + (" " if fits else "\n" + " " * len(prefix)) + extra
+
+
+def format_str(
+    shape: tuple[int, ...],
+    kind: str,
+    values: Sequence[float],
+    *,
+    edge: bool,
+    options: PrintOptions = DEFAULT_OPTIONS,
+) -> str:
+    """Text of ``str(tensor)``, as NumPy's of an array; parameters as in `format_tensor`.
+
+    >>> format_str((3,), "int", [1, 20, 3], edge=False)
+    '[ 1 20  3]'
+    """
+    words = _words(shape, kind, values, edge, options)
+    if shape == ():
+        return _scalar_text32(values[0]) if kind == "float32" else str(values[0])
+    style = _Style(" ", " ", options.linewidth)
+    return _rows(words, shape, options.edgeitems if edge else None, style)
+
+
+# Layout: words to nested rows.
+
+
+class _Style(NamedTuple):
+    separator: str
+    indent: str  # of continuation lines, the opening bracket included
+    width: int
+
+    def inner(self) -> _Style:
+        """The style one bracket further in."""
+        return self._replace(indent=self.indent + " ", width=self.width - 1)
+
+
+def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style: _Style) -> str:
+    """`words` in nested brackets, with "..." in each axis longer than twice `edgeitems`."""
+    if not words:
+        return "[]"
+    if not shape:
+        return words[0].strip()
+    kept = None if edgeitems is None else edge_indices(shape[0], edgeitems)
+    items = words
+    if len(shape) > 1:
+        step = len(words) // (shape[0] if kept is None else len(kept))
+        parts = (words[i : i + step] for i in range(0, len(words), step))
+        items = [_rows(part, shape[1:], edgeitems, style.inner()) for part in parts]
+    if kept is not None:
+        items = [*items[:edgeitems], "...", *items[edgeitems:]]
+    if len(shape) == 1:
+        return f"[{_wrap(items, style)}]"
+    newlines = "\n" * (len(shape) - 1)
+    return f"[{(style.separator.rstrip() + newlines + style.indent).join(items)}]"
+
+
+def _wrap(items: list[str], style: _Style) -> str:
+    """One row, broken before each item that would leave no column for a comma or bracket."""
+    separator, indent, width = style
+    lines: list[str] = []
+    line = indent
+    for item in items:
+        if len(indent) < len(line) and len(line) + len(item) > width - 1:
+            lines.append(line.rstrip())
+            line = indent
+        line += item + separator
+    lines.append(line.removesuffix(separator))
+    return "\n".join(lines).removeprefix(indent)
+
+
+# Words: scalars to texts of one width.
+
+
+def _words(
+    shape: tuple[int, ...], kind: str, values: Sequence[float], edge: bool, options: PrintOptions
+) -> list[str]:
+    kept = [min(n, 2 * options.edgeitems) for n in shape] if edge else shape
+    if len(values) != math.prod(kept):
+        part = "the edges of shape" if edge else "shape"
+        raise ValueError(f"{part} {shape} has {math.prod(kept)} values, got {len(values)}")
+    if kind == "bool":
+        return [" True" if x else "False" for x in values]
+    if kind == "int":
+        width = max((len(str(x)) for x in values), default=0)
+        return [f"{x:>{width}}" for x in values]
+    if kind in _LIMITS:
+        return _float_words(kind, values, options)
+    raise ValueError(f"kind must be 'bool', 'int', 'float32' or 'float64', got {kind!r}")
+
+
+def _float_words(kind: str, values: Sequence[float], options: PrintOptions) -> list[str]:
+    finite = [x for x in values if math.isfinite(x)]
+    if _needs_exponent(kind, finite, options.suppress):
+        parts = _all_scientific(kind, finite, options.precision)
+    else:
+        parts = [_positional(kind, x, options.precision) for x in finite]
+    left = max((len(head) for head, _ in parts), default=0)
+    right = max((len(tail) for _, tail in parts), default=0)
+    if len(finite) < len(values):
+        longest = len("-inf") if -math.inf in values else len("nan")
+        left = max(left, longest - len(".") - right)
+    numbers = iter([f"{head:>{left}}.{tail:<{right}}" for head, tail in parts])
+    width = left + len(".") + right
+    return [next(numbers) if math.isfinite(x) else f"{x!r:>{width}}" for x in values]
+
+
+class _Limits(NamedTuple):
+    """Where exponents begin. NumPy compares in the array's own type, we in float64."""
+
+    largest: float
+    smallest: float
+    ratio: float
+
+
+_LIMITS = {
+    # float32(0.0001); and the largest quotient that rounds to float32(1000)
+    "float32": _Limits(1e6, float.fromhex("0x1.a36e2ep-14"), 1000.0 + 2.0**-15),
+    "float64": _Limits(1e8, 0.0001, 1000.0),
+}
+
+
+def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
+    sizes = [abs(x) for x in finite if x != 0]
+    if not sizes:
+        return False
+    limits, least, most = _LIMITS[kind], min(sizes), max(sizes)
+    if most >= limits.largest:
+        return True
+    return not suppress and (least < limits.smallest or most / least > limits.ratio)
+
+
+def _positional(kind: str, x: float, precision: int) -> tuple[str, str]:
+    """What stands before and after the decimal point."""
+    digits, exponent = _shortest(kind, abs(x))
+    if len(digits) - 1 - exponent > precision:
+        head, _, tail = f"{x:.{precision}f}".partition(".")
+        return head, tail.rstrip("0")
+    if exponent < 0:
+        digits, exponent = "0" * -exponent + digits, 0
+    digits = digits.ljust(exponent + 1, "0")
+    return _sign(x) + digits[: exponent + 1], digits[exponent + 1 :].rstrip("0")
+
+
+class _Scientific(NamedTuple):
+    head: str
+    fraction: str
+    exponent: str  # signed, two digits or more
+
+    @classmethod
+    def parse(cls, text: str) -> _Scientific:
+        mantissa, _, exponent = text.partition("e")
+        head, _, fraction = mantissa.partition(".")
+        return cls(head, fraction, exponent)
+
+
+def _scientific(kind: str, x: float, precision: int) -> _Scientific:
+    digits, exponent = _shortest(kind, abs(x))
+    if len(digits) - 1 > precision:
+        cut = _Scientific.parse(f"{x:.{precision}e}")
+        return cut._replace(fraction=cut.fraction.rstrip("0"))
+    return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
+
+
+def _all_scientific(kind: str, finite: list[float], precision: int) -> list[tuple[str, str]]:
+    """Before and after each decimal point, all fractions and all exponents of one length."""
+    numbers = [_scientific(kind, x, precision) for x in finite]
+    places = max(len(number.fraction) for number in numbers)
+    # More digits than the shortest that identify x are those of its exact value, not zeros.
+    numbers = [
+        number if len(number.fraction) == places else _Scientific.parse(f"{x:.{places}e}")
+        for x, number in zip(finite, numbers, strict=True)
+    ]
+    size = max(len(number.exponent) for number in numbers)
+    return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
+
+
+def _scalar_text32(x: float) -> str:
+    """``str(numpy.float32(x))``; of a float64 it is Python's own."""
+    if not math.isfinite(x):
+        return str(x)
+    if x == 0 or 1e-4 <= abs(x) < _LIMITS["float32"].largest:
+        head, tail = _positional("float32", x, precision=99)
+        return f"{head}.{tail or '0'}"
+    head, fraction, exponent = _scientific("float32", x, precision=99)
+    return f"{head}{'.' if fraction else ''}{fraction}e{exponent}"
+
+
+def _sign(x: float) -> str:
+    return "-" if math.copysign(1.0, x) < 0 else ""
+
+
+# Digits: the shortest decimal that identifies a float.
+
+
+def _shortest(kind: str, x: float) -> tuple[str, int]:
+    """Digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x >= 0."""
+    if x == 0:
+        return "0", 0
+    digits, power = _shortest32(x) if kind == "float32" else _decimal(repr(x))
+    return str(digits).rstrip("0"), power + len(str(digits)) - 1
+
+
+def _decimal(text: str) -> tuple[int, int]:
+    """Integers d and p of d * 10**p."""
+    mantissa, _, exponent = text.partition("e")
+    head, _, fraction = mantissa.partition(".")
+    return int(head + fraction), int(exponent or 0) - len(fraction)
+
+
+def _shortest32(x: float) -> tuple[int, int]:
+    """Integers d and p of the shortest d * 10**p that a float32 reader takes for x.
+
+    Six digits never confuse two normal float32 values, so the shortest has six or fewer exactly
+    if six, less their trailing zeros, do; nine always suffice. The nearest decimal can miss where
+    the next above hits: at a power of two, as 2**87, the gap above is twice the gap below.
+    """
+    unit = max(math.frexp(x)[1] - 24, -149)
+    mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
+    for places in range(5 if mantissa >= 2**23 else 0, 8):
+        nearest, power = _decimal(f"{x:.{places}e}")
+        for digits in (nearest, nearest + 1):
+            if _rounds_to(digits, power, mantissa, unit):
+                return digits, power
+    return _decimal(f"{x:.8e}")
+
+
+def _rounds_to(digits: int, power: int, mantissa: int, unit: int) -> bool:
+    """Whether ``digits * 10**power`` rounds, half to even, to the float32 ``mantissa * 2**unit``.
+
+    In integers, since going through float64 would round twice.
+    """
+    value = digits * 10 ** max(power, 0) << max(2 - unit, 0)
+    quarter = 10 ** max(-power, 0) << max(unit - 2, 0)  # of the unit, on the scale of `value`
+    below = 1 if mantissa == 2**23 and unit > -149 else 2  # a power of two: neighbours are uneven
+    low, high = (4 * mantissa - below) * quarter, (4 * mantissa + 2) * quarter
+    return low <= value <= high if mantissa % 2 == 0 else low < value < high

@@ -1,0 +1,29 @@
+"""Exceptions. Each subclasses the builtin that NumPy users expect, and every message names the op."""
+
+
+class ShapeError(ValueError):
+    """Shapes that do not fit the op: broadcasting, reshape, an axis or an index out of range."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis outside ``[-ndim, ndim)``, or one given twice."""
+
+
+class DTypeError(TypeError):
+    """A dtype that the op, the device or the promotion rules do not admit."""
+
+
+class DeviceError(RuntimeError):
+    """A device that is not there, or operands on different devices."""
+
+
+class DeviceLostError(DeviceError):
+    """The tensor lived on a device that was lost; tensors made from now on live on a new one."""
+
+
+class WaitError(RuntimeError):
+    """A read had to wait for the GPU where Python cannot block (no JSPI)."""
+
+
+class GPUError(RuntimeError):
+    """The GPU refused a kernel; the message names the op, and the WGSL line where there is one."""

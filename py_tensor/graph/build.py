@@ -1,0 +1,501 @@
+"""Grouping nodes into kernels: from what is stored to the bodies that compute it.
+
+The builder starts at what is wanted and works towards the leaves. A kernel takes in everything
+between its root and the buffers it reads; what it finds stored becomes a load, and a kernel of its
+own if nothing computed it yet.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from py_tensor.dtypes import uint32
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Apply,
+    Body,
+    Const,
+    Contraction,
+    Convert,
+    Fold,
+    Index,
+    Kernel,
+    Load,
+    Mask,
+    Output,
+    Select,
+    Stage,
+)
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
+from py_tensor.graph.store import (
+    MAX_BODY,
+    Decisions,
+    decide,
+    is_anchor,
+    is_flat,
+    is_inline,
+    space_of,
+)
+from py_tensor.layout import Range, compose, coordinates
+from py_tensor.shapes import Shape, row_major, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a kernel sees a node: its flat index over the space, and where that is in range."""
+
+    strides: tuple[int, ...]
+    offset: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def access(self) -> Access:
+        return Access(self.strides, self.offset)
+
+
+def identity(extents: Shape) -> View:
+    return View(row_major(extents), 0, tuple((0, n) for n in extents))
+
+
+def schedule(request: Request, max_buffers: int) -> list[Kernel]:
+    """The kernels of a flush, in an order in which each finds its operands computed."""
+    kernels = in_order(_Builder(request, max_buffers, merge=True).build())
+    if kernels is None:  # two kernels each computed what the other reads: share less
+        kernels = in_order(_Builder(request, max_buffers, merge=False).build())
+    assert kernels is not None
+    return kernels
+
+
+def in_order(kernels: list[Kernel]) -> list[Kernel] | None:
+    """Kernels sorted so that each comes after those that write what it reads; None on a cycle."""
+    writers: dict[int, list[int]] = {}
+    for number, kernel in enumerate(kernels):
+        for slot in kernel.writes():
+            writers.setdefault(slot, []).append(number)
+    waiting: list[int] = []
+    readers: list[list[int]] = [[] for _ in kernels]
+    for number, kernel in enumerate(kernels):
+        before = {w for slot in kernel.reads() for w in writers.get(slot, ())}
+        waiting.append(len(before))
+        for w in before:
+            readers[w].append(number)
+    ready = [(_first_write(kernels[n]), n) for n, count in enumerate(waiting) if not count]
+    heapq.heapify(ready)
+    result: list[Kernel] = []
+    while ready:
+        number = heapq.heappop(ready)[1]
+        result.append(kernels[number])
+        for reader in readers[number]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, (_first_write(kernels[reader]), reader))
+    return result if len(result) == len(kernels) else None
+
+
+def _first_write(kernel: Kernel) -> int:
+    return min(kernel.writes())
+
+
+class _Builder:
+    def __init__(self, request: Request, max_buffers: int, *, merge: bool) -> None:
+        self.order = request.order
+        self.wanted = request.wanted
+        self.max_buffers = max_buffers
+        self.merge = merge
+        self.decisions: Decisions = decide(request, max_buffers)
+        self.produced: set[int] = set()
+        self.needed: list[int] = []
+        self.unstored: dict[int, tuple[Kernel, int]] = {}
+        self.kernels: list[Kernel] = []
+
+    def build(self) -> list[Kernel]:
+        for slot in self.wanted:
+            self.need(slot)
+        while self.needed:
+            slot = -heapq.heappop(self.needed)
+            if slot not in self.produced:
+                self.produced.add(slot)
+                self._kernels_of(slot)
+        return self.kernels
+
+    def need(self, slot: int) -> None:
+        """Have the node in `slot` computed into a buffer, by a kernel of its own if by no other."""
+        if self.order[slot].storage is not None:
+            return
+        self.decisions.stored.add(slot)
+        if slot in self.unstored:
+            self._store_accumulated(slot)
+        elif slot not in self.produced:
+            heapq.heappush(self.needed, -slot)
+
+    def _store_accumulated(self, slot: int) -> None:
+        """Give a reduction that was only passed on inside its kernel an output there."""
+        kernel, value = self.unstored.pop(slot)
+        if len(kernel.reads()) + len(kernel.outputs) < self.max_buffers:
+            access = Access(row_major(kernel.kept), 0)
+            kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
+        else:
+            self.produced.discard(slot)
+            heapq.heappush(self.needed, -slot)
+
+    def _kernels_of(self, slot: int) -> None:
+        node = self.order[slot]
+        if node.op is CONCAT:
+            self._concat(slot, node)
+        elif is_anchor(node):
+            self._reduce(slot, [slot])
+        else:
+            anchors = self._fusable_anchors(slot)
+            if anchors:
+                self._reduce(slot, anchors)
+            else:
+                self._map(slot, node)
+
+    def _map(self, slot: int, node: Node) -> None:
+        row = _Evaluator(self, node.meta.shape, root=slot)
+        value = row.value(slot)
+        self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
+
+    def _concat(self, slot: int, node: Node) -> None:
+        axis, start = node.attrs, 0
+        units = row_major(node.meta.shape)
+        for operand in node.inputs:
+            if operand.meta.size:
+                row = _Evaluator(self, operand.meta.shape, root=None)
+                value = row.value(operand.slot)
+                self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
+            start += operand.meta.shape[axis]
+
+    def _reduce(self, slot: int, anchors: list[int]) -> None:
+        """A kernel whose row body follows the given anchors, all over one space."""
+        first = self.order[anchors[0]]
+        kept_axes, reduced_axes = space_of(first)
+        shape = first.inputs[0].meta.shape
+        kept = tuple(shape[a] for a in kept_axes)
+        reduced = tuple(shape[a] for a in reduced_axes)
+        if anchors[0] in self.decisions.contractions:
+            stage = self._contraction(anchors[0])
+        else:
+            stage = self._stage(anchors, shape, kept_axes + reduced_axes)
+        row = _Evaluator(self, kept, root=slot)
+        for number, anchor in enumerate(anchors):
+            self.produced.add(anchor)
+            accumulated = Accumulated(number, self.order[anchor].meta.dtype)
+            row.given[anchor] = row.body.add(accumulated)
+        value = row.value(slot)
+        stored = self.decisions.stored
+        outputs = [(a, row.given[a]) for a in anchors if a in stored and a != slot]
+        kernel = self._add(
+            row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
+        )
+        for anchor in anchors:
+            if anchor not in stored and anchor != slot:
+                self.unstored[anchor] = kernel, row.given[anchor]
+
+    def _contraction(self, anchor: int) -> Contraction:
+        loads: list[Load] = []
+        for operand in self.decisions.contractions[anchor]:
+            self.need(operand.slot)
+            dtype = self.order[operand.slot].meta.dtype
+            loads.append(Load(operand.slot, dtype, Access(operand.strides, operand.offset)))
+        return Contraction(*loads)
+
+    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
+        units = row_major(shape)
+        view = View(tuple(units[a] for a in axes), 0, tuple((0, shape[a]) for a in axes))
+        element = _Evaluator(self, tuple(shape[a] for a in axes), root=None)
+        folds: list[Fold] = []
+        reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
+        along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
+        for anchor in anchors:
+            node = self.order[anchor]
+            values = [element.value(operand.slot, view) for operand in node.inputs]
+            dtype = node.inputs[0].meta.dtype
+            if node.op is CONTRACT:
+                values = [element.body.add(Apply(MUL, dtype, tuple(values)))]
+            op = node.op if isinstance(node.op, Reduction) else SUM
+            index = element.body.add(along) if op.indexed else None
+            folds.append(Fold(op, values[0], dtype, index))
+        return Stage(element.body, tuple(folds))
+
+    def _fusable_anchors(self, root: int) -> list[int]:
+        """Reductions over one space whose every consumer lies between them and `root`."""
+        d = self.decisions
+        members, found = {root}, set[int]()
+        stack = [root]
+        while stack and len(members) <= MAX_BODY:
+            for operand in self.order[stack.pop()].inputs:
+                slot = operand.slot
+                if (
+                    slot in members
+                    or operand.storage is not None
+                    or operand.meta.size != self._size(root)
+                ):
+                    continue
+                if is_anchor(operand) and operand.op is not CONCAT:
+                    found.add(slot)
+                elif self.spans(slot, root) and (is_inline(operand) or is_flat(operand)):
+                    members.add(slot)
+                    stack.append(slot)
+        candidates = [
+            s
+            for s in sorted(found, key=lambda s: (-d.depth[s], s))
+            if s not in self.produced and all(c in members for c in d.consumers[s])
+        ]
+        if not candidates:
+            return []
+        return self._of_one_space(candidates, root)
+
+    def spans(self, slot: int, root: int) -> bool:
+        """Whether the kernel of `root` may compute the node in `slot`, stored or not."""
+        d = self.decisions
+        if slot not in d.stored:
+            return True
+        return (
+            self.merge
+            and slot not in d.cut
+            and slot not in self.produced
+            and d.depth[slot] == d.depth[root]
+            and self.order[slot].op is not PAD
+        )
+
+    def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
+        d = self.decisions
+        first = self.order[candidates[0]]
+        if candidates[0] in d.contractions:
+            return candidates[:1]
+        space = first.inputs[0].meta.shape, first.attrs
+        chosen: list[int] = []
+        reads = set(d.sources[root]) - set(candidates)
+        parts = 0
+        for slot in candidates:
+            node = self.order[slot]
+            if d.depth[slot] != d.depth[candidates[0]] or slot in d.contractions:
+                continue
+            if (node.inputs[0].meta.shape, node.attrs) != space:
+                continue
+            more = {s for operand in node.inputs for s in self._sources(operand.slot)}
+            width = len(node.op.parts) if isinstance(node.op, Reduction) else 1
+            if len(reads | more) + parts + width + 1 > self.max_buffers:
+                continue
+            reads |= more
+            parts += width
+            chosen.append(slot)
+        return chosen
+
+    def _sources(self, slot: int) -> frozenset[int]:
+        return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]
+
+    def _size(self, slot: int) -> int:
+        return self.order[slot].meta.size
+
+    def _add(
+        self,
+        row: _Evaluator,
+        reduced: tuple[int, ...],
+        stages: tuple[Stage | Contraction, ...],
+        outputs: list[tuple[int, int]],
+        access: Access,
+    ) -> Kernel:
+        whole = row.root is not None
+        written = tuple(Output(s, v, row.body.dtype(v), access, whole) for s, v in outputs)
+        names = [op for stage in stages for op in _stage_names(stage)] + _names(row.body)
+        label = "_".join(dict.fromkeys(names)) or "copy"
+        kernel = Kernel(row.extents, reduced, stages, row.body, written, label)
+        self.kernels.append(kernel)
+        return kernel
+
+
+def _names(body: Body) -> list[str]:
+    return [i.op.name for i in body.instructions if isinstance(i, Apply)]
+
+
+def _stage_names(stage: Stage | Contraction) -> list[str]:
+    if isinstance(stage, Contraction):
+        return ["matmul"]
+    return _names(stage.element) + [fold.op.name for fold in stage.folds]
+
+
+Key = tuple[int, View]
+Make = Callable[[list[int]], int]
+
+
+class _Evaluator:
+    """Writes one body: the values of nodes as seen from a space of the given extents."""
+
+    def __init__(self, builder: _Builder, extents: Shape, root: int | None) -> None:
+        self.builder = builder
+        self.extents = extents
+        self.root = root
+        self.body = Body()
+        self.given: dict[int, int] = {}
+        self.extra: list[tuple[int, int]] = []
+        self._identity = identity(extents)
+        self._merged: set[int] = set()
+        self._values: dict[Key, int] = {}
+        self._steps: dict[Key, tuple[list[Key], Make]] = {}
+        self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
+
+    def access_of_outputs(self) -> Access:
+        """Outputs are contiguous: the flat index itself."""
+        return self._identity.access
+
+    def value(self, slot: int, view: View | None = None) -> int:
+        """The value of the node in `slot`; operands first, without recursion."""
+        root = (slot, view or self._identity)
+        stack = [root]
+        while stack:
+            key = stack[-1]
+            if key in self._values:
+                stack.pop()
+                continue
+            if key not in self._steps:
+                self._steps[key] = self._step(*key)
+            needs, make = self._steps[key]
+            missing = [k for k in needs if k not in self._values]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            self._values[key] = made = make([self._values[k] for k in needs])
+            self._note_output(key, made)
+        return self._values[root]
+
+    def _note_output(self, key: Key, value: int) -> None:
+        slot, view = key
+        if slot in self._merged and view == self._identity:
+            self.extra.append((slot, value))
+
+    def _step(self, slot: int, view: View) -> tuple[list[Key], Make]:
+        """What the value needs first, and how it is made from that."""
+        node = self.builder.order[slot]
+        if slot in self.given and view == self._identity:
+            return [], lambda values: self.given[slot]
+        if node.op is CONST and node.storage is None:
+            return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
+        if self._is_load(slot, node, view):
+            self.builder.need(slot)
+            return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+        if node.op is INDEX:
+            return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
+        if isinstance(node.op, Movement):
+            composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
+            if composed is None:
+                return self._load_anyway(slot, node, view)
+            inner = View(*composed, view.ranges)
+            return [(node.inputs[0].slot, inner)], lambda values: values[0]
+        if node.op is PAD:
+            return self._pad(slot, node, view)
+        return self._apply(node, view)
+
+    def _is_load(self, slot: int, node: Node, view: View) -> bool:
+        """Whether the value is read from a buffer rather than computed here."""
+        if node.storage is not None:
+            return True
+        if slot == self.root:
+            return False
+        if is_anchor(node):
+            return True
+        if slot not in self.builder.decisions.stored:
+            return False
+        return not self._merges(slot, view)
+
+    def _merges(self, slot: int, view: View) -> bool:
+        """Take a stored node of the same depth into this kernel, as one more output."""
+        b = self.builder
+        if self.root is None or view != self._identity or not is_inline(b.order[slot]):
+            return False
+        if not b.spans(slot, self.root):
+            return False
+        reads = (self._reads - {slot}) | b.decisions.sources[slot]
+        if len(reads) + len(self.extra) + 2 > b.max_buffers or len(self._steps) > MAX_BODY:
+            return False
+        self._reads = reads
+        self._merged.add(slot)
+        b.produced.add(slot)
+        return True
+
+    def _load_anyway(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """Movement that is not affine as seen from here: one kernel writes it out in order."""
+        self.builder.need(slot)
+        return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+
+    def _apply(self, node: Node, view: View) -> tuple[list[Key], Make]:
+        needs = [(operand.slot, view) for operand in node.inputs]
+        dtype = node.meta.dtype
+        if isinstance(node.op, Cast):
+            return needs, lambda values: self.body.add(Convert(dtype, values[0]))
+        op = node.op
+        assert isinstance(op, Elementwise)
+        return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
+
+    def _pad(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """The operand where the coordinates lie in its window, the fill elsewhere."""
+        operand, fill = node.inputs
+        window = _window(view, node, operand.meta.shape)
+        if window is None:
+            return self._load_anyway(slot, node, view)
+        ranges, inner = window
+        if any(high <= low for low, high in inner.ranges):
+            return [(fill.slot, view)], lambda values: values[0]
+        if not ranges:
+            return [(operand.slot, inner)], lambda values: values[0]
+
+        def make(values: list[int]) -> int:
+            mask = self.body.add(Mask(ranges))
+            return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
+
+        return [(operand.slot, inner), (fill.slot, view)], make
+
+
+def _window(
+    view: View, node: Node, shape: Shape
+) -> tuple[tuple[tuple[int, int, int], ...], View] | None:
+    """The part of the space that a pad's operand fills, and how it sees the operand there.
+
+    None where a padded coordinate depends on several dimensions of the space.
+    """
+    split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
+    if split is None:
+        return None
+    offsets, matrix = split
+    ranges, conditions = list(view.ranges), set[int]()
+    for axis, (before, _) in enumerate(node.attrs):
+        low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
+        dims = [d for d, row in enumerate(matrix) if row[axis]]
+        if len(dims) > 1 and node.meta.shape[axis] != shape[axis]:
+            return None
+        if not dims and not low <= 0 < high:
+            ranges = [(0, 0)] * len(ranges) or [(0, 0)]
+        if len(dims) == 1:
+            d, step = dims[0], matrix[dims[0]][axis]
+            narrowed = _solve(step, low, high)
+            bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
+            if bounded != ranges[d]:
+                ranges[d] = bounded
+                conditions.add(d)
+    units = row_major(shape)
+    strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
+    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, node.attrs, units, strict=True))
+    mask = tuple((d, *ranges[d]) for d in sorted(conditions))
+    return mask, View(strides, offset, tuple(ranges))
+
+
+def _solve(step: int, low: int, high: int) -> Range:
+    """The i for which ``low <= step * i < high``."""
+    if step > 0:
+        return -(-low // step), -(-high // step)
+    return -((high - 1) // -step), -low // -step + 1
+
+
+def total_work(kernel: Kernel) -> int:
+    """Points of the space times instructions: a rough bound of a dispatch's time."""
+    bodies = [s.element for s in kernel.stages if isinstance(s, Stage)] + [kernel.row]
+    code = sum(len(b.instructions) for b in bodies) + 2 * len(kernel.stages)
+    return size_of(kernel.kept) * size_of(kernel.reduced) * code

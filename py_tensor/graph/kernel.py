@@ -1,0 +1,193 @@
+"""What one kernel computes, before it is known how: iteration space, bodies, outputs.
+
+A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
+each. Its `stages` run over the whole space and leave accumulators, its `row` body runs once per
+point of the kept dimensions, after the stages, and gives the outputs. A kernel without stages is
+elementwise. There is at most one stage today; nothing here assumes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from py_tensor.dtypes import DType, bool_
+from py_tensor.graph.op import Elementwise, Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space."""
+
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An element of the buffer of the node in `slot`."""
+
+    slot: int
+    dtype: DType
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The value of an affine address itself, as an integer."""
+
+    dtype: DType
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Whether each named coordinate lies in [low, high): (dimension, low, high)."""
+
+    ranges: tuple[tuple[int, int, int], ...]
+
+    dtype = bool_
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """The scalar held by the constant node in `slot`."""
+
+    slot: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An elementwise op on earlier values of the body."""
+
+    op: Elementwise
+    dtype: DType
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """An earlier value converted to `dtype`."""
+
+    dtype: DType
+    arg: int
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`inside` where the mask holds, else `outside`."""
+
+    dtype: DType
+    mask: int
+    inside: int
+    outside: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """The result of the accumulator with this number, in the row body."""
+
+    number: int
+    dtype: DType
+
+
+Instruction = Load | Index | Mask | Const | Apply | Convert | Select | Accumulated
+
+
+@dataclass(slots=True)
+class Body:
+    """Straight-line code; a value is the position of its instruction. Equal ones are shared."""
+
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
+    _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+
+    def add(self, instruction: Instruction) -> int:
+        """The value of `instruction`, added unless it is there."""
+        found = self._known.get(instruction)
+        if found is None:
+            found = self._known[instruction] = len(self.instructions)
+            self.instructions.append(instruction)
+        return found
+
+    def dtype(self, value: int) -> DType:
+        return self.instructions[value].dtype
+
+    def slots(self) -> set[int]:
+        """The nodes whose buffers this code reads."""
+        return {i.slot for i in self.instructions if isinstance(i, Load)}
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An accumulator: a reduction of one value of the stage's body.
+
+    `index` is the value's flat index along the reduced axes, where the reduction asks for it.
+    """
+
+    op: Reduction
+    value: int
+    dtype: DType  # of the value
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A pass over the whole space: `element` is evaluated at each point and folded."""
+
+    element: Body
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
+
+    a: Load
+    b: Load
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A value of the row body, stored in the buffer of the node in `slot`.
+
+    `whole` promises that the outputs fill the buffer: what lies behind the last one is padding.
+    """
+
+    slot: int
+    value: int
+    dtype: DType
+    access: Access
+    whole: bool = True
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    kept, reduced : tuple of int
+        Extents. Accesses of a stage run over ``kept + reduced``, those of the row body and of the
+        outputs over ``kept``.
+    label : str
+        The ops it computes, for messages.
+    """
+
+    kept: tuple[int, ...]
+    reduced: tuple[int, ...]
+    stages: tuple[Stage | Contraction, ...]
+    row: Body
+    outputs: tuple[Output, ...]
+    label: str
+
+    def reads(self) -> set[int]:
+        slots = self.row.slots()
+        for stage in self.stages:
+            if isinstance(stage, Contraction):
+                slots |= {stage.a.slot, stage.b.slot}
+            else:
+                slots |= stage.element.slots()
+        return slots
+
+    def writes(self) -> set[int]:
+        return {output.slot for output in self.outputs}

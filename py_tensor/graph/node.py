@@ -1,0 +1,100 @@
+"""The graph: immutable nodes, each with a structural key that is built as the node is made."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from py_tensor.dtypes import DType
+from py_tensor.graph.op import Op
+from py_tensor.shapes import Shape, size_of
+
+if TYPE_CHECKING:
+    from py_tensor.backend.device import Device
+
+_TABLE_LIMIT = 1 << 16  # entries; past it a table starts anew, which costs time and nothing else
+
+
+class Meta:
+    """Shape, dtype and device of a node: one object for each combination, compared by identity."""
+
+    __slots__ = ("device", "dtype", "nbytes", "shape", "size")
+
+    def __init__(self, shape: Shape, dtype: DType, device: Device) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self.size = size_of(shape)
+        self.nbytes = self.size * dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+_metas: dict[tuple[Shape, DType, Device], Meta] = {}
+_keys: dict[tuple[Op, Any, Meta], int] = {}
+_next_key = count(1).__next__
+
+
+def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
+    """The one Meta of this combination."""
+    found = _metas.get((shape, dtype, device))
+    if found is None:
+        if len(_metas) >= _TABLE_LIMIT:
+            _metas.clear()
+        found = _metas[shape, dtype, device] = Meta(shape, dtype, device)
+    return found
+
+
+def key_of(op: Op, attrs: Any, meta: Meta) -> int:
+    """The structural key of a node, without its operands: equal keys compute alike.
+
+    Keys are never reused: past the limit a structure gets a new key, and its plan is made again.
+    """
+    found = _keys.get((op, attrs, meta))
+    if found is None:
+        if len(_keys) >= _TABLE_LIMIT:
+            _keys.clear()
+        found = _keys[op, attrs, meta] = _next_key()
+    return found
+
+
+class Node:
+    """One op applied to operands.
+
+    A node never changes what it stands for. What changes: `storage`, once it is computed (a leaf,
+    or a realized node, which then drops its operands), `live`, the number of tensors that hold
+    it, and `slot`, its position in the flush being planned.
+
+    Attributes
+    ----------
+    op, inputs, attrs
+        What is computed. A constant's value stands in `attrs` and is not part of the key, so that
+        one plan serves every value.
+    meta : Meta
+    key : int
+        Structure without operands.
+    storage : object or None
+        The backend's handle of the computed elements, contiguous.
+    """
+
+    __slots__ = ("attrs", "inputs", "key", "live", "meta", "op", "slot", "storage")
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.meta = meta
+        self.key = key
+        self.storage: Any = None
+        self.live = 0
+        self.slot = -1
+
+    def __repr__(self) -> str:
+        state = "realized" if self.storage is not None else "pending"
+        return f"<{self.op.name} {self.meta} {state}>"
+
+
+def make(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
+    """A node with its key looked up; the fast path of elementwise ops knows its key already."""
+    return Node(op, inputs, attrs, meta, key_of(op, attrs, meta))

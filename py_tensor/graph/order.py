@@ -1,0 +1,90 @@
+"""Which nodes a flush concerns, in what order, and the signature under which its plan is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import Movement
+from py_tensor.graph.primitives import CONST, INDEX
+
+
+@dataclass(slots=True)
+class Request:
+    """The nodes of a flush, operands first, and the slots whose elements are to be stored."""
+
+    order: list[Node]
+    wanted: set[int]
+
+    def signature(self) -> tuple[int, ...]:
+        """Equal signatures have equal plans: structure, sharing, and what is stored."""
+        parts: list[int] = []
+        append = parts.append
+        wanted = self.wanted
+        for slot, node in enumerate(self.order):
+            append(-node.key if slot in wanted else node.key)
+            if node.storage is None:
+                for operand in node.inputs:
+                    append(operand.slot)
+        return tuple(parts)
+
+
+def topological(roots: Iterable[Node]) -> list[Node]:
+    """The pending ancestors of `roots` and the leaves they read, operands first.
+
+    Sets each node's `slot` to its position. Linear in nodes and edges, without recursion.
+    """
+    order: list[Node] = []
+    stack = list(roots)
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        slot = node.slot
+        if 0 <= slot < len(order) and order[slot] is node:
+            stack.pop()
+            continue
+        ready = True
+        if node.storage is None:
+            for operand in node.inputs:
+                slot = operand.slot
+                if not (0 <= slot < len(order) and order[slot] is operand):
+                    stack.append(operand)
+                    ready = False
+        if ready:
+            stack.pop()
+            node.slot = len(order)
+            order.append(node)
+    return order
+
+
+def request(roots: Iterable[Node]) -> Request:
+    """What it takes to realize `roots`: they and every live ancestor are stored."""
+    roots = list(roots)
+    order = topological(roots)
+    wanted: set[int] = set()
+    for slot, node in enumerate(order):
+        if node.live and node.storage is None:
+            _want(order, slot, wanted)
+    for root in roots:
+        _want(order, root.slot, wanted, root=True)
+    return Request(order, wanted)
+
+
+def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False) -> None:
+    """Mark what has to be stored for the node in `slot` to be at hand.
+
+    A view needs no storage of its own where its operand is stored; of a pending operand no larger
+    than the view, the operand is stored. Constants and index ranges are stored only when asked
+    for by name: to compute them anew is cheaper than to read them.
+    """
+    node = bottom = order[slot]
+    while bottom.storage is None and isinstance(bottom.op, Movement):
+        bottom = bottom.inputs[0]
+    if bottom.storage is not None or node.meta.size == 0:
+        return
+    if bottom.op is CONST or bottom.op is INDEX:
+        if root:
+            wanted.add(slot)
+        return
+    wanted.add(bottom.slot if bottom.meta.size <= node.meta.size else slot)

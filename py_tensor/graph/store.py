@@ -1,0 +1,285 @@
+"""Which nodes get a buffer: the rules of cost by which shared and large work is stored or redone.
+
+A node is stored if somebody holds it, if it is a reduction, contraction or concatenation that its
+consumer cannot take in, or if inlining it into its consumers would cost more than to store it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
+from py_tensor.layout import compose
+from py_tensor.shapes import row_major
+
+MAX_BODY = 96  # ops inlined into one kernel: bounds compile time and registers
+MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each compute anew
+CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
+MANY_SINKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a contraction: the stored node and its strides over (kept, reduced)."""
+
+    slot: int
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What is stored, and why it matters to the builder.
+
+    Attributes
+    ----------
+    stored : set of int
+        Slots that get a buffer, `wanted` included; reductions and the like may join later.
+    cut : set of int
+        Stored because a kernel would grow too large: never merged into a consumer's kernel.
+    sources : list of frozenset
+        The buffers that inlining the node reads.
+    depth : list of int
+        Nodes of equal depth can share a kernel.
+    contractions : dict
+        Anchors that are computed as a matrix product.
+    """
+
+    order: list[Node]
+    stored: set[int]
+    cut: set[int] = field(default_factory=set[int])
+    sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    depth: list[int] = field(default_factory=list[int])
+    consumers: list[list[int]] = field(default_factory=list[list[int]])
+    contractions: dict[int, tuple[Operand, Operand]] = field(
+        default_factory=dict[int, tuple[Operand, Operand]]
+    )
+
+
+def is_anchor(node: Node) -> bool:
+    """Whether the node, if pending, ends a kernel: its consumers see only its result."""
+    return node.storage is None and (
+        isinstance(node.op, Reduction) or node.op is CONTRACT or node.op is CONCAT
+    )
+
+
+def is_inline(node: Node) -> bool:
+    """Whether the node, if pending, can be computed inside its consumer's kernel."""
+    return node.storage is None and (isinstance(node.op, Elementwise | Cast) or node.op is PAD)
+
+
+def is_flat(node: Node) -> bool:
+    """Whether a movement keeps every flat index: a reshape, or a permutation that moves nothing."""
+    return isinstance(node.op, Movement) and layout_of(node).is_contiguous
+
+
+def decide(request: Request, max_buffers: int) -> Decisions:
+    """Apply the rules to the nodes of a flush; linear in their number."""
+    decisions = Decisions(request.order, set(request.wanted))
+    _consumers(decisions)
+    _contractions(decisions)
+    _cut_large(decisions, max_buffers)
+    _store_shared(decisions)
+    _depths(decisions)
+    return decisions
+
+
+def _consumers(d: Decisions) -> None:
+    d.consumers = [[] for _ in d.order]
+    for slot, node in enumerate(d.order):
+        if node.storage is None:
+            for operand in node.inputs:
+                d.consumers[operand.slot].append(slot)
+
+
+def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of an anchor's operand: (kept, reduced)."""
+    axes: tuple[int, ...] = node.attrs
+    rank = len(node.inputs[0].meta.shape)
+    return tuple(a for a in range(rank) if a not in axes), axes
+
+
+def _contractions(d: Decisions) -> None:
+    """Find the products of matrices, and store their operands."""
+    for slot, node in enumerate(d.order):
+        factors = _factors(d, node)
+        if factors is None:
+            continue
+        kept, reduced = space_of(node)
+        shape = factors[0].meta.shape
+        a, b = (_trace(d, factor, kept + reduced) for factor in factors)
+        rows = any(shape[k] > 1 and a.strides[i] and not b.strides[i] for i, k in enumerate(kept))
+        columns = any(
+            shape[k] > 1 and b.strides[i] and not a.strides[i] for i, k in enumerate(kept)
+        )
+        if rows and columns:
+            d.contractions[slot] = a, b
+            d.stored |= {o.slot for o in (a, b) if d.order[o.slot].storage is None}
+
+
+def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
+    """The two operands, of one shape, whose product is summed."""
+    if node.storage is not None or node.meta.dtype.kind == "b":
+        return None
+    if node.op is CONTRACT:
+        return node.inputs[0], node.inputs[1]
+    if node.op is SUM:
+        product = node.inputs[0]
+        if product.storage is None and product.op is MUL and product.slot not in d.stored:
+            a, b = product.inputs
+            return (a, b) if a.meta.shape == b.meta.shape == product.meta.shape else None
+    return None
+
+
+def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
+    """Follow movement down to the node whose buffer will be read."""
+    units = row_major(node.meta.shape)
+    strides, offset = tuple(units[a] for a in axes), 0
+    ranges = tuple((0, node.meta.shape[a]) for a in axes)
+    while node.storage is None and isinstance(node.op, Movement) and node.slot not in d.stored:
+        composed = compose(strides, offset, ranges, layout_of(node))
+        if composed is None:
+            break
+        strides, offset = composed
+        node = node.inputs[0]
+    return Operand(node.slot, strides, offset)
+
+
+def _cut_large(d: Decisions, max_buffers: int) -> None:
+    """Store operands where a kernel would bind too many buffers or grow too long."""
+    for slot, node in enumerate(d.order):
+        if node.storage is not None:
+            d.sources.append(frozenset((slot,)))
+            d.inlined.append(frozenset())
+        elif node.op is CONST or node.op is INDEX:
+            d.sources.append(frozenset())
+            d.inlined.append(frozenset())
+        elif is_anchor(node):
+            _cut_reduced(d, node, max_buffers)
+            d.sources.append(frozenset((slot,)))
+            d.inlined.append(frozenset())
+        else:
+            sources, inlined = _gather(d, node)
+            while len(sources) >= max_buffers or len(inlined) >= MAX_BODY:
+                if not _cut_one(d, node):
+                    break
+                sources, inlined = _gather(d, node)
+            d.sources.append(sources)
+            d.inlined.append(inlined | {slot} if is_inline(node) else inlined)
+
+
+def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
+    """A reduction in two passes writes its accumulator's parts beside what it reads."""
+    parts = len(node.op.parts) if isinstance(node.op, Reduction) else 1
+    while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node):
+        pass
+
+
+def _seen(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
+    """What a consumer of `slot` reads and inlines through it."""
+    if slot in d.stored:
+        return frozenset((slot,)), frozenset()
+    return d.sources[slot], d.inlined[slot]
+
+
+def _gather(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
+    sources: frozenset[int] = frozenset()
+    inlined: frozenset[int] = frozenset()
+    for operand in node.inputs:
+        more, code = _seen(d, operand.slot)
+        sources, inlined = sources | more, inlined | code
+    return sources, inlined
+
+
+def _cut_one(d: Decisions, node: Node) -> bool:
+    """Store the operand that brings the most; False where there is none left to store."""
+    candidates: list[tuple[int, int, int]] = []
+    for operand in node.inputs:
+        bottom = _bottom(operand)
+        if is_inline(bottom) and bottom.slot not in d.stored:
+            sources, inlined = _seen(d, bottom.slot)
+            candidates.append((len(sources), len(inlined), bottom.slot))
+    if not candidates:
+        return False
+    slot = max(candidates)[2]
+    d.stored.add(slot)
+    d.cut.add(slot)
+    return True
+
+
+def _bottom(node: Node) -> Node:
+    while node.storage is None and isinstance(node.op, Movement):
+        node = node.inputs[0]
+    return node
+
+
+def _store_shared(d: Decisions) -> None:
+    """Store what several kernels, or many broadcast copies, would compute anew at a higher cost."""
+    sinks: list[frozenset[int]] = [frozenset()] * len(d.order)
+    copies = [1.0] * len(d.order)
+    for slot in range(len(d.order) - 1, -1, -1):
+        node = d.order[slot]
+        reached: frozenset[int] = frozenset()
+        repeated = 1.0
+        for consumer in d.consumers[slot]:
+            above = d.order[consumer]
+            ends = consumer in d.stored or is_anchor(above)
+            if len(reached) < MANY_SINKS:
+                reached |= frozenset((consumer,)) if ends else sinks[consumer]
+            if isinstance(above.op, Movement) and node.meta.size:
+                beyond = 1.0 if consumer in d.stored else copies[consumer]
+                repeated = max(repeated, beyond * above.meta.size / node.meta.size)
+            elif not ends:
+                repeated = max(repeated, copies[consumer])
+        sinks[slot], copies[slot] = reached, repeated
+        if (
+            is_inline(node)
+            and slot not in d.stored
+            and _is_worth_storing(d, slot, len(reached), repeated)
+        ):
+            d.stored.add(slot)
+
+
+def _is_worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> bool:
+    """The rule of cost, in buffer accesses per element and in instructions.
+
+    Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
+    reads in each kernel.
+    """
+    reads = len(d.sources[slot])
+    cost = sum(_cost(d.order[s]) for s in d.inlined[slot])
+    if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):
+        return True
+    recomputes = kernels * reads <= reads + 1 + kernels and kernels * cost <= MAX_RECOMPUTED_COST
+    return kernels > 1 and not recomputes
+
+
+def _has_pending_source(d: Decisions, slot: int) -> bool:
+    return any(d.order[s].storage is None for s in d.sources[slot])
+
+
+def _cost(node: Node) -> int:
+    return node.op.cost if isinstance(node.op, Elementwise) else 1
+
+
+def _depths(d: Decisions) -> None:
+    """Count, along each path, the edges that no kernel can span.
+
+    Two nodes of equal depth, one the other's ancestor, are joined only by edges inside which the
+    flat index stays the same, so that one kernel can compute both.
+    """
+    for node in d.order:
+        depth = 0
+        if node.storage is None:
+            shifts = (isinstance(node.op, Movement) and not is_flat(node)) or node.op is PAD
+            for operand in node.inputs:
+                pending = operand.storage is None and operand.op is not CONST
+                ends = is_anchor(operand) or operand.slot in d.cut
+                depth = max(depth, d.depth[operand.slot] + (pending and (shifts or ends)))
+            if is_anchor(node):
+                depth += 1
+        d.depth.append(depth)

@@ -1,0 +1,281 @@
+"""In and out: tensors from lists, scalars, buffers and NumPy arrays; other devices; text."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, parse
+from py_tensor.display import DEFAULT_OPTIONS, PrintOptions, edge_indices, format_str, format_tensor
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.node import meta_of
+from py_tensor.graph.primitives import leaf
+from py_tensor.ops.define import empty_node
+from py_tensor.ops.movement import astype, concat, getitem
+from py_tensor.shapes import Shape, check_rank, size_of
+from py_tensor.tensor import Tensor
+
+_print_options = DEFAULT_OPTIONS
+_CODES = {"?": dtypes.bool_, "f": dtypes.float32, "d": dtypes.float64}
+
+
+def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
+    """A tensor with a copy of `data`.
+
+    Parameters
+    ----------
+    data
+        A Python scalar, nested lists or tuples of them, another tensor, or anything with the
+        buffer protocol or ``__array_interface__`` (a NumPy array).
+    dtype
+        By default that of `data`; of lists the least of bool, int32 and float32 that holds all.
+    device : {"webgpu", "cpu"}, optional
+
+    Raises
+    ------
+    ShapeError
+        For ragged lists.
+    DTypeError
+        For a dtype that the device does not have: float64 and int64 on webgpu.
+    OverflowError
+        For an integer that the dtype cannot hold.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> pt.tensor([[1, 2], [3, 4]], dtype=pt.float32).sum(0)
+    tensor([4., 6.])
+    """
+    return _make(data, dtype, device, "tensor")
+
+
+def asarray(data: Any, *, dtype: object = None, device: Any = None, op: str = "asarray") -> Tensor:
+    """`tensor`, but a tensor of the wanted dtype and device is given back itself."""
+    return _make(data, dtype, device, op)
+
+
+def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
+    target = None if dtype is None else dtypes.parse(dtype)
+    if isinstance(data, Tensor):
+        moved = data if device is None else to_device(data, device)
+        return moved if target is None else astype(moved, target)
+    place = parse(device)
+    if isinstance(data, bool | int | float):
+        return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
+    if hasattr(data, "__array_interface__"):
+        return _from_interface(data, target, place, op)
+    if isinstance(data, list | tuple | range):
+        return _from_nested(data, target, place, op)
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise TypeError(
+            f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
+        ) from None
+    return _from_buffer(view, target, place, op)
+
+
+def _from_values(values: list[Any], shape: Shape, dtype: DType, device: Device, op: str) -> Tensor:
+    """From a flat list of Python scalars."""
+    meta = meta_of(shape, dtype, device)
+    device.backend.check(op, meta)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    try:
+        if dtype is dtypes.bool_:
+            data: Any = bytes(map(bool, values))
+        else:
+            data = array(dtype.typecode, [int(v) for v in values] if dtype.kind in "iu" else values)
+    except OverflowError:
+        for value in values:
+            dtypes.check_range(op, value, dtype)
+        data = array("f", [_to_float32(v) for v in values])
+    return Tensor(leaf(meta, device.backend.upload(memoryview(data).cast("B"), meta)))
+
+
+def _to_float32(value: float) -> float:
+    """Values past the largest float32 become infinite, as NumPy rounds them."""
+    return value if abs(value) < 3.4028235677973366e38 or value != value else value * float("inf")
+
+
+def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
+    shape = check_rank(op, _shape_of(data))
+    values: list[Any] = []
+    kinds: set[DType] = set()
+    _flatten(data, shape, values, kinds, op)
+    return _from_values(values, shape, dtype or _widest(kinds), device, op)
+
+
+def _shape_of(data: Any) -> Shape:
+    """The shape that the first element at each level suggests."""
+    shape: list[int] = []
+    while isinstance(data, list | tuple | range) or (isinstance(data, Tensor) and data.ndim):
+        if isinstance(data, Tensor):
+            return (*shape, *data.shape)
+        shape.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: str) -> None:
+    """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
+    if isinstance(data, Tensor):
+        if data.shape != shape:
+            raise _ragged(op, shape, data.shape)
+        values.extend(data.reshape(-1).tolist() if data.ndim else [data.item()])
+        kinds.add(data.dtype)
+    elif isinstance(data, list | tuple | range):
+        if not shape or len(data) != shape[0]:
+            raise _ragged(op, shape, (len(data),))
+        for item in data:
+            _flatten(item, shape[1:], values, kinds, op)
+    elif shape:
+        raise _ragged(op, shape, ())
+    elif isinstance(data, bool | int | float):
+        values.append(data)
+        kinds.add(dtypes.of_scalar(data))
+    elif hasattr(data, "item") and hasattr(data, "dtype"):
+        values.append(data.item())
+        kinds.add(dtypes.parse(data.dtype))
+    else:
+        raise TypeError(f"{op}: a list holds scalars, not {type(data).__name__}")
+
+
+def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
+    what = f"a sequence of {found[0]}" if len(found) == 1 else "a scalar" if not found else f"shape {found}"
+    wanted = f"one of {expected[0]}" if expected else "a scalar"
+    return ShapeError(f"{op}: the lists are ragged: {what} where {wanted} was expected")
+
+
+def _widest(kinds: set[DType]) -> DType:
+    result = dtypes.DEFAULT_FLOAT if not kinds else min(kinds, key=lambda d: d.rank)
+    for dtype in kinds:
+        result = dtypes.promote("tensor", result, dtype)
+    return result
+
+
+def _from_interface(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
+    """From a NumPy array or scalar, through NumPy's own conversions."""
+    from py_tensor.backend.bridge import load_numpy
+
+    np = load_numpy()
+    given = np.asarray(data)
+    name = given.dtype.name
+    target = dtype or dtypes.BY_NAME.get(name)
+    if target is None:
+        known = ", ".join(dtypes.BY_NAME)
+        raise DTypeError(f"{op}: NumPy's {name} has no counterpart here ({known}); give a dtype")
+    meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
+    device.backend.check(op, meta)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    with np.errstate(all="ignore"):
+        flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
+    return Tensor(leaf(meta, device.backend.upload(memoryview(flat.view("u1")), meta)))
+
+
+def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
+    """From any buffer; its format says the dtype."""
+    code = view.format.lstrip("@=<|")
+    found = _CODES.get(code)
+    if code in "ilqnIBHLQNbhc" and found is None:
+        signed = code.islower() and code != "c"
+        found = {4: dtypes.int32 if signed else dtypes.uint32, 8: dtypes.int64}.get(view.itemsize)
+    if found is None and dtype is None:
+        raise DTypeError(f"{op}: no dtype has the buffer format {view.format!r}; give one")
+    shape = check_rank(op, tuple(view.shape or ()))
+    if found is None or (dtype is not None and dtype is not found):
+        values = view.cast("B").cast(view.format).tolist() if view.contiguous else _listed(view)
+        return _from_values(values, shape, dtype or dtypes.DEFAULT_FLOAT, device, op)
+    meta = meta_of(shape, found, device)
+    device.backend.check(op, meta)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    data = memoryview(view.tobytes())
+    return Tensor(leaf(meta, device.backend.upload(data, meta)))
+
+
+def _listed(view: memoryview) -> list[Any]:
+    flat: list[Any] = view.tolist()
+    for _ in range(view.ndim - 1):
+        flat = [value for row in flat for value in row]
+    return flat
+
+
+def to_device(x: Tensor, device: str | Device) -> Tensor:
+    """The elements of `x` on another device; waits for them."""
+    place = parse(device)
+    if place is x.device:
+        return x
+    meta = meta_of(x.shape, x.dtype, place)
+    place.backend.check("to", meta)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    data = x._read()  # pyright: ignore[reportPrivateUsage]
+    return Tensor(leaf(meta, place.backend.upload(data, meta)))
+
+
+# -- Text ---------------------------------------------------------------------------------------
+
+
+def set_printoptions(**options: Any) -> None:
+    """Change how tensors are printed: precision, threshold, edgeitems, linewidth, suppress.
+
+    They mean what they mean in `numpy.set_printoptions`.
+    """
+    global _print_options
+    current = {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
+    _print_options = PrintOptions(**(current | options))
+
+
+def text(x: Tensor, form: str) -> str:
+    """`repr` or `str` of a tensor."""
+    shown, edge = _edges(x)
+    values = shown._flat(shown._read())  # pyright: ignore[reportPrivateUsage]
+    return _format(x, values, edge, form)
+
+
+async def text_async(x: Tensor, form: str) -> str:
+    """The same, awaited."""
+    shown, edge = _edges(x)
+    values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
+    return _format(x, values, edge, form)
+
+
+def _edges(x: Tensor) -> tuple[Tensor, bool]:
+    """What is shown: all of a small tensor; of a large one, realized once, the corners."""
+    if x.size <= _print_options.threshold:
+        return x, False
+    x.realize()
+    for axis, n in enumerate(x.shape):
+        items = _print_options.edgeitems
+        if edge_indices(n, items) is not None:
+            whole = (slice(None),) * axis
+            first, last = getitem(x, (*whole, slice(0, items))), getitem(x, (*whole, slice(n - items, n)))
+            x = concat([first, last], axis)
+    return x, True
+
+
+def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
+    kind = {"b": "bool", "f": x.dtype.name}.get(x.dtype.kind, "int")
+    if form == "str":
+        return format_str(x.shape, kind, values, edge=edge, options=_print_options)
+    return format_tensor(x.shape, kind, values, edge=edge, suffix=_suffix(x), options=_print_options)
+
+
+def _suffix(x: Tensor) -> str:
+    """dtype and device, where they are not what a tensor of such elements has by default."""
+    from py_tensor.backend.device import default_device
+
+    parts: list[str] = []
+    plain = {"b": dtypes.bool_, "i": dtypes.DEFAULT_INT, "f": dtypes.DEFAULT_FLOAT}.get(x.dtype.kind)
+    if x.dtype is not plain or not size_of(x.shape):
+        parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT_FLOAT or x.size else "")
+    if x.device is not default_device():
+        parts.append(f"device='{x.device}'")
+    return ", ".join(p for p in parts if p)

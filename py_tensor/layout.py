@@ -1,0 +1,212 @@
+"""Affine maps between index spaces: what makes movement free.
+
+Every tensor has its elements numbered in row-major order of its own shape, its *flat index*. A
+movement op is a `Layout`: a map from the coordinates of its result to the flat index of its
+operand. A kernel that computes an expression walks from the result towards the buffers and
+composes these maps; elementwise ops leave them as they are, because operands and result have the
+same flat index. Where composition stays affine, movement costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from py_tensor.shapes import Shape, row_major, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``flat(i) = offset + sum(strides[d] * i[d])`` for coordinates ``0 <= i[d] < shape[d]``."""
+
+    shape: Shape
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @staticmethod
+    def contiguous(shape: Shape) -> Layout:
+        return Layout(shape, row_major(shape))
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether flat(i) numbers the elements 0, 1, 2, ... in row-major order."""
+        return self.offset == 0 and all(
+            n == 1 or s == c
+            for n, s, c in zip(self.shape, self.strides, row_major(self.shape), strict=True)
+        )
+
+
+def expand(shape: Shape, target: Shape) -> Layout:
+    """Repeat axes of length 1 (and new leading axes) to `target`."""
+    lead = len(target) - len(shape)
+    strides = row_major(shape)
+    return Layout(
+        target,
+        (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)),
+    )
+
+
+def permute(shape: Shape, order: tuple[int, ...]) -> Layout:
+    strides = row_major(shape)
+    return Layout(tuple(shape[a] for a in order), tuple(strides[a] for a in order))
+
+
+def flip(shape: Shape, axes: tuple[int, ...]) -> Layout:
+    strides = row_major(shape)
+    offset = sum(strides[a] * (shape[a] - 1) for a in axes if shape[a])
+    return Layout(shape, tuple(-s if a in axes else s for a, s in enumerate(strides)), offset)
+
+
+def take_slices(shape: Shape, slices: tuple[tuple[int, int, int], ...]) -> Layout:
+    """(start, count, step) per axis, already normalised: every index it names is in range."""
+    strides = row_major(shape)
+    return Layout(
+        tuple(count for _, count, _ in slices),
+        tuple(step * s for (_, _, step), s in zip(slices, strides, strict=True)),
+        sum(start * s for (start, count, _), s in zip(slices, strides, strict=True) if count),
+    )
+
+
+Range = tuple[int, int]  # of one dimension of the iteration space: [low, high)
+
+
+def coordinates(
+    strides: tuple[int, ...], offset: int, ranges: tuple[Range, ...], shape: Shape
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]] | None:
+    """Split an affine flat index over `shape` into one affine coordinate per axis.
+
+    Parameters
+    ----------
+    strides, offset
+        The flat index as an affine function of the iteration space.
+    ranges
+        The part of the iteration space in which the flat index is in range.
+    shape
+        The index space that the flat index numbers.
+
+    Returns
+    -------
+    (offsets, matrix) or None
+        ``coordinate[a] = offsets[a] + sum(matrix[d][a] * i[d])``; None where some coordinate would
+        carry into the next, so that it is not affine.
+    """
+    if size_of(shape) == 0:
+        return (0,) * len(shape), tuple((0,) * len(shape) for _ in strides)
+    if any(high <= low for low, high in ranges):
+        ranges = tuple((low, low + 1) for low, _ in ranges)
+    units = row_major(shape)
+    matrix = tuple(_digits(s, shape, units) for s in strides)
+    corner = offset + sum(s * low for s, (low, _) in zip(strides, ranges, strict=True))
+    start = _unravel(corner, shape, units)
+    if start is None:
+        return None
+    for axis, n in enumerate(shape):
+        low = high = start[axis]
+        for row, (first, last) in zip(matrix, ranges, strict=True):
+            reach = row[axis] * (last - 1 - first)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        if low < 0 or high >= n:
+            return None
+    offsets = tuple(
+        start[axis] - sum(row[axis] * low for row, (low, _) in zip(matrix, ranges, strict=True))
+        for axis in range(len(shape))
+    )
+    return offsets, matrix
+
+
+def _digits(stride: int, shape: Shape, units: tuple[int, ...]) -> tuple[int, ...]:
+    """A signed step of the flat index as steps of the coordinates, all of the same sign.
+
+    A step that reaches past the first axis lands there with a digit that is out of range, which
+    the caller's check of the reach finds.
+    """
+    sign, rest, digits = (-1 if stride < 0 else 1), abs(stride), [0] * len(shape)
+    for axis, unit in enumerate(units):
+        if shape[axis] > 1:
+            digits[axis], rest = sign * (rest // unit), rest % unit
+    return tuple(digits)
+
+
+def _unravel(flat: int, shape: Shape, units: tuple[int, ...]) -> list[int] | None:
+    if not 0 <= flat < size_of(shape):
+        return None
+    return [flat // unit % n for unit, n in zip(units, shape, strict=True)]
+
+
+def compose(
+    strides: tuple[int, ...], offset: int, ranges: tuple[Range, ...], layout: Layout
+) -> tuple[tuple[int, ...], int] | None:
+    """The map iteration space -> flat index of `layout`'s result, followed by `layout`.
+
+    Returns (strides, offset) of the flat index of the layout's operand, or None where the
+    composition is not affine.
+    """
+    split = coordinates(strides, offset, ranges, layout.shape)
+    if split is None:
+        return None
+    offsets, matrix = split
+    inner = layout.strides
+    return (
+        tuple(sum(m * s for m, s in zip(row, inner, strict=True)) for row in matrix),
+        layout.offset + sum(o * s for o, s in zip(offsets, inner, strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Dimensions after dropping those of extent 1 and joining those that are walked as one."""
+
+    extents: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]  # the dimensions that each was made of
+
+    def strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
+        """An access's strides over the merged dimensions."""
+        return tuple(strides[group[-1]] for group in self.groups)
+
+    def position(self, dim: int) -> int:
+        """Where an unjoined dimension went."""
+        return self.groups.index((dim,))
+
+
+def merge_dims(
+    extents: tuple[int, ...],
+    maps: Sequence[tuple[int, ...]],
+    order: Sequence[int],
+    fixed: frozenset[int] = frozenset(),
+    limit: int = 2**31,
+) -> Merged:
+    """Take dimensions in `order`, drop those of extent 1, join neighbours all maps walk as one.
+
+    Parameters
+    ----------
+    maps
+        The strides of each access over the dimensions.
+    fixed
+        Dimensions that are not joined, because a mask asks for their coordinate.
+    limit
+        No joined dimension exceeds it, so that an index along it fits 32 bits.
+    """
+    groups: list[tuple[int, ...]] = []
+    for d in order:
+        if extents[d] == 1:
+            continue
+        if (
+            groups
+            and not fixed.intersection((*groups[-1], d))
+            and _joins(extents, maps, groups[-1], d, limit)
+        ):
+            groups[-1] += (d,)
+        else:
+            groups.append((d,))
+    return Merged(tuple(size_of(tuple(extents[d] for d in g)) for g in groups), tuple(groups))
+
+
+def _joins(
+    extents: tuple[int, ...],
+    maps: Sequence[tuple[int, ...]],
+    group: tuple[int, ...],
+    d: int,
+    limit: int,
+) -> bool:
+    size = size_of(tuple(extents[g] for g in group)) * extents[d]
+    return size <= limit and all(m[group[-1]] == m[d] * extents[d] for m in maps)

@@ -1,0 +1,343 @@
+"""How an op is defined: one assignment gives the function, the method, the node and its meaning.
+
+    exp = unary("exp", FLOATING, "exp_f32({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
+
+What depends on shapes, dtypes and devices alone is decided once for each combination and kept as a
+recipe, so that recording an op again costs one look-up.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device
+from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError, DTypeError
+from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
+from py_tensor.graph.op import Derivative, Elementwise, Op
+from py_tensor.graph.primitives import CAST, EXPAND, const, leaf
+from py_tensor.shapes import Shape, broadcast
+from py_tensor.tensor import Tensor, install
+
+Scalar = bool | int | float
+Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
+EMPTY = object()  # the storage of a node without elements
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which dtypes an op takes, and what it computes in.
+
+    Attributes
+    ----------
+    kinds : str
+        Kinds of the (promoted) operand that are taken.
+    compute : callable
+        The dtype that operands are converted to.
+    words : str
+        For the error message.
+    """
+
+    kinds: str
+    compute: Callable[[DType], DType]
+    words: str
+
+    def check(self, op: str, dtype: DType) -> DType:
+        """The dtype to compute in.
+
+        Raises
+        ------
+        DTypeError
+            Naming the op, the category it takes and the dtype it got.
+        """
+        if dtype.kind not in self.kinds:
+            raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
+        return self.compute(dtype)
+
+
+FLOATING = Accepts("biuf", dtypes.floating, "any dtype, and computes in floating point")
+NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
+ANY = Accepts("biuf", lambda dtype: dtype, "any dtype")
+INTEGRAL_AS_INT = Accepts(
+    "biuf", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "any dtype"
+)
+LOGICAL = Accepts("biuf", lambda dtype: dtypes.bool_, "any dtype")
+
+# A step from an operand to what the op's node takes: (op, attributes, meta, key).
+Step = tuple[Op, Any, Meta, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an op does for operands of given metas: steps for each, and the node itself."""
+
+    steps: tuple[tuple[Step, ...], ...]
+    meta: Meta
+    key: int
+
+
+REGISTRY: dict[str, Callable[..., Tensor]] = {}
+_RECIPE_LIMIT = 4096
+
+
+def node_of(x: Tensor) -> Node:
+    return x._node  # pyright: ignore[reportPrivateUsage]
+
+
+def empty_node(meta: Meta) -> Node:
+    return leaf(meta, EMPTY)
+
+
+def build(
+    op: Op, inputs: Sequence[Tensor], attrs: Any, shape: Shape, dtype: DType, device: Device
+) -> Tensor:
+    """A tensor on a new node; one without elements needs no computing."""
+    meta = meta_of(shape, dtype, device)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    return Tensor(make(op, tuple(map(node_of, inputs)), attrs, meta))
+
+
+def follow(node: Node, steps: tuple[Step, ...]) -> Node:
+    for op, attrs, meta, key in steps:
+        node = Node(op, (node,), attrs, meta, key)
+    return node
+
+
+def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
+    """The cast and the expansion that lead from `meta` to a shape and a dtype."""
+    steps: list[Step] = []
+    if meta.dtype is not dtype:
+        meta = meta_of(meta.shape, dtype, meta.device)
+        steps.append((CAST, None, meta, key_of(CAST, None, meta)))
+    if meta.shape != shape:
+        meta = meta_of(shape, dtype, meta.device)
+        steps.append((EXPAND, None, meta, key_of(EXPAND, None, meta)))
+    return tuple(steps)
+
+
+def is_scalar(x: object) -> bool:
+    return isinstance(x, bool | int | float)
+
+
+def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
+    """Operands as tensors and Python scalars, at least one of them a tensor; on one device."""
+    from py_tensor.interop import asarray
+
+    result: list[Tensor | Scalar] = []
+    device: Device | None = None
+    for x in operands:
+        if isinstance(x, Tensor):
+            if device is not None and x.device is not device:
+                raise DeviceError(
+                    f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
+                )
+            device = x.device
+    for x in operands:
+        if isinstance(x, Tensor) or is_scalar(x):
+            result.append(cast("Tensor | Scalar", x))
+        else:
+            result.append(asarray(x, device=device, op=op))
+    if not any(isinstance(x, Tensor) for x in result):
+        result[0] = asarray(result[0], device=device, op=op)
+    return result
+
+
+def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
+    """The promoted dtype: tensors among themselves, then scalars, which are weak."""
+    tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
+    dtype = tensors[0]
+    for other in tensors[1:]:
+        dtype = dtypes.promote(op, dtype, other)
+    for x in operands:
+        if not isinstance(x, Tensor):
+            dtype = dtypes.with_scalar(op, dtype, x)
+    return dtype
+
+
+def device_of(operands: Sequence[Tensor | Scalar]) -> Device:
+    return next(x.device for x in operands if isinstance(x, Tensor))
+
+
+def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device) -> Node:
+    """An operand as the node an elementwise op takes: a constant stays 0-d."""
+    if isinstance(x, Tensor):
+        node = node_of(x)
+        return follow(node, steps_to(node.meta, shape, dtype))
+    dtypes.check_range(op, x, dtype) if isinstance(x, int) else None
+    value = float(x) if dtype.kind == "f" else bool(x) if dtype is dtypes.bool_ else int(x)
+    return const(value, dtype, device)
+
+
+def apply(
+    op: Elementwise,
+    operands: Sequence[Operand],
+    accepts: Accepts,
+    result: DType | None,
+    uncast: int = 0,
+) -> Tensor:
+    """Record an elementwise op on any operands: coerced, promoted, broadcast.
+
+    The first `uncast` operands are taken as bool, whatever the others promote to.
+    """
+    given = coerce(op.name, operands)
+    shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
+    rest = given[uncast:]
+    if not any(isinstance(x, Tensor) for x in rest):
+        first = next(x for x in rest if not isinstance(x, Tensor))
+        dtype = dtypes.with_scalar(op.name, dtypes.of_scalar(first), rest[-1])  # type: ignore[arg-type]
+    else:
+        dtype = common_dtype(op.name, rest)
+    dtype = accepts.check(op.name, dtype)
+    device = device_of(given)
+    meta = meta_of(shape, result or dtype, device)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    kinds = [dtypes.bool_] * uncast + [dtype] * len(rest)
+    nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
+    if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
+        nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
+    return Tensor(make(op, nodes, None, meta))
+
+
+def _recipe(
+    op: Elementwise, metas: tuple[Meta, ...], accepts: Accepts, result: DType | None
+) -> Recipe | None:
+    """The recipe of an op on tensors; None where there is nothing to compute or an error to raise."""
+    if any(m.device is not metas[0].device for m in metas) or not all(m.size for m in metas):
+        return None
+    dtype = metas[0].dtype
+    for m in metas[1:]:
+        dtype = dtypes.promote(op.name, dtype, m.dtype)
+    dtype = accepts.check(op.name, dtype)
+    shape = broadcast(op.name, *(m.shape for m in metas))
+    meta = meta_of(shape, result or dtype, metas[0].device)
+    return Recipe(tuple(steps_to(m, shape, dtype) for m in metas), meta, key_of(op, None, meta))
+
+
+def _finish(function: Any, op: Op, name: str, doc: str, signature: str, method: bool) -> Any:
+    """Name, document and register a public function made by a definition."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = inspect.cleandoc(doc)
+    function.__text_signature__ = signature
+    function.op = op
+    REGISTRY[name] = function
+    if method:
+        install(name, function)
+    return function
+
+
+def _mapping(wgsl: str | Mapping[str, str]) -> Mapping[str, str]:
+    return {"*": wgsl} if isinstance(wgsl, str) else wgsl
+
+
+def unary(
+    name: str,
+    accepts: Accepts,
+    wgsl: str | Mapping[str, str],
+    numpy: Callable[..., Any],
+    *,
+    vjp: Derivative,
+    doc: str,
+    result: DType | None = None,
+    cost: int = 1,
+    method: bool = True,
+) -> Callable[[Operand], Tensor]:
+    """Define an elementwise op of one operand."""
+    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
+    recipes: dict[Meta, Recipe] = {}
+
+    def function(x: Operand, /) -> Tensor:
+        if type(x) is Tensor:
+            node = node_of(x)
+            recipe = recipes.get(node.meta)
+            if recipe is None:
+                recipe = _recipe(op, (node.meta,), accepts, result)
+                if recipe is None:
+                    return apply(op, (x,), accepts, result)
+                _remember(recipes, node.meta, recipe)
+            if recipe.steps[0]:
+                node = follow(node, recipe.steps[0])
+            return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
+        return apply(op, (x,), accepts, result)
+
+    return _finish(function, op, name, doc, "(x, /)", method)
+
+
+def _remember(recipes: dict[Any, Recipe], key: Any, recipe: Recipe) -> None:
+    if len(recipes) >= _RECIPE_LIMIT:
+        recipes.clear()
+    recipes[key] = recipe
+
+
+def binary(
+    name: str,
+    accepts: Accepts,
+    wgsl: str | Mapping[str, str],
+    numpy: Callable[..., Any],
+    *,
+    vjp: Derivative,
+    doc: str,
+    result: DType | None = None,
+    cost: int = 1,
+    operator: str | None = None,
+    method: bool = False,
+    op: Elementwise | None = None,
+) -> Callable[[Operand, Operand], Tensor]:
+    """Define an elementwise op of two operands; `operator` also defines ``__{operator}__`` and its
+    reflection."""
+    op = op or Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
+    chosen = op
+    recipes: dict[tuple[Meta, Meta], Recipe] = {}
+
+    def function(x: Operand, y: Operand, /) -> Tensor:
+        if type(x) is Tensor and type(y) is Tensor:
+            a, b = node_of(x), node_of(y)
+            recipe = recipes.get((a.meta, b.meta))
+            if recipe is None:
+                recipe = _recipe(chosen, (a.meta, b.meta), accepts, result)
+                if recipe is None:
+                    return apply(chosen, (x, y), accepts, result)
+                _remember(recipes, (a.meta, b.meta), recipe)
+            first, second = recipe.steps
+            if first:
+                a = follow(a, first)
+            if second:
+                b = follow(b, second)
+            return Tensor(Node(chosen, (a, b), None, recipe.meta, recipe.key))
+        return apply(chosen, (x, y), accepts, result)
+
+    if operator is not None:
+        _install_operator(operator, function, reflected=operator not in _COMPARISONS)
+    return _finish(function, op, name, doc, "(x, y, /)", method)
+
+
+_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+
+
+def takes(y: object) -> bool:
+    """Whether an operator accepts the other operand, or leaves it to that operand's own."""
+    return (
+        isinstance(y, Tensor | bool | int | float | list | tuple)
+        or hasattr(y, "__buffer__")
+        or hasattr(y, "dtype")
+    )
+
+
+def _install_operator(
+    operator: str, function: Callable[[Operand, Operand], Tensor], *, reflected: bool
+) -> None:
+    def method(self: Tensor, other: Operand) -> Any:
+        return function(self, other) if type(other) is Tensor or takes(other) else NotImplemented
+
+    def mirrored(self: Tensor, other: Operand) -> Any:
+        return function(other, self) if takes(other) else NotImplemented
+
+    for name, f in ((f"__{operator}__", method), (f"__r{operator}__", mirrored)):
+        if f is method or reflected:
+            f.__name__ = name
+            install(name, f)

@@ -1,0 +1,523 @@
+"""Elementwise ops: each one assignment, with its WGSL, its NumPy meaning and its derivative.
+
+A vjp gets the incoming gradient, the result, the operands and the node's attributes, and gives a
+gradient for each operand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.errors import DTypeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.primitives import MUL
+from py_tensor.ops.define import (
+    ANY,
+    FLOATING,
+    INTEGRAL_AS_INT,
+    LOGICAL,
+    NUMERIC,
+    REGISTRY,
+    Operand,
+    apply,
+    binary,
+    install,
+    unary,
+)
+from py_tensor.tensor import Tensor
+
+# -- One operand, floating point ----------------------------------------------------------------
+
+exp = unary(
+    "exp",
+    FLOATING,
+    "exp_f32({0})",
+    lambda np, x: np.exp(x),
+    vjp=lambda g, y, x, _: (g * y,),
+    cost=12,
+    doc="e to the power of each element.",
+)
+log = unary(
+    "log",
+    FLOATING,
+    "log_f32({0})",
+    lambda np, x: np.log(x),
+    vjp=lambda g, y, x, _: (g / x,),
+    cost=12,
+    doc="Natural logarithm of each element; -inf at 0, NaN below.",
+)
+sqrt = unary(
+    "sqrt",
+    FLOATING,
+    "sqrt_f32({0})",
+    lambda np, x: np.sqrt(x),
+    vjp=lambda g, y, x, _: (g / (2 * y),),
+    cost=4,
+    doc="Square root of each element; NaN below 0.",
+)
+sin = unary(
+    "sin",
+    FLOATING,
+    "sin_f32({0})",
+    lambda np, x: np.sin(x),
+    vjp=lambda g, y, x, _: (g * cos(x),),
+    cost=30,
+    doc="Sine of each element, in radians; accurate over the whole range.",
+)
+cos = unary(
+    "cos",
+    FLOATING,
+    "cos_f32({0})",
+    lambda np, x: np.cos(x),
+    vjp=lambda g, y, x, _: (-(g * sin(x)),),
+    cost=30,
+    doc="Cosine of each element, in radians; accurate over the whole range.",
+)
+tan = unary(
+    "tan",
+    FLOATING,
+    "tan_f32({0})",
+    lambda np, x: np.tan(x),
+    vjp=lambda g, y, x, _: (g * (1 + y * y),),
+    cost=34,
+    doc="Tangent of each element, in radians.",
+)
+tanh = unary(
+    "tanh",
+    FLOATING,
+    "tanh_f32({0})",
+    lambda np, x: np.tanh(x),
+    vjp=lambda g, y, x, _: (g * (1 - y * y),),
+    cost=16,
+    doc="Hyperbolic tangent of each element.",
+)
+sigmoid = unary(
+    "sigmoid",
+    FLOATING,
+    "sigmoid_f32({0})",
+    lambda np, x: _sigmoid(np, x),
+    vjp=lambda g, y, x, _: (g * y * (1 - y),),
+    cost=16,
+    doc="Logistic function ``1 / (1 + exp(-x))`` of each element.",
+)
+reciprocal = unary(
+    "reciprocal",
+    FLOATING,
+    "reciprocal_f32({0})",
+    lambda np, x: np.divide(1, x, dtype=x.dtype),
+    vjp=lambda g, y, x, _: (-(g * y * y),),
+    cost=4,
+    doc="One divided by each element.",
+)
+
+
+def _sigmoid(np: Any, x: Any) -> Any:
+    """Without overflow on either side."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+# -- One operand, any number --------------------------------------------------------------------
+
+negative = unary(
+    "negative",
+    NUMERIC,
+    {"f32": "neg_f32({0})", "u32": "(0u - {0})", "*": "-{0}"},
+    lambda np, x: np.negative(x),
+    vjp=lambda g, y, x, _: (-g,),
+    doc="Each element with its sign turned; unsigned integers wrap around.",
+)
+positive = unary(
+    "positive",
+    NUMERIC,
+    "{0}",
+    lambda np, x: x,
+    vjp=lambda g, y, x, _: (g,),
+    doc="Each element as it is.",
+)
+abs = unary(  # noqa: A001 - NumPy's name
+    "abs",
+    ANY,
+    {"f32": "abs_f32({0})", "i32": "abs_i32({0})", "*": "{0}"},
+    lambda np, x: np.abs(x),
+    vjp=lambda g, y, x, _: (g * sign(x),),
+    doc="Absolute value of each element; the least int32 stays as it is, as in NumPy.",
+)
+sign = unary(
+    "sign",
+    NUMERIC,
+    {"f32": "sign_f32({0})", "i32": "sign_i32({0})", "*": "sign_u32({0})"},
+    lambda np, x: np.sign(x),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="-1, 0 or 1 by the sign of each element; NaN stays NaN.",
+)
+square = unary(
+    "square",
+    INTEGRAL_AS_INT,
+    {"f32": "square_f32({0})", "*": "{0} * {0}"},
+    lambda np, x: np.square(x),
+    vjp=lambda g, y, x, _: (g * (2 * x),),
+    doc="Each element times itself.",
+)
+relu = unary(
+    "relu",
+    NUMERIC,
+    {"f32": "relu_f32({0})", "u32": "{0}", "*": "max({0}, 0)"},
+    lambda np, x: np.maximum(x, x.dtype.type(0)),
+    vjp=lambda g, y, x, _: (where(x > 0, g, 0),),
+    doc="Each element, or 0 where it is negative; NaN stays NaN.",
+)
+floor = unary(
+    "floor",
+    ANY,
+    {"f32": "floor_f32({0})", "*": "{0}"},
+    lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
+    vjp=NOT_DIFFERENTIABLE,
+    doc="The largest integer not above each element, in the element's dtype.",
+)
+ceil = unary(
+    "ceil",
+    ANY,
+    {"f32": "ceil_f32({0})", "*": "{0}"},
+    lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
+    vjp=NOT_DIFFERENTIABLE,
+    doc="The smallest integer not below each element, in the element's dtype.",
+)
+round = unary(  # noqa: A001 - NumPy's name
+    "round",
+    ANY,
+    {"f32": "round_f32({0})", "*": "{0}"},
+    lambda np, x: np.rint(x) if x.dtype.kind == "f" else x,
+    vjp=NOT_DIFFERENTIABLE,
+    doc="The nearest integer, halves to the even one, in the element's dtype.",
+)
+
+# -- One operand, true or false -----------------------------------------------------------------
+
+isnan = unary(
+    "isnan",
+    ANY,
+    {"f32": "is_nan({0})", "*": "false"},
+    lambda np, x: np.isnan(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is NaN.",
+)
+isinf = unary(
+    "isinf",
+    ANY,
+    {"f32": "is_inf({0})", "*": "false"},
+    lambda np, x: np.isinf(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is infinite.",
+)
+isfinite = unary(
+    "isfinite",
+    ANY,
+    {"f32": "is_finite({0})", "*": "true"},
+    lambda np, x: np.isfinite(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is neither NaN nor infinite.",
+)
+logical_not = unary(
+    "logical_not",
+    LOGICAL,
+    "!{0}",
+    lambda np, x: np.logical_not(x),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="True where the element is zero; NaN is not zero.",
+)
+
+# -- Two operands: arithmetic -------------------------------------------------------------------
+
+add = binary(
+    "add",
+    ANY,
+    {"bool": "{0} || {1}", "*": "{0} + {1}"},
+    lambda np, x, y: np.add(x, y),
+    vjp=lambda g, y, a, b, _: (g, g),
+    operator="add",
+    doc="Sum of the elements; of bools, whether either is true.",
+)
+subtract = binary(
+    "subtract",
+    NUMERIC,
+    "{0} - {1}",
+    lambda np, x, y: np.subtract(x, y),
+    vjp=lambda g, y, a, b, _: (g, -g),
+    operator="sub",
+    doc="Difference of the elements; integers wrap around.",
+)
+multiply = binary(
+    "multiply",
+    ANY,
+    {},
+    MUL.numpy,
+    vjp=MUL.vjp,
+    operator="mul",
+    op=MUL,
+    doc="Product of the elements; of bools, whether both are true.",
+)
+divide = binary(
+    "divide",
+    FLOATING,
+    "divide_f32({0}, {1})",
+    lambda np, x, y: np.divide(x, y),
+    vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)),
+    operator="truediv",
+    cost=6,
+    doc="Quotient of the elements, in floating point: int32 operands give float32.",
+)
+floor_divide = binary(
+    "floor_divide",
+    NUMERIC,
+    {
+        "f32": "floor_divide_f32({0}, {1})",
+        "i32": "floor_divide_i32({0}, {1})",
+        "u32": "floor_divide_u32({0}, {1})",
+    },
+    lambda np, x, y: np.floor_divide(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="floordiv",
+    cost=30,
+    doc="The largest integer not above the quotient; an integer divided by 0 gives 0.",
+)
+remainder = binary(
+    "remainder",
+    NUMERIC,
+    {
+        "f32": "remainder_f32({0}, {1})",
+        "i32": "remainder_i32({0}, {1})",
+        "u32": "remainder_u32({0}, {1})",
+    },
+    lambda np, x, y: np.remainder(x, y),
+    vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
+    operator="mod",
+    cost=30,
+    doc="What floor division leaves, with the divisor's sign; an integer modulo 0 gives 0.",
+)
+_power = binary(
+    "power",
+    NUMERIC,
+    {"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
+    lambda np, x, y: _integer_power(np, x, y) if x.dtype.kind in "iu" else np.power(x, y),
+    vjp=lambda g, y, a, b, _: (g * b * a ** (b - 1), g * y * log(where(a > 0, a, 1))),
+    cost=40,
+    doc="",
+)
+maximum = binary(
+    "maximum",
+    ANY,
+    {"f32": "maximum_f32({0}, {1})", "bool": "{0} || {1}", "*": "max({0}, {1})"},
+    lambda np, x, y: np.maximum(x, y),
+    vjp=lambda g, y, a, b, _: (g * _share(a, b, a > b), g * _share(a, b, b > a)),
+    doc="The larger of the elements; NaN where either is NaN.",
+)
+minimum = binary(
+    "minimum",
+    ANY,
+    {"f32": "minimum_f32({0}, {1})", "bool": "{0} && {1}", "*": "min({0}, {1})"},
+    lambda np, x, y: np.minimum(x, y),
+    vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
+    doc="The smaller of the elements; NaN where either is NaN.",
+)
+
+
+def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
+    """1 where the operand wins, half where they tie."""
+    return where(equal(a, b), 0.5, where(wins, 1.0, 0.0))
+
+
+def _integer_power(np: Any, x: Any, y: Any) -> Any:
+    """Wrap-around power; a negative exponent gives 0, except of 1 and -1."""
+    safe = np.where(y < 0, 0, y).astype(x.dtype)
+    odd = np.where(y & 1, x, x.dtype.type(1))
+    units = (x == 1) | (x == x.dtype.type(-1)) if x.dtype.kind == "i" else x == 1
+    return np.where(y < 0, np.where(units, odd, 0), np.power(x, safe))
+
+
+def power(x: Operand, y: Operand, /) -> Tensor:
+    """Each element of `x` to the power of that of `y`.
+
+    Raises
+    ------
+    ValueError
+        For an integer tensor and a negative Python integer, which has no integer result. A tensor
+        of exponents may hold negative ones; their result is 0, except of 1 and -1.
+    """
+    if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
+        if y == 2:
+            return square(x)
+        if y < 0 and x.dtype.kind in "biu":
+            raise ValueError(
+                f"power: integers to the negative integer power {y}; use a float: x ** {y}.0"
+            )
+    return _power(x, y)
+
+
+power.op = _power.op  # type: ignore[attr-defined]
+REGISTRY["power"] = power
+install("__pow__", lambda self, other: power(self, other))
+install("__rpow__", lambda self, other: power(other, self))
+
+# -- Two operands: comparison and logic ---------------------------------------------------------
+
+equal = binary(
+    "equal",
+    ANY,
+    {"f32": "eq_f32({0}, {1})", "*": "{0} == {1}"},
+    lambda np, x, y: np.equal(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="eq",
+    doc="Whether the elements are equal; NaN equals nothing.",
+)
+not_equal = binary(
+    "not_equal",
+    ANY,
+    {"f32": "ne_f32({0}, {1})", "*": "{0} != {1}"},
+    lambda np, x, y: np.not_equal(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="ne",
+    doc="Whether the elements differ.",
+)
+less = binary(
+    "less",
+    INTEGRAL_AS_INT,
+    {"f32": "lt_f32({0}, {1})", "*": "{0} < {1}"},
+    lambda np, x, y: np.less(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="lt",
+    doc="Whether the first element is below the second.",
+)
+less_equal = binary(
+    "less_equal",
+    INTEGRAL_AS_INT,
+    {"f32": "le_f32({0}, {1})", "*": "{0} <= {1}"},
+    lambda np, x, y: np.less_equal(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="le",
+    doc="Whether the first element is below the second, or equal.",
+)
+greater = binary(
+    "greater",
+    INTEGRAL_AS_INT,
+    {"f32": "lt_f32({1}, {0})", "*": "{0} > {1}"},
+    lambda np, x, y: np.greater(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="gt",
+    doc="Whether the first element is above the second.",
+)
+greater_equal = binary(
+    "greater_equal",
+    INTEGRAL_AS_INT,
+    {"f32": "le_f32({1}, {0})", "*": "{0} >= {1}"},
+    lambda np, x, y: np.greater_equal(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    operator="ge",
+    doc="Whether the first element is above the second, or equal.",
+)
+logical_and = binary(
+    "logical_and",
+    LOGICAL,
+    "{0} && {1}",
+    lambda np, x, y: np.logical_and(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="Whether both elements are nonzero.",
+)
+logical_or = binary(
+    "logical_or",
+    LOGICAL,
+    "{0} || {1}",
+    lambda np, x, y: np.logical_or(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="Whether either element is nonzero.",
+)
+logical_xor = binary(
+    "logical_xor",
+    LOGICAL,
+    "{0} != {1}",
+    lambda np, x, y: np.logical_xor(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="Whether exactly one element is nonzero.",
+)
+
+# -- Three operands -----------------------------------------------------------------------------
+
+WHERE = Elementwise(
+    "where",
+    wgsl={"*": "select({2}, {1}, {0})"},
+    numpy=lambda np, c, x, y: np.where(c, x, y),
+    vjp=lambda g, y, c, a, b, _: (None, where(c, g, 0), where(c, 0, g)),
+)
+
+
+def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
+    """Elements of `x` where `condition` is nonzero, of `y` elsewhere; all three broadcast."""
+    return apply(WHERE, (condition, x, y), ANY, None, uncast=1)
+
+
+where.op = WHERE  # type: ignore[attr-defined]
+REGISTRY["where"] = where
+
+
+def clip(x: Operand, min: Operand | None = None, max: Operand | None = None, /) -> Tensor:  # noqa: A002
+    """Each element, no less than `min` and no more than `max`; None leaves that side open."""
+    result = x if min is None else maximum(x, min)
+    result = result if max is None else minimum(result, max)
+    return positive(result) if result is x else result
+
+
+REGISTRY["clip"] = clip
+install("clip", clip)
+install("__neg__", lambda self: negative(self))
+install("__pos__", lambda self: positive(self))
+install("__abs__", lambda self: abs(self))
+
+
+def _logical_operator(name: str, function: Any) -> None:
+    """``& | ^ ~`` are defined on bools, as masks are combined; on integers they will be bitwise."""
+
+    def check(x: Operand) -> None:
+        if isinstance(x, Tensor) and x.dtype is not dtypes.bool_:
+            raise DTypeError(f"{name}: takes bool, not {x.dtype}")
+
+    def method(self: Tensor, other: Operand) -> Tensor:
+        check(self)
+        check(other)
+        return function(self, other)
+
+    install(f"__{name}__", method)
+    install(f"__r{name}__", method)
+
+
+_logical_operator("and", logical_and)
+_logical_operator("or", logical_or)
+_logical_operator("xor", logical_xor)
+
+
+def _invert(self: Tensor) -> Tensor:
+    if self.dtype is not dtypes.bool_:
+        raise DTypeError(f"invert: takes bool, not {self.dtype}")
+    return logical_not(self)
+
+
+install("__invert__", _invert)
+
+# The array API's aliases, and the seeds' names.
+absolute, pow = abs, power  # noqa: A001
+sub, mul, div, true_divide, mod = subtract, multiply, divide, divide, remainder
+eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
+for _name, _function in (
+    ("add", add), ("sub", sub), ("mul", mul), ("div", div), ("pow", power), ("eq", eq),
+    ("maximum", maximum), ("minimum", minimum),
+):  # fmt: skip
+    install(_name, _function)

@@ -1,0 +1,181 @@
+"""Random numbers from a counter-based generator: threefry2x32 with 20 rounds, as JAX uses.
+
+John K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The n-th number of a
+generator depends on its seed and on n alone; seed and counter are fixed when the function is
+called, so that it does not matter when, where or how the numbers are computed. Both devices draw
+the same bits.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, parse
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import Node, make, meta_of
+from py_tensor.graph.primitives import const, index
+from py_tensor.ops.define import REGISTRY, empty_node
+from py_tensor.shapes import Shape, parse_shape, size_of
+from py_tensor.tensor import Tensor
+
+_MASK = 0xFFFFFFFF
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def _threefry(np: Any, index: Any, key0: Any, key1: Any) -> Any:
+    """Word 0 of threefry2x32 for the counter (index, 0)."""
+    x0 = index.astype(np.uint32) + key0
+    x1 = np.zeros_like(x0) + key1
+    keys = (key0, key1, key0 ^ key1 ^ np.uint32(0x1BD11BDA))
+    for group in range(5):
+        for r in _ROTATIONS[group % 2]:
+            x0 = x0 + x1
+            x1 = ((x1 << np.uint32(r)) | (x1 >> np.uint32(32 - r))) ^ x0
+        x0 = x0 + keys[(group + 1) % 3]
+        x1 = x1 + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x0
+
+
+def _normal(np: Any, a: Any, b: Any) -> Any:
+    """Box-Muller on two words: a radius from (0, 1], an angle from [0, 1)."""
+    u = ((a >> np.uint32(8)).astype(np.float64) + 1) * 2.0**-24
+    v = (b >> np.uint32(8)).astype(np.float64) * 2.0**-24
+    return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+
+
+def _randint(np: Any, bits: Any, low: Any, span: Any) -> Any:
+    high = (bits.astype(np.uint64) * span.astype(np.uint64)) >> np.uint64(32)
+    return low + high.astype(np.uint32).astype(np.int32)
+
+
+BITS = Elementwise(
+    "random_bits", wgsl={"*": "random_bits({0}, {1}, {2})"}, numpy=_threefry, cost=60, vjp=NOT_DIFFERENTIABLE
+)
+UNIFORM = Elementwise(
+    "uniform",
+    wgsl={"*": "uniform_from_bits({0})"},
+    numpy=lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
+    vjp=NOT_DIFFERENTIABLE,
+)
+NORMAL = Elementwise(
+    "normal", wgsl={"*": "normal_from_bits({0}, {1})"}, numpy=_normal, cost=50, vjp=NOT_DIFFERENTIABLE
+)
+RANDINT = Elementwise(
+    "randint",
+    wgsl={"*": "randint_from_bits({0}, bitcast<i32>({1}), {2})"},
+    numpy=lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
+    cost=8,
+    vjp=NOT_DIFFERENTIABLE,
+)
+OFFSET = Elementwise(
+    "offset", wgsl={"*": "{0} + {1}"}, numpy=lambda np, x, y: x + y, vjp=NOT_DIFFERENTIABLE
+)
+
+
+class Generator:
+    """A stream of random numbers.
+
+    Parameters
+    ----------
+    seed : int, optional
+        0 to 2**64 - 1; by default one from the operating system.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed = secrets.randbits(64) if seed is None else seed
+        if not 0 <= self.seed < 2**64:
+            raise ValueError(f"Generator: seed must be 0 to 2**64 - 1, got {seed}")
+        self._drawn = 0
+
+    def __repr__(self) -> str:
+        return f"Generator(seed={self.seed})"
+
+    def _bits(self, shape: Shape, device: Device) -> Node:
+        """Fresh words, one per element."""
+        size = size_of(shape)
+        high, low = divmod(self._drawn, 2**32)
+        if low + size > 2**32:  # a draw does not cross into the next block of counters
+            high, low = high + 1, 0
+        self._drawn = high * 2**32 + low + size
+        meta = meta_of(shape, dtypes.uint32, device)
+        keys = (self.seed & _MASK, (self.seed >> 32) ^ (high & _MASK))
+        counter = make(OFFSET, (index(shape, device, dtypes.uint32), const(low, dtypes.uint32, device)), None, meta)
+        return make(BITS, (counter, *(const(k, dtypes.uint32, device) for k in keys)), None, meta)
+
+    def _draw(self, op: Elementwise, words: int, shape: Shape, dtype: Any, device: Any, *more: int) -> Tensor:
+        place = parse(device)
+        meta = meta_of(shape, dtype, place)
+        place.backend.check(op.name, meta_of((), dtype, place))
+        if not meta.size:
+            return Tensor(empty_node(meta))
+        inputs = [self._bits(shape, place) for _ in range(words)]
+        inputs += [const(value, dtypes.uint32, place) for value in more]
+        return Tensor(make(op, tuple(inputs), None, meta))
+
+    def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
+        """float32 from the uniform distribution over [0, 1), multiples of 2**-24."""
+        return self._draw(UNIFORM, 1, _shape("rand", shape), dtypes.float32, device)
+
+    def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
+        """float32 from the standard normal distribution, by the Box-Muller transform."""
+        return self._draw(NORMAL, 2, _shape("randn", shape), dtypes.float32, device)
+
+    def randint(
+        self, low: int, high: int | None = None, size: int | Shape = (), *, device: str | Device | None = None
+    ) -> Tensor:
+        """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
+
+        Raises
+        ------
+        ValueError
+            If the range is empty or reaches past int32.
+        """
+        if high is None:
+            low, high = 0, low
+        if not (-(2**31) <= low < high <= 2**31 and high - low < 2**32):
+            raise ValueError(f"randint: no int32 in [{low}, {high})")
+        shape = parse_shape("randint", size)
+        return self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
+
+
+def _shape(op: str, given: tuple[Any, ...]) -> Shape:
+    """``rand(2, 3)`` and ``rand((2, 3))`` alike."""
+    return parse_shape(op, given[0] if len(given) == 1 else given)
+
+
+_default = Generator()
+
+
+def default_generator() -> Generator:
+    """The generator behind `pt.rand`, `pt.randn` and `pt.randint`."""
+    return _default
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator anew from a seed; returns it."""
+    global _default
+    _default = Generator(seed)
+    return _default
+
+
+def rand(*shape: Any, device: str | Device | None = None) -> Tensor:
+    """float32 from the uniform distribution over [0, 1); `rand(2, 3)` or `rand((2, 3))`."""
+    return _default.rand(*shape, device=device)
+
+
+def randn(*shape: Any, device: str | Device | None = None) -> Tensor:
+    """float32 from the standard normal distribution."""
+    return _default.randn(*shape, device=device)
+
+
+def randint(
+    low: int, high: int | None = None, size: int | Shape = (), *, device: str | Device | None = None
+) -> Tensor:
+    """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None."""
+    return _default.randint(low, high, size, device=device)
+
+
+for _function in (rand, randn, randint):
+    REGISTRY[_function.__name__] = _function

@@ -1,0 +1,90 @@
+"""The device as users see it: getting it, waiting for it, asking about it, debugging on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.backend import bridge
+from py_tensor.backend.device import (
+    CPU_DEVICE,
+    GPU_DEVICE,
+    Device,
+    default_device,
+    set_default_device,
+)
+from py_tensor.errors import DeviceError
+
+
+async def init() -> dict[str, Any]:
+    """Get the device, awaited; afterwards ops need not wait for it. Returns `device_info()`.
+
+    Needed once where Python cannot block; elsewhere the device is taken at first use.
+    """
+    if bridge.IN_PYODIDE and not GPU_DEVICE.is_ready:
+        from py_tensor.backend.webgpu import acquire_async
+
+        try:
+            GPU_DEVICE.use(await acquire_async())
+        except DeviceError:
+            set_default_device(CPU_DEVICE)
+    return device_info()
+
+
+def device_info(device: str | Device | None = None) -> dict[str, Any]:
+    """What the device is: backend, adapter, features, limits, and its self-test.
+
+    `"self_test"` tells for NaN, infinities, signed zero and integer overflow whether this device
+    computes with them as NumPy does.
+    """
+    from py_tensor.backend.device import parse
+
+    place = parse(device)
+    return place.backend.info()
+
+
+def memory_info(device: str | Device | None = None) -> dict[str, int]:
+    """Buffers and bytes in use, kept for reuse, and at their peak."""
+    from py_tensor.backend.device import parse
+
+    return parse(device).backend.memory_info()
+
+
+def empty_cache() -> None:
+    """Give the memory of buffers that no tensor uses back to the system."""
+    for device in (CPU_DEVICE, GPU_DEVICE):
+        if device.is_ready:
+            device.backend.empty_cache()
+
+
+def synchronize() -> None:
+    """Wait until the default device has done all that was submitted.
+
+    Raises
+    ------
+    WaitError
+        Where Python cannot block; await `synchronize_async` there.
+    """
+    default_device().backend.synchronize()
+
+
+async def synchronize_async() -> None:
+    """The same, awaited."""
+    await default_device().backend.synchronize_async()
+
+
+def debug(*, sync: bool | None = None, poison: bool | None = None) -> None:
+    """Make errors easier to find, at the cost of speed.
+
+    Parameters
+    ----------
+    sync : bool
+        Submit and wait for each op at once, so that an error stands on the line that caused it.
+    poison : bool
+        Fill every buffer with NaN before it is used.
+    """
+    backend: Any = default_device().backend
+    if sync is not None:
+        default_device().sync_each_op = sync
+        backend.sync_each_op = sync
+    if poison is not None:
+        backend.poison = poison

@@ -1,0 +1,136 @@
+"""Arithmetic on shapes and axes: pure functions from tuples to tuples, and the errors they raise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index as as_index
+
+from py_tensor.errors import AxisError, ShapeError
+
+Shape = tuple[int, ...]
+MAX_RANK = 8  # of the iteration space of one kernel; a tensor may not have more axes
+
+
+def size_of(shape: Shape) -> int:
+    """The number of elements."""
+    return math.prod(shape)
+
+
+def row_major(shape: Shape) -> tuple[int, ...]:
+    """The strides, in elements, of a contiguous tensor."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def parse_shape(op: str, shape: object) -> Shape:
+    """A shape from an int or a sequence of ints, all of them non-negative."""
+    try:
+        sizes = (
+            tuple(as_index(n) for n in shape) if isinstance(shape, Sequence) else (as_index(shape),)
+        )  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{op}: a shape is an int or a tuple of ints, not {shape!r}") from None
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"{op}: negative size in shape {sizes}")
+    return check_rank(op, sizes)
+
+
+def check_rank(op: str, shape: Shape) -> Shape:
+    """The shape itself, if it has at most `MAX_RANK` axes."""
+    if len(shape) > MAX_RANK:
+        raise ShapeError(
+            f"{op}: shape {shape} has {len(shape)} axes; at most {MAX_RANK} are supported"
+        )
+    return shape
+
+
+def broadcast(op: str, *shapes: Shape) -> Shape:
+    """The shape to which all `shapes` broadcast.
+
+    Raises
+    ------
+    ShapeError
+        With a drawing of the axis that does not fit.
+    """
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, n in enumerate(shape, rank - len(shape)):
+            if n != 1 and n != result[axis]:
+                if result[axis] != 1:
+                    raise ShapeError(_broadcast_message(op, shapes, axis - rank))
+                result[axis] = n
+    return tuple(result)
+
+
+def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
+    """Two shapes of the list that disagree at `axis` (negative), one above the other."""
+    sized = [s for s in shapes if len(s) >= -axis and s[axis] != 1]
+    first = sized[0]
+    second = next(s for s in sized if s[axis] != first[axis])
+    lines = [str(list(s))[1:-1] for s in (first, second)]
+    lines = [
+        f"({line},)" if len(s) == 1 else f"({line})"
+        for line, s in zip(lines, (first, second), strict=True)
+    ]
+    width = max(map(len, lines))
+    # The column of the axis, counted from the right: the text behind it in the wider drawing.
+    behind = ", ".join(map(str, first[axis:][1:]))
+    column = width - 1 - (len(behind) + 2 if behind else 0) - len(str(first[axis]))
+    column += len(str(first[axis])) - 1
+    shown = " and ".join(map(str, shapes))
+    return (
+        f"{op}: shapes {shown} do not broadcast\n"
+        + "".join(f"    {line:>{width}}\n" for line in lines)
+        + f"    {'^':>{max(column, 0) + 1}} axis {axis}: {first[axis]} vs {second[axis]}"
+        + " (sizes must be equal, or one must be 1)"
+    )
+
+
+def normalize_axis(op: str, axis: object, rank: int) -> int:
+    """An axis as a number in ``[0, rank)``."""
+    try:
+        number = as_index(axis)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{op}: an axis is an int, not {axis!r}") from None
+    if not -rank <= number < rank:
+        raise AxisError(f"{op}: axis {number} is out of bounds for a tensor of {rank} axes")
+    return number % rank
+
+
+def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
+    """Axes as sorted numbers in ``[0, rank)``; None means all of them."""
+    if axes is None:
+        return tuple(range(rank))
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    numbers = [normalize_axis(op, axis, rank) for axis in given]
+    if len(set(numbers)) != len(numbers):
+        raise AxisError(f"{op}: repeated axis in {tuple(given)}")
+    return tuple(sorted(numbers))
+
+
+def reduced(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """The shape after a reduction that keeps its axes as length 1."""
+    return tuple(1 if axis in axes else n for axis, n in enumerate(shape))
+
+
+def dropped(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """The shape without the given axes."""
+    return tuple(n for axis, n in enumerate(shape) if axis not in axes)
+
+
+def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
+    """`target` with its one -1 replaced by what is left of the elements of `shape`."""
+    size = size_of(shape)
+    unknown = target.count(-1)
+    known = math.prod(n for n in target if n != -1)
+    if unknown > 1 or any(n < -1 for n in target):
+        raise ShapeError(f"{op}: shape {target} may hold one -1 and no other negative size")
+    if unknown and known and size % known == 0:
+        target = tuple(size // known if n == -1 else n for n in target)
+    if -1 in target or size_of(target) != size:
+        raise ShapeError(f"{op}: cannot reshape {shape}, {size} elements, to {target}")
+    return check_rank(op, target)

@@ -1,0 +1,25 @@
+"""What the project's tests ask of a device, beside the public functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.backend.device import default_device
+from py_tensor.session import debug
+
+
+def stats() -> dict[str, int]:
+    """Counts since the device was made: dispatches, flushes, submits, compiles, plans."""
+    backend: Any = default_device().backend
+    return backend.stats()
+
+
+def dispatches() -> int:
+    """Dispatches so far; on the cpu device, nodes computed."""
+    counted = stats()
+    return counted["dispatches"] if "dispatches" in counted else counted["computed"]
+
+
+def poison(on: bool) -> None:
+    """Fill every buffer with NaN before it is used."""
+    debug(poison=on)

@@ -1,0 +1,3 @@
+"""For type checkers: the methods that definitions put on Tensor."""
+
+class Methods: ...

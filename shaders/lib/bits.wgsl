@@ -1,0 +1,70 @@
+// Floats seen as their bits, and the 64-bit integer arithmetic that WGSL lacks.
+//
+// WGSL implementations may assume that NaN and infinity do not occur ("Floating Point Evaluation"), so that
+// `x != x` may fold to false: every test here looks at the bits, which no float rule can rewrite.
+
+// Whether x is a NaN of any sign and payload. Exact.
+fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// Whether x is +inf or -inf. Exact.
+fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+
+// Whether x is neither NaN nor infinite. Exact.
+fn is_finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
+
+// Whether the sign bit is set, that of -0 and of NaN included. Exact.
+fn sign_bit(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) != 0u; }
+
+// +inf. The `let` keeps it out of constant evaluation, where it would be a shader-creation error.
+fn f32_inf() -> f32 { let bits = 0x7f800000u; return bitcast<f32>(bits); }
+
+// A quiet NaN; see f32_inf for the `let`.
+fn f32_nan() -> f32 { let bits = 0x7fc00000u; return bitcast<f32>(bits); }
+
+// +inf or -inf, with the sign of bit 31 of `sign`. Exact.
+fn f32_inf_signed(sign: u32) -> f32 { let bits = 0x7f800000u; return bitcast<f32>(bits | (sign & 0x80000000u)); }
+
+// |x| with the sign bit of `sign`, for NaN too. Exact.
+fn copysign_f32(x: f32, sign: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
+}
+
+// An integer that orders like x wherever x is not NaN, with -0 equal to +0 and subnormals kept apart. Exact.
+fn ordered_i32(x: f32) -> i32 {
+  let b = bitcast<u32>(x);
+  let magnitude = i32(b & 0x7fffffffu);
+  return select(magnitude, -magnitude, (b >> 31u) != 0u);
+}
+
+// A magnitude taken apart: |x| = mantissa * 2^(exponent - 150), mantissa in [2^23, 2^24).
+struct Float32Parts { mantissa: u32, exponent: i32 }
+
+// The parts of the finite positive f32 with these bits, subnormal or not; of 0, mantissa 2^23. Exact. A subnormal is
+// normalized by converting its integer mantissa, which is cheaper than counting leading zeros.
+fn split_f32(bits: u32) -> Float32Parts {
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(i32(bits))), subnormal);
+  return Float32Parts((normal & 0x007fffffu) | 0x00800000u, i32(normal >> 23u) - select(0, 149, subnormal));
+}
+
+// v * 2^n for a normal v, by the exponent field: overflow gives inf. Exact for a normal result; a subnormal one is
+// rounded by the device's multiplication, or flushed to zero.
+fn scale_pow2_f32(v: f32, n: i32) -> f32 {
+  let b = bitcast<u32>(v);
+  let e = i32((b >> 23u) & 0xffu) + n;
+  let low = e < 1;
+  let scaled = bitcast<f32>((b & 0x807fffffu) | (u32(clamp(e, -30, 255) + select(0, 64, low)) << 23u));
+  return select(select(scaled, scaled * 0x1p-64f, low), f32_inf_signed(b), e > 254);
+}
+
+// The upper 32 bits of the 64-bit product a * b: WGSL has neither u64 nor a multiply-high. Exact.
+fn mulhi_u32(a: u32, b: u32) -> u32 {
+  let al = a & 0xffffu;
+  let ah = a >> 16u;
+  let bl = b & 0xffffu;
+  let bh = b >> 16u;
+  let lh = al * bh;
+  let hl = ah * bl;
+  let middle = ((al * bl) >> 16u) + (lh & 0xffffu) + (hl & 0xffffu);
+  return ah * bh + (lh >> 16u) + (hl >> 16u) + (middle >> 16u);
+}

@@ -1,0 +1,62 @@
+// Conversions between bool, i32, u32 and f32, one function per ordered pair, as NumPy's astype on x86-64.
+//
+// WGSL clamps a float that does not fit an integer, and leaves the rounding of large integers to f32 open: where that
+// shows, the result is put together from bits.
+
+// Whether x is not 0. Exact.
+fn bool_from_i32(x: i32) -> bool { return x != 0; }
+
+// Whether x is not 0. Exact.
+fn bool_from_u32(x: u32) -> bool { return x != 0u; }
+
+// Whether x is neither 0 nor -0: NaN and subnormals are true. Exact.
+fn bool_from_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) != 0u; }
+
+// 0 or 1. Exact.
+fn i32_from_bool(x: bool) -> i32 { return select(0, 1, x); }
+
+// The same 32 bits: modulo 2^32. Exact.
+fn i32_from_u32(x: u32) -> i32 { return bitcast<i32>(x); }
+
+// Truncation towards 0; NaN and whatever does not fit give -2^31, as x86's conversion instruction. Exact.
+fn i32_from_f32(x: f32) -> i32 {
+  return select(i32(x), i32(-2147483648), (bitcast<u32>(x) & 0x7fffffffu) >= 0x4f000000u);
+}
+
+// 0 or 1. Exact.
+fn u32_from_bool(x: bool) -> u32 { return select(0u, 1u, x); }
+
+// The same 32 bits: modulo 2^32. Exact.
+fn u32_from_i32(x: i32) -> u32 { return bitcast<u32>(x); }
+
+// Truncation towards 0, then modulo 2^32, as x86-64's conversion through int64; NaN and whatever does not fit an
+// int64 give 0. Exact.
+fn u32_from_f32(x: f32) -> u32 {
+  let b = bitcast<u32>(x);
+  let exponent = (b >> 23u) & 0xffu;
+  let mantissa = (b & 0x007fffffu) | 0x00800000u;  // |x| = mantissa * 2^(exponent - 150)
+  let up = exponent - 150u;
+  let down = 150u - exponent;
+  let large = select(mantissa << (up & 31u), 0u, up > 31u);
+  let small = select(mantissa >> (down & 31u), 0u, down > 31u);
+  let magnitude = select(small, large, exponent >= 150u);
+  return select(magnitude, 0u - magnitude, (b >> 31u) != 0u);
+}
+
+// 0 or 1. Exact.
+fn f32_from_bool(x: bool) -> f32 { return select(0.0, 1.0, x); }
+
+// The nearest f32, ties to even. Correctly rounded (0.5 ulp).
+fn f32_from_i32(x: i32) -> f32 {
+  let magnitude = f32_from_u32(select(bitcast<u32>(x), 0u - bitcast<u32>(x), x < 0));
+  return select(magnitude, -magnitude, x < 0);
+}
+
+// The nearest f32, ties to even. Correctly rounded (0.5 ulp): the upper 24 bits, plus one where the lower 8 ask for it.
+fn f32_from_u32(x: u32) -> f32 {
+  let zeros = countLeadingZeros(x | 1u);
+  let n = x << zeros;
+  let up = ((n & 0xffu) + ((n >> 8u) & 1u) + 0x7fu) >> 8u;
+  let bits = ((157u - zeros) << 23u) + (n >> 8u) + up;
+  return select(bitcast<f32>(bits), 0.0, x == 0u);
+}

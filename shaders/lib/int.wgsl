@@ -1,0 +1,64 @@
+// i32 and u32 arithmetic with Python's and NumPy's meaning, except that a divisor of 0 gives 0 (NumPy warns and gives
+// 0 too; a GPU cannot raise). Everything here is exact, and wraps modulo 2^32.
+
+// x // y rounded towards minus infinity. y == 0 gives 0; -2^31 // -1 gives -2^31, as WGSL's own division.
+fn floor_divide_i32(x: i32, y: i32) -> i32 {
+  let q = x / y;
+  let r = x - q * y;
+  return select(q - select(0, 1, r != 0 && (r ^ y) < 0), 0, y == 0);
+}
+
+// x // y. y == 0 gives 0.
+fn floor_divide_u32(x: u32, y: u32) -> u32 { return select(x / y, 0u, y == 0u); }
+
+// x % y with the sign of y. y == 0 gives 0; -2^31 % -1 gives 0.
+fn remainder_i32(x: i32, y: i32) -> i32 {
+  let r = x - (x / y) * y;
+  return select(r + select(0, y, r != 0 && (r ^ y) < 0), 0, y == 0);
+}
+
+// x % y. y == 0 gives 0.
+fn remainder_u32(x: u32, y: u32) -> u32 { return select(x % y, 0u, y == 0u); }
+
+// x to the power y, modulo 2^32. x^0 is 1. By repeated squaring.
+fn pow_u32(x: u32, y: u32) -> u32 {
+  var result = 1u;
+  var square = x;
+  var left = y;
+  for (var i = 0; i < 32; i++) {
+    if (left == 0u) { break; }
+    result *= select(1u, square, (left & 1u) != 0u);
+    square *= square;
+    left >>= 1u;
+  }
+  return result;
+}
+
+// x to the power y, modulo 2^32. x^0 is 1; a negative y gives the integer part of the true result: 0, but 1 for x == 1
+// and +-1 for x == -1.
+fn pow_i32(x: i32, y: i32) -> i32 {
+  let unit = x == 1 || x == -1;  // x^y == x^-y: the parity of y is enough
+  let exponent = bitcast<u32>(y) & select(0xffffffffu, 1u, unit);
+  return select(bitcast<i32>(pow_u32(bitcast<u32>(x), exponent)), 0, y < 0 && !unit);
+}
+
+// The larger of x and y.
+fn maximum_i32(x: i32, y: i32) -> i32 { return max(x, y); }
+
+// The larger of x and y.
+fn maximum_u32(x: u32, y: u32) -> u32 { return max(x, y); }
+
+// The smaller of x and y.
+fn minimum_i32(x: i32, y: i32) -> i32 { return min(x, y); }
+
+// The smaller of x and y.
+fn minimum_u32(x: u32, y: u32) -> u32 { return min(x, y); }
+
+// -1, 0 or 1.
+fn sign_i32(x: i32) -> i32 { return select(select(0, 1, x > 0), -1, x < 0); }
+
+// 0 or 1.
+fn sign_u32(x: u32) -> u32 { return select(0u, 1u, x != 0u); }
+
+// |x|; -2^31 stays, as in NumPy.
+fn abs_i32(x: i32) -> i32 { return select(x, -x, x < 0); }

@@ -1,0 +1,31 @@
+// Order keys: unsigned integers whose order is that of the values, so that argmax and argmin, ties included, can
+// compare keys, with NaN as large as NumPy has it. The largest order_key is the maximum's, the largest order_key_min
+// the minimum's; NaN has the largest key of both.
+
+// The key of x for a maximum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are kept apart. Exact.
+fn order_key_f32(x: f32) -> u32 {
+  let b = bitcast<u32>(x);
+  let magnitude = b & 0x7fffffffu;
+  let key = select(0x80000000u + magnitude, 0x80000000u - magnitude, (b >> 31u) != 0u);
+  return select(key, 0xffffffffu, magnitude > 0x7f800000u);
+}
+
+// The key of x for a maximum. Exact.
+fn order_key_i32(x: i32) -> u32 { return bitcast<u32>(x) ^ 0x80000000u; }
+
+// The key of x for a maximum. Exact.
+fn order_key_u32(x: u32) -> u32 { return x; }
+
+// The key of x for a minimum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are kept apart. Exact.
+fn order_key_min_f32(x: f32) -> u32 {
+  let b = bitcast<u32>(x);
+  let magnitude = b & 0x7fffffffu;
+  let key = select(0x80000000u - magnitude, 0x80000000u + magnitude, (b >> 31u) != 0u);
+  return select(key, 0xffffffffu, magnitude > 0x7f800000u);
+}
+
+// The key of x for a minimum. Exact.
+fn order_key_min_i32(x: i32) -> u32 { return bitcast<u32>(x) ^ 0x7fffffffu; }
+
+// The key of x for a minimum. Exact.
+fn order_key_min_u32(x: u32) -> u32 { return ~x; }

@@ -1,0 +1,65 @@
+// needs: bits.wgsl arithmetic.wgsl math.wgsl
+// Counter-based random numbers: element i of a stream is a pure function of (i, key), whatever the workgroup size.
+//
+// Threefry-2x32 with 20 rounds: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC11), checked
+// against Random123's known answers. It needs additions, rotations and xors only.
+
+// Four rounds with the rotations of groups 1, 3 and 5. Exact.
+fn threefry_rounds_odd(x: vec2u) -> vec2u {
+  var a = x.x + x.y;
+  var b = ((x.y << 13u) | (x.y >> 19u)) ^ a;
+  a += b;
+  b = ((b << 15u) | (b >> 17u)) ^ a;
+  a += b;
+  b = ((b << 26u) | (b >> 6u)) ^ a;
+  a += b;
+  b = ((b << 6u) | (b >> 26u)) ^ a;
+  return vec2u(a, b);
+}
+
+// Four rounds with the rotations of groups 2 and 4. Exact.
+fn threefry_rounds_even(x: vec2u) -> vec2u {
+  var a = x.x + x.y;
+  var b = ((x.y << 17u) | (x.y >> 15u)) ^ a;
+  a += b;
+  b = ((b << 29u) | (b >> 3u)) ^ a;
+  a += b;
+  b = ((b << 16u) | (b >> 16u)) ^ a;
+  a += b;
+  b = ((b << 24u) | (b >> 8u)) ^ a;
+  return vec2u(a, b);
+}
+
+// Threefry-2x32-20. Exact.
+fn threefry2x32(counter: vec2u, key: vec2u) -> vec2u {
+  let parity = key.x ^ key.y ^ 0x1bd11bdau;
+  var x = threefry_rounds_odd(counter + key);
+  x = threefry_rounds_even(x + vec2u(key.y, parity + 1u));
+  x = threefry_rounds_odd(x + vec2u(parity, key.x + 2u));
+  x = threefry_rounds_even(x + vec2u(key.x, key.y + 3u));
+  x = threefry_rounds_odd(x + vec2u(key.y, parity + 4u));
+  return x + vec2u(parity, key.x + 5u);
+}
+
+// 32 random bits for element `index`: the first word of threefry2x32 at counter (index, 0), key (key0, key1). Exact.
+fn random_bits(index: u32, key0: u32, key1: u32) -> u32 { return threefry2x32(vec2u(index, 0u), vec2u(key0, key1)).x; }
+
+// A multiple of 2^-24 in [0, 1): the upper 24 bits of the word. Exact.
+fn uniform_from_bits(bits: u32) -> f32 { return f32(i32(bits >> 8u)) * 0x1p-24f; }
+
+// A standard normal by Box-Muller: sqrt(-2 log(u)) * cos(2 pi v) with u = ((a >> 8) + 1) * 2^-24 in (0, 1] and
+// v = (b >> 8) * 2^-24 in [0, 1). 4 ulp of that formula in exact arithmetic: the turn is split into quarters in
+// integers, so that the zeros of the cosine lose nothing.
+fn normal_from_bits(a: u32, b: u32) -> f32 {
+  let radius = sqrt_f32(-2.0 * log_f32(f32(i32(a >> 8u) + 1) * 0x1p-24f));
+  let turn = b & 0xffffff00u;
+  let quarter = (turn + 0x20000000u) >> 30u;
+  let angle = f32(bitcast<i32>(turn - (quarter << 30u)) >> 8u) * 3.7450704e-7;  // 2 pi / 2^24; at most pi/4
+  return radius * sin_quarter_f32(angle, i32(quarter) + 1);
+}
+
+// An integer in [low, low + span) from one word: low + floor(bits * span / 2^32), modulo 2^32. Exact; each value's
+// probability is off by at most 2^-32.
+fn randint_from_bits(bits: u32, low: i32, span: u32) -> i32 {
+  return bitcast<i32>(bitcast<u32>(low) + mulhi_u32(bits, span));
+}

@@ -1,0 +1,24 @@
+// Elementwise kernel: each invocation computes `WIDTH` neighbouring elements of every output.
+// The expression is the function `compute`; around it, operands are loaded and results stored.
+
+// <interface>
+const WORKGROUP = 256u;
+@group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read_write> b1: array<vec4<f32>>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 1>;
+fn compute(v0: f32) -> f32 { return -v0; }
+// </interface>
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let item = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
+  if (item >= params[0].x) { return; }
+  // <work>
+  let a0 = b0[item];
+  b1[item] = vec4<f32>(compute(a0.x), compute(a0.y), compute(a0.z), compute(a0.w));
+  // </work>
+}

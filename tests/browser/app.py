@@ -1,0 +1,253 @@
+"""The built page in a Chromium: what the fixtures and the runner of worker tests stand on.
+
+A run of the tests has one `AppSession`: one server, one browser, one page with its worker. What
+must not touch that page (another browser flag, a replaced file, a page that is to break) asks for
+`AppSession.open_page`, which gives a page of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Route, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
+
+from tests.environment import ROOT, SetupError, find_chromium
+
+DIST = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
+GPU_FLAGS = os.environ.get("CHROMIUM_GPU_FLAGS", "").split()
+SOFTWARE_FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
+WEBGPU_FLAG = "--enable-unsafe-webgpu"
+BOOT_SECONDS = 120  # two busy cores boot in ten; a CI machine under load deserves patience
+ADAPTER_SECONDS = 20
+
+_BOOT = """async (seconds) => {
+  const late = new Promise((_, reject) => setTimeout(
+    () => reject(new Error(`pyTensor.ready did not settle in ${seconds} s`)), seconds * 1000));
+  while (!window.pyTensor) {
+    await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 20))]);
+  }
+  return await Promise.race([late, window.pyTensor.ready]);
+}"""
+
+_HARDWARE_ADAPTER = """async () => {
+  const adapter = await navigator.gpu?.requestAdapter({powerPreference: "high-performance"});
+  return Boolean(adapter && !adapter.info.isFallbackAdapter);
+}"""
+
+
+class BootError(Exception):
+    """The page did not become ready; the message holds what it logged."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One line that the page or its worker logged, or an error that nobody caught there."""
+
+    kind: str  # console.<kind>: "log", "warning", "error", ...; or "pageerror"
+    text: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"[{self.kind}] {self.text} ({self.where})" if self.where else self.text
+
+
+@dataclass
+class AppPage:
+    """A page of the app with all that it has logged."""
+
+    page: Page
+    logged: list[Logged] = field(default_factory=list)
+    info: dict[str, Any] = field(default_factory=dict)  # what pyTensor.ready gave
+
+    def __post_init__(self) -> None:
+        def on_console(message: ConsoleMessage) -> None:
+            place = message.location
+            where = f"{place['url']}:{place['lineNumber']}"
+            self.logged.append(Logged(message.type, message.text, where))
+
+        self.page.on("console", on_console)
+        self.page.on("pageerror", lambda error: self.logged.append(Logged("pageerror", str(error))))
+        self.page.on("crash", lambda _: self.logged.append(Logged("crash", "the page crashed")))
+
+    def boot(self, url: str, seconds: float = BOOT_SECONDS) -> dict[str, Any]:
+        """Opens the app and waits for it; gives what `pyTensor.ready` gave."""
+        try:
+            self.page.goto(url)
+            self.info = self.page.evaluate(_BOOT, seconds)
+        except PlaywrightError as error:
+            lines = "\n".join(f"  {line}" for line in self.logged) or "  (nothing)"
+            message = f"the page at {url} did not boot: {error}\nit logged:\n{lines}"
+            raise BootError(message) from error
+        return self.info
+
+    def run(self, code: str) -> dict[str, Any]:
+        """`pyTensor.run(code)`: a dict of ok, stdout, result and error."""
+        return self.page.evaluate("code => pyTensor.run(code)", code)
+
+    def settle(self) -> None:
+        """Lets everything that was logged before now arrive here."""
+        self.page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
+
+
+class AppSession:
+    """The server, the browsers and the shared page of one run; each is made at its first use."""
+
+    def __init__(self) -> None:
+        self._closing = contextlib.ExitStack()
+        self._browsers: dict[bool, Browser] = {}
+
+    def close(self) -> None:
+        self._closing.close()
+
+    @cached_property
+    def url(self) -> str:
+        """Where the built page is served, with a slash at the end."""
+        try:
+            server = _web_module("serve").serve(DIST, 0)
+        except FileNotFoundError as error:
+            raise BootError(str(error)) from error
+        self._closing.callback(server.server_close)
+        self._closing.callback(server.shutdown)
+        return server.url
+
+    @cached_property
+    def shared(self) -> AppPage:
+        """The booted page that all tests share."""
+        return self.open_page()
+
+    def drop_shared(self) -> None:
+        """Closes the shared page, which hangs or has died; its next use opens a new one."""
+        self.shared.page.context.close()
+        del self.shared
+
+    @cached_property
+    def _playwright(self) -> Playwright:
+        return self._closing.enter_context(sync_playwright())
+
+    def browser(self, *, webgpu: bool = True) -> Browser:
+        """The browser of this run, or the one beside it that has no WebGPU."""
+        if webgpu not in self._browsers:
+            self._browsers[webgpu] = self._launch(webgpu)
+        return self._browsers[webgpu]
+
+    def _launch(self, webgpu: bool) -> Browser:
+        executable = find_chromium()
+        if executable is None:
+            raise SetupError("No Chromium was found; name one in the environment variable CHROMIUM")
+        flags = GPU_FLAGS or SOFTWARE_FLAGS
+        try:
+            browser = self._playwright.chromium.launch(
+                executable_path=executable,
+                headless=False,  # the flags ask for the headless mode that has WebGPU
+                args=[flag for flag in flags if webgpu or flag != WEBGPU_FLAG],
+                # Playwright's own flag would hand out the software adapter where there is a GPU.
+                ignore_default_args=["--enable-unsafe-swiftshader"] if GPU_FLAGS else [],
+            )
+        except PlaywrightError as error:
+            raise BootError(f"{executable} does not start: {error}") from error
+        self._closing.callback(browser.close)
+        if webgpu and GPU_FLAGS:
+            self._await_hardware(browser)
+        return browser
+
+    def _await_hardware(self, browser: Browser) -> None:
+        """Waits until the GPU process offers the GPU; at first it may offer the fallback."""
+        page = browser.new_page()
+        page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
+        page.goto(self.url)
+        deadline = time.monotonic() + ADAPTER_SECONDS
+        while not page.evaluate(_HARDWARE_ADAPTER):
+            if time.monotonic() > deadline:
+                raise BootError(f"no hardware adapter in {ADAPTER_SECONDS} s under {GPU_FLAGS}")
+            page.wait_for_timeout(500)
+        page.close()
+
+    def open_page(
+        self,
+        *,
+        webgpu: bool = True,
+        isolated: bool = True,
+        routes: Mapping[str, Callable[[Route], Any]] | None = None,
+        path: str = "",
+        boot: bool = True,
+        **context_options: Any,
+    ) -> AppPage:
+        """Opens the app in a context of its own; whoever opened it may close `page.context`.
+
+        Parameters
+        ----------
+        webgpu
+            False: in a browser that has none.
+        isolated
+            False: without the headers that make the page cross-origin isolated.
+        routes
+            URL pattern -> handler (Playwright's `route`), to replace or refuse a file.
+        path
+            What follows the origin in the address, such as "?code=1%2B1".
+        boot
+            False: the page stays blank; the test opens it by `app.boot(...)` or `page.goto`.
+        context_options
+            Further options of Playwright's `new_context`. Service workers are blocked unless asked
+            for, because requests that pass through one reach no route.
+        """
+        context_options.setdefault("service_workers", "block")
+        context = self.browser(webgpu=webgpu).new_context(base_url=self.url, **context_options)
+        if not isolated:
+            context.route("**/*", _without_isolation)
+        for pattern, handler in (routes or {}).items():
+            context.route(pattern, handler)
+        app = AppPage(context.new_page())
+        if boot:
+            try:
+                app.boot(self.url + path)
+            except BootError:
+                context.close()
+                raise
+        return app
+
+
+def _without_isolation(route: Route) -> None:
+    """Serves what the server serves, less the headers of cross-origin isolation."""
+    response = route.fetch()
+    kept = {k: v for k, v in response.headers.items() if not k.startswith("cross-origin-")}
+    route.fulfill(response=response, headers=kept)
+
+
+def _web_module(name: str) -> ModuleType:
+    """A program of web/, which is a folder of programs and no package."""
+    spec = importlib.util.spec_from_file_location(f"web_{name}", ROOT / "web" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_SESSION = pytest.StashKey[AppSession]()
+
+
+def app_session(config: pytest.Config) -> AppSession:
+    """The session of this run, closed when pytest ends."""
+    if _SESSION not in config.stash:
+        session = config.stash[_SESSION] = AppSession()
+        config.add_cleanup(session.close)
+    return config.stash[_SESSION]
+
+
+def shared_app(config: pytest.Config) -> AppPage:
+    """The shared page; ends the whole run, with what was logged, if it does not boot."""
+    try:
+        return app_session(config).shared
+    except (BootError, SetupError) as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)

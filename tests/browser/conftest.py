@@ -1,0 +1,83 @@
+"""Fixtures of the tests that drive the page. See app.py for what they hand out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.app import AppPage, AppSession, Logged, app_session, shared_app
+
+
+class Console:
+    """What the shared page has logged since the test began."""
+
+    def __init__(self, app: AppPage) -> None:
+        app.settle()
+        self._app = app
+        self._start = len(app.logged)
+
+    @property
+    def messages(self) -> list[Logged]:
+        """Every line, in order."""
+        self._app.settle()
+        return self._app.logged[self._start :]
+
+    @property
+    def problems(self) -> list[Logged]:
+        """The warnings, the errors, and the exceptions that nobody caught."""
+        return [line for line in self.messages if line.kind in ("warning", "error", "pageerror")]
+
+
+@pytest.fixture(scope="session")
+def app(request: pytest.FixtureRequest) -> AppPage:
+    """The booted page that the run shares, with `info`, what `pyTensor.ready` gave."""
+    return shared_app(request.config)
+
+
+@pytest.fixture(scope="session")
+def session(request: pytest.FixtureRequest) -> AppSession:
+    return app_session(request.config)
+
+
+@pytest.fixture(scope="session")
+def server(session: AppSession) -> str:
+    """The address of the served page."""
+    return session.url
+
+
+@pytest.fixture(scope="session")
+def browser(session: AppSession) -> Browser:
+    return session.browser()
+
+
+@pytest.fixture(scope="session")
+def page(app: AppPage) -> Page:
+    return app.page
+
+
+@pytest.fixture(scope="session")
+def run(app: AppPage) -> Callable[[str], dict[str, Any]]:
+    """Runs Python in the shared worker: `run(code)` is `pyTensor.run(code)`'s dict."""
+    return app.run
+
+
+@pytest.fixture
+def console(app: AppPage) -> Console:
+    return Console(app)
+
+
+@pytest.fixture
+def fresh_page(session: AppSession) -> Iterator[Callable[..., AppPage]]:
+    """Opens pages of the test's own, closed after it; takes what `AppSession.open_page` takes."""
+    opened: list[AppPage] = []
+
+    def open_page(**options: Any) -> AppPage:
+        opened.append(session.open_page(**options))
+        return opened[-1]
+
+    yield open_page
+    for app in opened:
+        app.page.context.close()

@@ -1,0 +1,139 @@
+/**
+ * A GPU that fails when told to, for tests of what correct code never provokes.
+ *
+ * The faults are real: the browser itself reports them, through the same scopes, messages and
+ * promises as in the wild. Only "throw" is made up.
+ */
+
+/**
+ * @typedef {"validation" | "out-of-memory" | "lost" | "throw"} FaultKind
+ * @typedef {"dispatch" | "pipeline" | "buffer" | "submit"} FaultPoint
+ * @typedef {{ after?: number, at?: FaultPoint }} FaultPlan fails the call that follows `after` good ones
+ */
+
+/** @type {Record<FaultKind, FaultPoint>} */
+const USUAL_POINT = { validation: "dispatch", "out-of-memory": "buffer", lost: "submit", throw: "submit" };
+
+export class Faults {
+  /** @type {{ kind: FaultKind, at: FaultPoint, left: number }[]} */
+  #armed = [];
+  /** How many have happened: a test that expects a fault checks that there was one. */
+  struck = 0;
+
+  /**
+   * @param {FaultKind} kind
+   * @param {FaultPlan} [plan]
+   */
+  arm(kind, { after = 0, at = USUAL_POINT[kind] } = {}) {
+    this.#armed.push({ kind, at, left: after });
+  }
+
+  /**
+   * @param {FaultPoint} at
+   * @returns {FaultKind | null} the fault due at this call
+   */
+  next(at) {
+    for (const fault of this.#armed.filter((each) => each.at === at)) {
+      if (fault.left-- > 0) continue;
+      this.#armed.splice(this.#armed.indexOf(fault), 1);
+      this.struck++;
+      return fault.kind;
+    }
+    return null;
+  }
+}
+
+/**
+ * @param {GPU} gpu
+ * @returns {GPU & { faults: Faults }}
+ */
+export function faultyGpu(gpu) {
+  const faults = new Faults();
+  /** @param {GPURequestAdapterOptions} [options] */
+  async function requestAdapter(options) {
+    const adapter = await gpu.requestAdapter(options);
+    if (adapter === null) return null;
+    const requestDevice = adapter.requestDevice.bind(adapter);
+    adapter.requestDevice = async (descriptor) => sabotage(await requestDevice(descriptor), faults);
+    return adapter;
+  }
+  return /** @type {GPU & { faults: Faults }} */ ({ requestAdapter, faults });
+}
+
+/**
+ * Own properties of the device hide its prototype's methods.
+ *
+ * @param {GPUDevice} device
+ * @param {Faults} faults
+ */
+function sabotage(device, faults) {
+  const createBuffer = device.createBuffer.bind(device);
+  const createComputePipeline = device.createComputePipeline.bind(device);
+  const createCommandEncoder = device.createCommandEncoder.bind(device);
+  const submit = device.queue.submit.bind(device.queue);
+
+  /**
+   * @param {FaultPoint} at
+   * @returns {FaultKind | null}
+   */
+  function strike(at) {
+    const kind = faults.next(at);
+    if (kind === "throw") throw new Error(`injected fault at ${at}`);
+    if (kind === "lost") device.destroy();
+    return kind;
+  }
+
+  device.createBuffer = (descriptor) => {
+    if (strike("buffer") !== "out-of-memory") return createBuffer(descriptor);
+    // More memory than there is, for the error; an invalid buffer, as the error leaves behind.
+    device.createTexture({ size: [8192, 8192, 256], format: "rgba32float", usage: GPUTextureUsage.COPY_DST });
+    device.pushErrorScope("validation");
+    const invalid = createBuffer({ ...descriptor, usage: 0 });
+    device.popErrorScope();
+    return invalid;
+  };
+
+  device.createComputePipeline = (descriptor) => {
+    if (strike("pipeline") !== "validation") return createComputePipeline(descriptor);
+    return createComputePipeline({ ...descriptor, compute: { ...descriptor.compute, entryPoint: "missing" } });
+  };
+
+  device.createCommandEncoder = (descriptor) => {
+    const encoder = createCommandEncoder(descriptor);
+    const beginComputePass = encoder.beginComputePass.bind(encoder);
+    encoder.beginComputePass = (passDescriptor) => sabotagePass(beginComputePass(passDescriptor), device, strike);
+    return encoder;
+  };
+
+  device.queue.submit = (commands) => {
+    const list = [...commands];
+    if (list.length > 0) strike("submit"); // empty ones are pokes, whose number depends on the clock
+    return submit(list);
+  };
+  return device;
+}
+
+/**
+ * @param {GPUComputePassEncoder} pass
+ * @param {GPUDevice} device
+ * @param {(at: FaultPoint) => FaultKind | null} strike
+ */
+function sabotagePass(pass, device, strike) {
+  const setPipeline = pass.setPipeline.bind(pass);
+  const dispatchWorkgroups = pass.dispatchWorkgroups.bind(pass);
+  let label = "";
+  pass.setPipeline = (pipeline) => {
+    label = pipeline.label;
+    return setPipeline(pipeline);
+  };
+  pass.dispatchWorkgroups = (x, y, z) => {
+    if (strike("dispatch") === "validation") {
+      // A bind group without its one entry: invalid, and voids the encoder that uses it.
+      const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: {} };
+      const layout = device.createBindGroupLayout({ entries: [entry] });
+      pass.setBindGroup(0, device.createBindGroup({ label, layout, entries: [] }));
+    }
+    return dispatchWorkgroups(x, y, z);
+  };
+  return pass;
+}

@@ -1,0 +1,610 @@
+"""The bridge in a real browser, driven as Python drives it but without Pyodide."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import runpy
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[2]
+FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
+
+Run = "Callable[[str], Any]"
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """The repository's files, cross-origin isolated, and an empty page at the root."""
+
+    def do_GET(self) -> None:
+        if self.path != "/":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><link rel=icon href=data:,>")
+
+    def end_headers(self) -> None:
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    handler = functools.partial(_Handler, directory=str(ROOT))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            headless=False,  # the flags ask for the headless mode that has WebGPU
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+            args=FLAGS,
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def run(browser: Browser, origin: str) -> Iterator[Callable[[str], Any]]:
+    """Run the body of an async function in a new page; nothing may reach the page's console."""
+    page = browser.new_page()
+    noise: list[str] = []
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.goto(origin)
+
+    def run(body: str) -> Any:
+        names = "AFFINE, Host, createBridge, faultyGpu, median, parsed"
+        return page.evaluate(
+            f'async () => {{ const {{{names}}} = await import("/tests/browser/bridge_harness.js"); {body} }}'
+        )
+
+    yield run
+    page.close()
+    assert noise == []
+
+
+def test_upload_dispatch_read(run: Run) -> None:
+    result = run("""
+        const host = await Host.open();
+        const inFlight = host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2, {factor: 2, addend: 1}).flush(1);
+        return [inFlight, await host.floatsOf(2, 4), await host.floatsOf(2, 2, 8), host.stats()];
+    """)
+    in_flight, whole, part, stats = result
+    assert in_flight == 1
+    assert whole == {"outcome": "", "values": [3, 5, 7, 9]}
+    assert part["values"] == [7, 9]
+    wanted = {
+        "generation": 1,
+        "buffers": 2,
+        "bufferBytes": 32,
+        "pipelines": 1,
+        "bindGroups": 1,
+        "dispatches": 1,
+    }
+    assert wanted.items() <= stats.items()
+    assert stats["reads"] == 2
+    assert stats["flushes"] == 1
+    assert stats["compiles"] == 1
+    assert stats["submits"] == 3
+    assert stats["inFlight"] == 0
+    assert stats["stagingBuffers"] == 1  # the second read used the first one's
+
+
+def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
+    first, again, together = run("""
+        const host = new Host();
+        const together = await Promise.all([host.bridge.acquire(), host.bridge.acquire()]);
+        return [JSON.parse(together[0]), JSON.parse(await host.bridge.acquire()), together[0] === together[1]];
+    """)
+    assert together
+    assert first == again
+    assert first["ok"]
+    assert first["generation"] == 1
+    assert first["adapter"]["isFallbackAdapter"] in (True, False)
+    assert first["limits"]["maxStorageBuffersPerShaderStage"] >= 10
+    assert first["limits"]["maxBufferSize"] > 256 << 20
+    assert "timestamp-query" in first["features"]
+
+
+def test_acquire_asks_again_while_there_is_no_adapter(run: Run) -> None:
+    late, never, none, interrupted = run("""
+        let left = 2;
+        const late = {requestAdapter: async (options) => left-- > 0 ? null : navigator.gpu.requestAdapter(options)};
+        const never = {requestAdapter: async () => null};
+        const acquire = (options) => new Host(options).bridge.acquire().then(parsed);
+        const patient = new Host({gpu: never}).bridge;
+        const interrupted = patient.acquire();
+        patient.interrupt();
+        return [await acquire({gpu: late}), await acquire({gpu: never, patience: 150}), await acquire({gpu: null}),
+                await interrupted];
+    """)
+    assert late["ok"]
+    assert never["ok"] is False
+    assert "no adapter" in never["reason"]
+    assert none["ok"] is False
+    assert "no WebGPU" in none["reason"]
+    assert interrupted == "interrupted"
+
+
+def test_uploads_keep_their_place_among_dispatches(run: Run) -> None:
+    result = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 1, 1, 1]).create(2, 16).create(3, 16);
+        host.affine(1, 2).upload(1, new Float32Array([5, 6, 7, 8])).affine(1, 3).flush(1);
+        return [await host.floatsOf(2, 4), await host.floatsOf(3, 4)];
+    """)
+    assert [each["values"] for each in result] == [[1, 1, 1, 1], [5, 6, 7, 8]]
+
+
+def test_upload_writes_no_byte_too_many_before_the_last_word(run: Run) -> None:
+    values = run("""
+        const host = await Host.open();
+        host.create(1, 16).command(6, 1, 0xffffffff, 16).upload(1, new Uint8Array([1, 2, 3, 4, 5]), {offset: 4}).flush(1);
+        const address = host.reserve(16);
+        const outcome = await host.bridge.read(1, 0, 14, address, 0);
+        return [outcome, [...host.heap.slice(address, address + 16)]];
+    """)
+    assert values == ["", [255] * 4 + [1, 2, 3, 4, 5, 0, 0, 0] + [255, 255, 0, 0]]
+
+
+def test_copy_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
+    outcome, stats, failures = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 32).create(3, 16).create(4, 32);
+        host.command(6, 2, 0x40000000, 32).affine(1, 3).command(5, 3, 0, 2, 8, 8).command(7).affine(2, 4, {n: 8});
+        host.command(2, 1).command(2, 3).command(2, 2).flush(1);
+        return [await host.floatsOf(4, 8), host.stats(), host.bridge.takeFailures()];
+    """)
+    assert outcome == {"outcome": "", "values": [2, 2, 1, 2, 2, 2, 2, 2]}
+    assert stats["buffers"] == 1
+    assert stats["bindGroups"] == 0
+    assert failures == ""
+
+
+def test_parameters_beyond_the_window(run: Run) -> None:
+    outcome, stats = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 4 * 4608);
+        for (let i = 0; i < 4608; i++) host.affine(1, 2, {addend: i}).command(5, 2, 0, 3, 4 * i, 4);
+        host.flush(1);
+        const {outcome, values} = await host.floatsOf(3, 4608);
+        return [{outcome, wrong: values.filter((value, i) => value !== 1 + i).length}, host.stats()];
+    """)
+    assert outcome == {"outcome": "", "wrong": 0}
+    assert stats["submits"] == 3  # two windows of 1 MiB, and the read
+    assert stats["bindGroups"] == 1
+
+
+def test_bind_groups_are_found_again_and_evicted(run: Run) -> None:
+    warm, seen, bounded, outcome = run("""
+        const host = await Host.open({bindGroupCapacity: 4});
+        host.floats(1, [1, 2, 3, 4]);
+        for (let id = 2; id < 12; id++) host.create(id, 16);
+        host.affine(1, 2).affine(1, 3).affine(1, 2).affine(1, 3, {addend: 1}).flush(1);
+        const warm = host.stats().bindGroups;
+        const made = [];
+        const original = GPUDevice.prototype.createBindGroup;
+        GPUDevice.prototype.createBindGroup = function (descriptor) {
+            made.push(descriptor.entries[1].resource.buffer.label);
+            return original.call(this, descriptor);
+        };
+        for (let id = 4; id < 12; id++) host.affine(1, 2).affine(1, id);
+        host.flush(2);
+        return [warm, made, host.stats().bindGroups, await host.floatsOf(11, 4)];
+    """)
+    assert warm == 2
+    assert seen == [
+        f"buffer {i}" for i in range(4, 12)
+    ]  # buffer 2 was in use all the time, and stayed
+    assert bounded == 4
+    assert outcome == {"outcome": "", "values": [1, 2, 3, 4]}
+
+
+def test_bind_groups_die_with_buffer_and_pipeline(run: Run) -> None:
+    counts = run("""
+        const host = await Host.open();
+        host.bridge.definePipeline(2, AFFINE, "again", 2, 2);
+        for (let id = 1; id < 5; id++) host.create(id, 16);
+        host.affine(1, 2).affine(1, 3).affine(2, 3).affine(1, 4, {pipeline: 2}).flush(1);
+        const counts = [host.stats().bindGroups];
+        host.command(2, 1).flush(2);
+        counts.push(host.stats().bindGroups);
+        host.affine(3, 4, {pipeline: 2}).flush(3);
+        host.bridge.dropPipeline(2);
+        counts.push(host.stats().bindGroups);
+        counts.push(host.bridge.stats() && await host.bridge.synchronize());
+        return counts;
+    """)
+    assert counts == [4, 1, 1, ""]
+
+
+def test_warm_compiles_ahead(run: Run) -> None:
+    before, after, outcome, bad = run("""
+        const host = await Host.open();
+        host.bridge.warm(1);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const before = host.stats().compiles;
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2).flush(1);
+        const after = host.stats().compiles;
+        const outcome = await host.floatsOf(2, 4);
+        host.bridge.definePipeline(3, "fn main() {", "broken", 2, 2);
+        host.bridge.warm(3);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        const early = host.bridge.takeFailures();
+        host.affine(1, 2, {pipeline: 3}).flush(2);
+        return [before, after, outcome, [early, parsed(await host.bridge.synchronize())]];
+    """)
+    assert before == after == 1
+    assert outcome["values"] == [1, 2, 3, 4]
+    early, failures = bad
+    assert early == ""
+    assert [(failure["flush"], failure["label"]) for failure in failures] == [(2, "broken")]
+
+
+def test_flush_does_not_wait_for_a_pipeline_that_warms(run: Run) -> None:
+    good, failures = run("""
+        const host = await Host.open();
+        host.bridge.warm(1);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2).flush(1);
+        const good = await host.floatsOf(2, 4);
+        host.bridge.definePipeline(3, "fn main() {", "broken", 2, 2);
+        host.bridge.warm(3);
+        host.affine(1, 2, {pipeline: 3}).flush(2);
+        return [good, parsed(await host.bridge.synchronize())];
+    """)
+    assert good == {"outcome": "", "values": [1, 2, 3, 4]}
+    assert [(failure["flush"], failure["label"]) for failure in failures] == [(2, "broken")]
+    assert "parsing WGSL" in failures[0]["message"]  # not just that the module was invalid already
+
+
+def test_wgsl_error_names_pipeline_and_line(run: Run) -> None:
+    first, second, good = run("""
+        const host = await Host.open();
+        host.bridge.definePipeline(2, AFFINE.replace("params.addend;", "params.nothing;"), "bad sum", 2, 2);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).flush(1);
+        host.affine(1, 2, {pipeline: 2}).flush(2);
+        const first = await host.floatsOf(1, 4);
+        host.affine(1, 2, {pipeline: 2}).flush(3);
+        const second = parsed(await host.bridge.synchronize());
+        host.affine(1, 3).flush(4);
+        return [first, second, await host.floatsOf(3, 4)];
+    """)
+    (failure,) = first["outcome"]
+    assert (failure["flush"], failure["kind"], failure["label"], failure["line"]) == (
+        2,
+        "validation",
+        "bad sum",
+        8,
+    )
+    assert "params.nothing" in failure["lineText"]
+    assert "nothing" in failure["message"]
+    assert first["values"] == [1, 2, 3, 4]  # delivered: the failure is another flush's
+    assert [(each["flush"], each["label"], each["line"]) for each in second] == [(3, "bad sum", 8)]
+    assert good == {"outcome": "", "values": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize("point", ["dispatch", "pipeline"])
+def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
+    struck, failures, spared = run(f"""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({{gpu}});
+        host.bridge.definePipeline(2, AFFINE, "culprit", 2, 2);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).affine(1, 2, {{addend: 1}}).flush(1);
+        gpu.faults.arm("validation", {{at: "{point}", after: {1 if point == "dispatch" else 0}}});
+        host.affine(1, 3).affine(1, 3, {{pipeline: 2}}).flush(2);
+        const failures = parsed(await host.bridge.synchronize());
+        return [gpu.faults.struck, failures, await host.floatsOf(2, 4)];
+    """)
+    assert struck == 1
+    assert [(each["flush"], each["kind"], each["label"]) for each in failures] == [
+        (2, "validation", "culprit")
+    ]
+    assert spared == {"outcome": "", "values": [2, 3, 4, 5]}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ("host.affine(1, 1)", "writable"),
+        ("host.affine(1, 2, {groups: [70000, 1, 1]})", "workgroups"),
+        ("host.affine(1, 99)", "buffer 99 does not exist"),
+        ("host.command(4, 1, 0, 0, 1, 1, 1, 1, 1)", "1 buffers for a pipeline of 2"),
+        ("host.command(4, 1, 256, 16, 1, 1, 1, 2, 1, 2)", "no parameters"),
+    ],
+)
+def test_bad_dispatch_is_refused_by_name(run: Run, record: str, words: str) -> None:
+    returned, failures, after = run(f"""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        {record};
+        const returned = host.flush(2);
+        const failures = parsed(host.bridge.takeFailures());
+        host.affine(1, 2).flush(3);
+        return [returned, failures, await host.floatsOf(2, 4)];
+    """)
+    assert returned == -1
+    assert [(each["flush"], each["label"]) for each in failures] == [(2, "affine")]
+    assert words in failures[0]["message"]
+    assert after == {"outcome": "", "values": [1, 2, 3, 4]}
+
+
+def test_unknown_command_and_pipeline(run: Run) -> None:
+    result = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        const unknown = [host.command(8, 1, 2).flush(2), parsed(host.bridge.takeFailures())];
+        const undefinedPipeline = [host.affine(1, 2, {pipeline: 77}).flush(3), parsed(host.bridge.takeFailures())];
+        return [unknown, undefinedPipeline, parsed(await host.bridge.synchronize())];
+    """)
+    (code, [failure]), (code2, [failure2]), rest = result
+    assert (code, failure["kind"], failure["message"]) == (-1, "exception", "no command 8")
+    assert (code2, failure2["label"], failure2["message"]) == (
+        -1,
+        "pipeline 77",
+        "pipeline 77 is not defined",
+    )
+    assert rest == ""
+
+
+def test_out_of_memory(run: Run) -> None:
+    in_flush, in_allocate, too_large, good, buffers = run("""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({gpu});
+        gpu.faults.arm("out-of-memory");
+        host.create(1, 1 << 20).flush(1);
+        const inFlush = parsed(await host.bridge.synchronize());
+        gpu.faults.arm("out-of-memory");
+        const inAllocate = parsed(await host.bridge.allocate(2, 1 << 20));
+        const tooLarge = parsed(await host.bridge.allocate(3, 2 ** 40));
+        const good = await host.bridge.allocate(2, 16);
+        host.upload(2, new Float32Array([7])).flush(2);
+        return [inFlush, inAllocate, tooLarge, [good, await host.floatsOf(2, 1)], host.stats().buffers];
+    """)
+    assert [(each["flush"], each["kind"]) for each in in_flush] == [(1, "out-of-memory")]
+    assert (in_allocate["flush"], in_allocate["kind"]) == (-1, "out-of-memory")
+    assert (too_large["kind"], too_large["label"]) == ("validation", "buffer 3")
+    assert good == ["", {"outcome": "", "values": [7]}]
+    assert buffers == 2
+
+
+def test_lost_device_and_the_next_generation(run: Run) -> None:
+    result = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2).flush(1);
+        const pending = [host.floatsOf(2, 4), host.bridge.synchronize()];
+        host.bridge.loseDevice();
+        const refused = host.create(3, 16).flush(2);
+        const ended = [(await pending[0]).outcome, parsed(await pending[1])];
+        const reads = [parsed(await host.bridge.read(2, 0, 16, 256, 0)), parsed(await host.bridge.allocate(9, 16))];
+        const empty = host.stats();
+        const info = parsed(await host.bridge.acquire());
+        const stale = (await host.floatsOf(2, 4)).outcome;
+        host.floats(11, [5, 6, 7, 8]).create(12, 16).affine(11, 12).flush(3);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return {refused, ended, reads, empty, info, stale, after: await host.floatsOf(12, 4), left: host.bridge.takeFailures()};
+    """)
+    assert result["refused"] == 0
+    for failures in (*result["ended"], result["reads"][0]):
+        assert failures[-1]["kind"] == "lost"
+        assert failures[-1]["flush"] == -1
+    assert result["reads"][1]["kind"] == "lost"
+    assert (
+        result["empty"]["buffers"]
+        == result["empty"]["pipelines"]
+        == result["empty"]["stagingBuffers"]
+        == 0
+    )
+    assert (result["info"]["ok"], result["info"]["generation"]) == (True, 2)
+    assert [each["message"] for each in result["stale"]] == ["buffer 2 does not exist"]
+    assert result["after"] == {"outcome": "", "values": [5, 6, 7, 8]}
+    assert result["left"] == ""
+
+
+def test_late_news_of_a_lost_device_does_not_touch_the_next(run: Run) -> None:
+    told, late, after = run("""
+        const told = [];
+        const gpu = {async requestAdapter(options) {
+            const adapter = await navigator.gpu.requestAdapter(options);
+            const requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (descriptor) => {
+                const device = await requestDevice(descriptor);
+                const lost = new Promise((resolve) => told.push(resolve));
+                return Object.defineProperty(device, "lost", {value: lost});
+            };
+            return adapter;
+        }};
+        const host = await Host.open({gpu});
+        host.bridge.loseDevice();
+        const first = parsed(host.bridge.takeFailures());
+        await host.bridge.acquire();
+        told[0]({reason: "destroyed", message: "late"});
+        await Promise.resolve();
+        host.floats(1, [1, 2, 3, 4]).flush(1);
+        return [first, host.bridge.takeFailures(), await host.floatsOf(1, 4)];
+    """)
+    assert [(each["flush"], each["kind"]) for each in told] == [(0, "lost")]
+    assert late == ""
+    assert after == {"outcome": "", "values": [1, 2, 3, 4]}
+
+
+def test_device_lost_in_the_middle_of_a_flush(run: Run) -> None:
+    struck, outcome, refused, after = run("""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({gpu});
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2).flush(1);
+        gpu.faults.arm("lost");
+        host.affine(1, 2).flush(2);
+        const {outcome} = await host.floatsOf(2, 4);
+        const refused = host.create(4, 16).flush(3);
+        await host.bridge.acquire();
+        host.floats(5, [1, 2, 3, 4]).create(6, 16).affine(5, 6).flush(4);
+        return [gpu.faults.struck, outcome, refused, await host.floatsOf(6, 4)];
+    """)
+    assert struck == 1
+    assert {"lost"} == {each["kind"] for each in outcome}
+    assert refused == 0
+    assert after == {"outcome": "", "values": [1, 2, 3, 4]}
+
+
+def test_throw_in_the_middle_of_a_flush(run: Run) -> None:
+    returned, failures, stats, kept, after = run("""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({gpu});
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).flush(1);
+        gpu.faults.arm("throw", {after: 1});
+        host.affine(1, 2, {addend: 1}).command(7).affine(1, 3).command(7).affine(1, 3).command(2, 3).floats(4, [9]);
+        const returned = host.flush(2);
+        const failures = parsed(host.bridge.takeFailures());
+        const kept = await host.floatsOf(2, 4);
+        const stats = host.stats();
+        host.affine(2, 4, {n: 4}).flush(3);
+        return [returned, failures, stats, kept, await host.floatsOf(4, 4)];
+    """)
+    assert returned == -1
+    assert [(each["flush"], each["kind"], each["message"]) for each in failures] == [
+        (2, "exception", "injected fault at submit")
+    ]
+    assert stats["buffers"] == 3  # 3 was destroyed and 4 created all the same
+    assert kept == {"outcome": "", "values": [2, 3, 4, 5]}  # submitted before the throw
+    assert after == {"outcome": "", "values": [2, 3, 4, 5]}
+
+
+def test_two_reads_at_once(run: Run) -> None:
+    results, stats = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2, {factor: 10}).flush(1);
+        const first = host.floatsOf(2, 4);
+        host.affine(1, 2, {factor: 100}).flush(2);
+        return [await Promise.all([first, host.floatsOf(2, 4), host.floatsOf(1, 4)]), host.stats()];
+    """)
+    assert [each["outcome"] for each in results] == ["", "", ""]
+    assert [each["values"][0] for each in results] == [10, 100, 1]  # each as of its own moment
+    assert stats["stagingBuffers"] == 3
+
+
+def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
+    outcomes, heap, after, stats = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).flush(1);
+        const address = host.reserve(16);
+        const waits = [host.bridge.read(1, 0, 16, address, 0), host.bridge.synchronize(), host.bridge.drain(0),
+                       host.bridge.allocate(5, 16)];
+        host.bridge.interrupt();
+        const outcomes = await Promise.all(waits);
+        await host.bridge.synchronize();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        return [outcomes, [...host.heap.slice(address, address + 16)], await host.floatsOf(1, 4), host.stats()];
+    """)
+    assert outcomes == ["interrupted"] * 4
+    assert heap == [0] * 16
+    assert after == {"outcome": "", "values": [1, 2, 3, 4]}
+    assert stats["stagingBuffers"] == 1  # the interrupted read gave its own back
+
+
+def test_bytes_widen_on_the_way_in_and_narrow_on_the_way_out(run: Run) -> None:
+    wide, narrow = run("""
+        const host = await Host.open({heapBytes: 32 << 20});
+        const n = (1 << 20) + 5; // more than is widened at once
+        const flags = Uint8Array.from({length: n}, (_, i) => (i % 3 === 0 ? 1 : 0));
+        host.create(1, 4 * n + 12).upload(1, flags, {mode: 1}).flush(1);
+        const address = host.reserve(4 * n);
+        const wide = [await host.bridge.read(1, 0, 4 * n, address, 0)];
+        const words = new Uint32Array(host.heap.buffer, address, n);
+        wide.push(words.every((word, i) => word === flags[i]));
+        host.heap.fill(7, address, address + n + 1);
+        const narrow = [await host.bridge.read(1, 0, 4 * n, address, 1)];
+        narrow.push(flags.every((flag, i) => host.heap[address + i] === flag), host.heap[address + n]);
+        return [wide, narrow];
+    """)
+    assert wide == ["", True]
+    assert narrow == ["", True, 7]
+
+
+def test_drain_and_flights(run: Run) -> None:
+    counts, left, drained = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16);
+        const counts = [];
+        for (let i = 1; i <= 5; i++) counts.push(host.affine(1, 2).flush(i));
+        const outcome = await host.bridge.drain(2);
+        const left = host.stats().inFlight;
+        return [counts, left, [outcome, await host.bridge.drain(0), host.stats().inFlight]];
+    """)
+    assert counts == [1, 2, 3, 4, 5]
+    assert left <= 2
+    assert drained == ["", "", 0]
+
+
+def test_uncaptured_errors_are_kept(run: Run) -> None:
+    failures = run("""
+        let device;
+        const gpu = {async requestAdapter(options) {
+            const adapter = await navigator.gpu.requestAdapter(options);
+            const requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (descriptor) => (device = await requestDevice(descriptor));
+            return adapter;
+        }};
+        const host = await Host.open({gpu});
+        device.createBuffer({label: "stray", size: 4, usage: 0});
+        return parsed(await host.bridge.synchronize());
+    """)
+    assert [(each["flush"], each["kind"], each["label"]) for each in failures] == [
+        (0, "validation", "stray")
+    ]
+
+
+def test_pack_refuses_what_it_does_not_understand(tmp_path: Path) -> None:
+    pack = runpy.run_path(str(ROOT / "web/bridge/pack.py"))["pack"]
+    (tmp_path / "other.js").write_text("export const shared = 1;\n")
+    cases = {
+        'import { shared } from "./other.js";\nconst shared2 = 1;\n': None,
+        'import { shared } from "./other.js";\nfunction shared() {}\n': "declared in other.js and in index.js",
+        'import { absent } from "./other.js";\n': "does not export",
+        'import * as other from "./other.js";\n': "does not know",
+        "export default 1;\n": "does not know",
+        "const { a } = b;\n": "does not know",
+        'import { a } from "./index.js";\n': "circular",
+    }
+    for text, complaint in cases.items():
+        (tmp_path / "index.js").write_text(text)
+        if complaint is None:
+            assert "export" not in pack(tmp_path)
+        else:
+            with pytest.raises(ValueError, match=complaint):
+                pack(tmp_path)
+
+
+def test_packed_script_is_the_same_bridge(run: Run) -> None:
+    script = runpy.run_path(str(ROOT / "web/bridge/pack.py"))["pack"](ROOT / "web/bridge")
+    assert run(f"""
+        const packed = (0, eval)({script!r});
+        const memory = new ArrayBuffer(1 << 16);
+        const bridge = packed({{_module: {{HEAPU8: new Uint8Array(memory), HEAPU32: new Uint32Array(memory)}}}});
+        new Uint32Array(memory).set([1, 1, 16, 6, 1, 42, 16]);
+        await bridge.acquire();
+        const flight = bridge.flush(0, 7, 0, 0, 1);
+        const outcome = await bridge.read(1, 4, 4, 1024, 0);
+        return [flight, outcome, new Uint32Array(memory)[256]];
+    """) == [1, "", 42]

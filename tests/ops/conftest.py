@@ -1,0 +1,133 @@
+"""Options and fixtures of the tests of ops, which run natively or inside the Pyodide worker.
+
+The device comes from --device or PY_TENSOR_TEST_DEVICE. "cpu" runs right here; "webgpu" runs in the
+worker: on the host this file then only registers the runner, in the worker it is read again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+IN_WORKER = sys.platform == "emscripten"
+HERE = Path(__file__).parent
+DEVICES = ("cpu", "webgpu")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("py_tensor")
+    group.addoption(
+        "--device",
+        choices=DEVICES,
+        default=os.environ.get("PY_TENSOR_TEST_DEVICE", "cpu"),
+        help="where tests/ops compute (default: PY_TENSOR_TEST_DEVICE, else cpu)",
+    )
+    group.addoption("--seed", type=int, help="repeats the random data of an earlier run")
+    group.addoption("--shard", metavar="I/N", help="runs the I-th of N parts, counted from 1")
+    group.addoption("--worker-args", default="", help="more arguments for the worker's pytest")
+    group.addoption(
+        "--worker-timeout",
+        type=float,
+        default=120.0,
+        help="seconds after which a silent worker counts as hanging (default: 120)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.seed is None:
+        config.option.seed = random.SystemRandom().getrandbits(32)
+    config.addinivalue_line(
+        "markers", "computes: on WebGPU the test fails unless the device was given work"
+    )
+    if config.option.device == "webgpu" and not IN_WORKER:
+        # Here and not above: it needs Playwright, which neither the worker nor the CPU run has.
+        from tests.browser.worker_pytest import WorkerRunner
+
+        arguments = ["--device=webgpu", f"--seed={config.option.seed}"]
+        runner = WorkerRunner(config, HERE, arguments)
+        config.pluginmanager.register(runner, "py_tensor-worker")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"py_tensor: tests/ops on {config.option.device}, --seed={config.option.seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps one shard of these tests. Which one a test belongs to depends on its name alone."""
+    if config.option.shard is None:
+        return
+    index, count = map(int, config.option.shard.split("/"))
+    if not 1 <= index <= count:
+        raise pytest.UsageError(f"--shard {index}/{count}: the first number goes from 1 to {count}")
+    others = {
+        item
+        for item in items
+        if item.path.is_relative_to(HERE) and zlib.crc32(item.nodeid.encode()) % count != index - 1
+    }
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Says with each failure how to have the same random data again."""
+    report: pytest.TestReport = yield
+    if report.failed:
+        report.sections.append(("random data", f"--seed={item.config.option.seed} repeats it"))
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
+    """Fails a passing test that is marked `computes` where it gave the GPU nothing to do.
+
+    A hook and no fixture: so the failure is the test's own, and comes only if nothing else failed.
+    """
+    computes = pyfuncitem.get_closest_marker("computes") is not None
+    if not computes or pyfuncitem.config.option.device != "webgpu":
+        return (yield)
+    from py_tensor import testing
+
+    before = testing.dispatches()
+    result = yield
+    if testing.dispatches() == before:
+        pytest.fail("nothing was dispatched: the GPU computed none of this", pytrace=False)
+    return result
+
+
+@pytest.fixture(scope="session")
+def device(request: pytest.FixtureRequest) -> str:
+    """The device under test: "cpu" or "webgpu"."""
+    return request.config.option.device
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _poisoned_buffers(device: str) -> Iterator[None]:
+    """Fills buffers with garbage before they are handed out: no kernel may rely on zeros."""
+    if device != "webgpu":
+        yield
+        return
+    from py_tensor import testing
+
+    testing.poison(True)
+    yield
+    testing.poison(False)
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random data that differ from run to run and from test to test; --seed repeats them."""
+    import numpy as np
+
+    name = zlib.crc32(request.node.nodeid.encode())
+    return np.random.default_rng([request.config.option.seed, name])

@@ -1,0 +1,5 @@
+"""Pyodide's own JavaScript object, seen from Python."""
+
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

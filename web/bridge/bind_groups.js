@@ -1,0 +1,181 @@
+/**
+ * Bind groups, found again by the numbers they were made from.
+ *
+ * The look-up is on the path of every dispatch: it walks a tree of Maps (pipeline, parameter size,
+ * then one buffer id per level) and allocates nothing. A string key would cost more than the
+ * dispatch itself. At capacity the oldest group goes that was not used since it was last looked at.
+ */
+
+import { StreamError } from "./failures.js";
+
+/** @typedef {import("./pipelines.js").Pipeline} Pipeline */
+
+/** A place in the tree; a leaf when it has a group. */
+export class Branch {
+  /** @type {Map<number, Branch>} */
+  children = new Map();
+  /** @type {GPUBindGroup | null} */
+  group = null;
+  recent = false;
+
+  /**
+   * @param {Branch | null} parent
+   * @param {number} key under which the parent holds it
+   */
+  constructor(parent, key) {
+    this.parent = parent;
+    this.key = key;
+  }
+
+  /**
+   * @param {number} key
+   * @returns {Branch}
+   */
+  grow(key) {
+    let child = this.children.get(key);
+    if (child === undefined) {
+      child = new Branch(this, key);
+      this.children.set(key, child);
+    }
+    return child;
+  }
+}
+
+export class BindGroups {
+  #device;
+  #buffers;
+  #params;
+  #capacity;
+  /** @type {Set<Branch>} oldest first */
+  #leaves = new Set();
+  /** @type {Map<number, Set<Branch>>} */
+  #byBuffer = new Map();
+
+  /**
+   * @param {GPUDevice} device
+   * @param {import("./buffers.js").Buffers} buffers
+   * @param {GPUBuffer} params the uniform buffer that all groups share
+   * @param {number} capacity
+   */
+  constructor(device, buffers, params, capacity) {
+    this.#device = device;
+    this.#buffers = buffers;
+    this.#params = params;
+    this.#capacity = capacity;
+  }
+
+  get size() {
+    return this.#leaves.size;
+  }
+
+  /**
+   * @param {Pipeline} pipeline
+   * @param {number} paramSize bytes of parameters, a multiple of 16
+   * @param {Uint32Array} words the pipeline's buffer ids stand in it
+   * @param {number} first index of the first of them
+   * @returns {GPUBindGroup}
+   */
+  get(pipeline, paramSize, words, first) {
+    const last = first + pipeline.source.storageCount;
+    let branch = pipeline.groups.children.get(paramSize);
+    for (let i = first; i < last && branch !== undefined; i++) {
+      branch = branch.children.get(words[i]);
+    }
+    if (branch === undefined || branch.group === null) {
+      return this.#make(pipeline, paramSize, words.slice(first, last));
+    }
+    branch.recent = true;
+    return branch.group;
+  }
+
+  /** @param {number} id */
+  forgetBuffer(id) {
+    for (const leaf of this.#byBuffer.get(id) ?? []) this.#remove(leaf);
+  }
+
+  /** @param {Pipeline} pipeline */
+  forgetPipeline(pipeline) {
+    for (const leaf of this.#leaves) {
+      let root = leaf;
+      while (root.parent !== null) root = root.parent;
+      if (root === pipeline.groups) this.#remove(leaf);
+    }
+  }
+
+  /**
+   * @param {Pipeline} pipeline
+   * @param {number} paramSize
+   * @param {Uint32Array} ids
+   * @returns {GPUBindGroup}
+   */
+  #make(pipeline, paramSize, ids) {
+    refuseAliases(ids, pipeline.source.writableMask);
+    if (this.#leaves.size >= this.#capacity) this.#evict();
+    /** @type {GPUBindGroupEntry[]} */
+    const entries = Array.from(ids, (id, binding) => ({ binding, resource: { buffer: this.#buffers.get(id) } }));
+    entries.push({ binding: ids.length, resource: { buffer: this.#params, size: paramSize } });
+    const { layout, source } = pipeline;
+    const group = this.#device.createBindGroup({ label: source.label, layout, entries });
+
+    let leaf = pipeline.groups.grow(paramSize);
+    for (const id of ids) leaf = leaf.grow(id);
+    leaf.group = group;
+    this.#leaves.add(leaf);
+    for (const id of ids) {
+      const users = this.#byBuffer.get(id);
+      if (users) users.add(leaf);
+      else this.#byBuffer.set(id, new Set([leaf]));
+    }
+    return group;
+  }
+
+  #evict() {
+    for (const leaf of this.#leaves) {
+      if (!leaf.recent) {
+        this.#remove(leaf);
+        return;
+      }
+      leaf.recent = false;
+      this.#leaves.delete(leaf); // to the young end, where this loop meets it again at last
+      this.#leaves.add(leaf);
+    }
+  }
+
+  /** @param {Branch} leaf */
+  #remove(leaf) {
+    leaf.group = null;
+    this.#leaves.delete(leaf);
+    let branch = leaf;
+    while (branch.parent !== null) {
+      // The keys on the way up are the buffer ids, and last the parameter size, which is not an id.
+      if (branch.parent.parent !== null) this.#forgetUse(branch.key, leaf);
+      if (branch.children.size === 0 && branch.group === null) branch.parent.children.delete(branch.key);
+      branch = branch.parent;
+    }
+  }
+
+  /**
+   * @param {number} id
+   * @param {Branch} leaf
+   */
+  #forgetUse(id, leaf) {
+    const users = this.#byBuffer.get(id);
+    users?.delete(leaf);
+    if (users?.size === 0) this.#byBuffer.delete(id);
+  }
+}
+
+/**
+ * Dawn reports a buffer that is bound twice, once writable, without a word about the dispatch.
+ *
+ * @param {Uint32Array} ids
+ * @param {number} writableMask
+ */
+function refuseAliases(ids, writableMask) {
+  for (let i = 1; i < ids.length; i++) {
+    const other = ids.indexOf(ids[i]);
+    if (other < i && ((writableMask >>> i) | (writableMask >>> other)) & 1) {
+      throw new StreamError(`buffer ${ids[i]} is bound at ${other} and at ${i}, and one of them is writable`);
+    }
+  }
+}

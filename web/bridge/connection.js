@@ -1,0 +1,145 @@
+/**
+ * Getting a device, losing it, and getting another.
+ *
+ * A device and all that belongs to it is a Session; there is at most one, and none after a loss.
+ */
+
+import { messageOf, UNATTRIBUTED } from "./failures.js";
+import { explain } from "./scopes.js";
+import { Session } from "./session.js";
+
+/** @type {readonly GPUFeatureName[]} taken where the adapter has them */
+const OPTIONAL_FEATURES = ["timestamp-query", "subgroups", "shader-f16"];
+
+/** ms between two requests for an adapter while there is none: a GPU can take seconds to appear. */
+const RETRY = 100;
+
+/** @typedef {ConstructorParameters<typeof Session>[1]} SessionContext */
+
+export class Connection {
+  /** @type {Session | null} */
+  session = null;
+  generation = 0;
+  /** Why there is no session. */
+  loss = "no device was acquired";
+  isFallback = false;
+  #info = "";
+  /** @type {Promise<string> | null} */
+  #acquiring = null;
+  #gpu;
+  #patience;
+  #context;
+  #failures;
+
+  /**
+   * @param {GPU | undefined} gpu
+   * @param {number} patience ms
+   * @param {SessionContext} context
+   * @param {import("./failures.js").FailureLog} failures
+   */
+  constructor(gpu, patience, context, failures) {
+    this.#gpu = gpu;
+    this.#patience = patience;
+    this.#context = context;
+    this.#failures = failures;
+  }
+
+  /** @returns {Promise<string>} JSON */
+  acquire() {
+    if (this.session) return Promise.resolve(this.#info);
+    this.#acquiring ??= this.#connect()
+      .catch((error) => JSON.stringify({ ok: false, reason: messageOf(error) }))
+      .finally(() => {
+        this.#acquiring = null;
+      });
+    return this.#acquiring;
+  }
+
+  /** Destroys the device. */
+  lose() {
+    const { session } = this;
+    if (session === null) return;
+    session.device.destroy();
+    this.#end(session, "the device was destroyed on request");
+  }
+
+  async #connect() {
+    if (!this.#gpu) throw new Error("this browser has no WebGPU (navigator.gpu is undefined)");
+    const adapter = await this.#requestAdapter(this.#gpu);
+    const device = await adapter.requestDevice({
+      label: "py_tensor",
+      requiredFeatures: OPTIONAL_FEATURES.filter((name) => adapter.features.has(name)),
+      requiredLimits: numbersOf(adapter.limits),
+    });
+    const session = new Session(device, this.#context);
+    const { vendor, architecture, device: name, description, isFallbackAdapter } = adapter.info;
+    this.session = session;
+    this.isFallback = isFallbackAdapter;
+    this.#info = JSON.stringify({
+      ok: true,
+      generation: ++this.generation,
+      adapter: { vendor, architecture, device: name, description, isFallbackAdapter },
+      features: [...device.features].sort(),
+      limits: numbersOf(device.limits),
+    });
+    device.addEventListener("uncapturederror", (event) => this.#recordUncaptured(session, event));
+    device.lost.then(({ message }) => this.#end(session, message || "no reason given"));
+    return this.#info;
+  }
+
+  /** @param {GPU} gpu */
+  async #requestAdapter(gpu) {
+    const deadline = performance.now() + this.#patience;
+    for (;;) {
+      const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+      if (adapter) return adapter;
+      if (performance.now() >= deadline) {
+        throw new Error(`WebGPU is there but offers no adapter (asked for ${this.#patience / 1000} s)`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY));
+    }
+  }
+
+  /**
+   * A session ends once: the news of a device destroyed long ago is no news.
+   *
+   * @param {Session} session
+   * @param {string} message
+   */
+  #end(session, message) {
+    if (this.session !== session) return;
+    this.session = null;
+    this.loss = `the GPU device was lost: ${message}`;
+    this.#failures.record({ flush: UNATTRIBUTED, kind: "lost", label: "", message: this.loss });
+  }
+
+  /**
+   * @param {Session} session
+   * @param {GPUUncapturedErrorEvent} event
+   */
+  async #recordUncaptured(session, event) {
+    event.preventDefault(); // not to the console: Python tells of it
+    const { error } = event;
+    const kind =
+      error instanceof GPUOutOfMemoryError
+        ? "out-of-memory"
+        : error instanceof GPUValidationError
+          ? "validation"
+          : "internal";
+    this.#failures.record(await explain(error, kind, session.pipelines, UNATTRIBUTED));
+  }
+}
+
+/**
+ * @param {GPUSupportedLimits} limits its properties are its prototype's: not own, so no spread
+ * @returns {Record<string, number>}
+ */
+function numbersOf(limits) {
+  /** @type {Record<string, number>} */
+  const numbers = {};
+  for (const name in limits) {
+    const value = limits[/** @type {keyof GPUSupportedLimits} */ (name)];
+    if (typeof value === "number") numbers[name] = value;
+  }
+  return numbers;
+}

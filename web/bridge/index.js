@@ -1,0 +1,207 @@
+/**
+ * The JavaScript half of py_tensor: Python records commands as integers in the Wasm heap, and one
+ * call per flush hands them to the GPU. README.md says what must stay true.
+ */
+
+import { Connection } from "./connection.js";
+import { FailureLog, lostFailure, report, THIS_CALL, thrownFailure } from "./failures.js";
+import { Flights } from "./flights.js";
+import { Readback } from "./reading.js";
+import { closeScopes, openScopes } from "./scopes.js";
+import { replay } from "./stream.js";
+import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
+
+/**
+ * @typedef {object} BridgeOptions
+ * @property {GPU} [gpu]
+ * @property {number} [patience] ms to ask again for an adapter while there is none
+ * @property {number} [bindGroupCapacity]
+ * @property {import("./waiting.js").Schedule | null} [poking] when to poke the browser while waiting; null: never
+ */
+
+/**
+ * What Python calls, with integers only (labels and WGSL aside). A `string` that is empty means that
+ * all is well; otherwise it is JSON, or "interrupted". A failure is as `Failure` in failures.js says.
+ *
+ * @typedef {object} Bridge
+ *
+ * @property {() => Promise<string>} acquire
+ *   {ok: true, generation, adapter, features, limits}, or {ok: false, reason}. The same device as long
+ *   as it lives; after a loss a new one, of the next generation, that knows the pipelines' sources and
+ *   nothing else.
+ *
+ * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number) => void} definePipeline
+ *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
+ *   the mask has its bit; the parameters, a uniform, at binding storageCount. Needs no device.
+ * @property {(id: number) => void} warm starts to compile, if there is a device
+ * @property {(id: number) => void} dropPipeline
+ *
+ * @property {(address: number, words: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
+ *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. Returns
+ *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
+ *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
+ *   of buffers is as after a good flush, and takeFailures has the reason.
+ *
+ * @property {(id: number, size: number) => Promise<string>} allocate
+ *   Creates a buffer; or JSON of one failure, and then it does not exist.
+ * @property {(id: number, byteOffset: number, byteLength: number, destination: number, mode: number) => Promise<string>} read
+ *   Copies byteLength bytes of a buffer to the heap: mode 0 as they are, 1 a byte for each u32. The
+ *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
+ *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
+ *   and only then is the destination not written. "interrupted": it never will be.
+ * @property {() => Promise<string>} synchronize the GPU is done with all flushes; as read
+ * @property {(most: number) => Promise<string>} drain "" when at most so many flushes are in flight
+ * @property {() => string} takeFailures JSON array of failures not yet reported, or ""
+ * @property {() => void} interrupt ends every wait with "interrupted"
+ *
+ * @property {() => string} stats JSON
+ * @property {() => void} loseDevice destroys the device, for tests
+ */
+
+/**
+ * @param {import("./heap.js").PyodideHost} pyodide
+ * @param {BridgeOptions} [options]
+ * @returns {Bridge}
+ */
+export function createBridge(pyodide, options = {}) {
+  const { gpu = navigator.gpu, patience = 5000, bindGroupCapacity = 4096, poking } = options;
+  const counters = { dispatches: 0, flushes: 0, submits: 0, compiles: 0, reads: 0 };
+  /** @type {Map<number, import("./pipelines.js").PipelineSource>} */
+  const sources = new Map();
+  const failures = new FailureLog();
+  const flights = new Flights();
+  const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
+  const waiter = new Waiter(
+    () => connection.session?.device.queue.submit([]),
+    () => {
+      if (connection.session === null) return null;
+      if (poking !== undefined) return poking;
+      return connection.isFallback ? ON_CPU : ON_GPU;
+    },
+  );
+
+  /**
+   * @param {import("./session.js").Session} session
+   * @param {number} flush
+   */
+  async function land(session, flush) {
+    const done = session.device.queue.onSubmittedWorkDone().catch(() => undefined);
+    for (const failure of await closeScopes(session.device, session.pipelines, flush)) failures.record(failure);
+    await done;
+  }
+
+  /**
+   * What a wait that is over reports, besides its own failures.
+   *
+   * @param {import("./session.js").Session} session with which it began
+   * @param {import("./failures.js").Failure[]} own
+   */
+  function outcome(session, own) {
+    const lost = session === connection.session ? [] : [lostFailure(connection.loss)];
+    return report([...failures.take(), ...(lost.length > 0 ? lost : own)]);
+  }
+
+  const noDevice = () => report([...failures.take(), lostFailure(connection.loss)]);
+
+  return {
+    acquire: () => waiter.wait(connection.acquire()),
+
+    definePipeline(id, wgsl, label, storageCount, writableMask) {
+      connection.session?.dropPipeline(id);
+      sources.set(id, { wgsl, label, storageCount, writableMask });
+    },
+
+    warm(id) {
+      connection.session?.pipelines.warm(id);
+    },
+
+    dropPipeline(id) {
+      connection.session?.dropPipeline(id);
+      sources.delete(id);
+    },
+
+    flush(address, words, paramAddress, paramBytes, flushId) {
+      const { session } = connection;
+      if (session === null) return 0;
+      counters.flushes++;
+      openScopes(session.device);
+      const { HEAPU8, HEAPU32 } = pyodide._module;
+      const params = { address: paramAddress, bytes: paramBytes };
+      const stop = replay(session, { words: HEAPU32, bytes: HEAPU8 }, address >>> 2, words, params);
+      flights.launch(land(session, flushId));
+      if (stop === null) return flights.count;
+      failures.record(thrownFailure(flushId, stop.error, stop.label));
+      return -1;
+    },
+
+    async allocate(id, size) {
+      const { session } = connection;
+      if (session === null) return JSON.stringify(lostFailure(connection.loss));
+      openScopes(session.device);
+      /** @type {import("./failures.js").Failure[]} */
+      const own = [];
+      try {
+        session.buffers.create(id, size);
+      } catch (error) {
+        own.push(thrownFailure(THIS_CALL, error, `buffer ${id}`));
+      }
+      const created = own.length === 0;
+      const checked = closeScopes(session.device, session.pipelines, THIS_CALL).then((found) => {
+        own.push(...found);
+        if (session !== connection.session) own.unshift(lostFailure(connection.loss));
+        else if (created && own.length > 0) session.destroyBuffer(id);
+        return own.length > 0 ? JSON.stringify(own[0]) : "";
+      });
+      return waiter.wait(checked);
+    },
+
+    async read(id, byteOffset, byteLength, destination, mode) {
+      const { session } = connection;
+      if (session === null) return noDevice();
+      counters.reads++;
+      const readback = new Readback(session, byteLength);
+      const arrived = Promise.all([readback.fetch(id, byteOffset), flights.atMost(0)]);
+      if ((await waiter.wait(arrived)) === INTERRUPTED) {
+        arrived.then(() => readback.release());
+        return INTERRUPTED;
+      }
+      if (readback.failures.length === 0 && session === connection.session) {
+        readback.deliver(pyodide._module.HEAPU8, destination, mode);
+      }
+      readback.release();
+      return outcome(session, readback.failures);
+    },
+
+    async synchronize() {
+      const { session } = connection;
+      if (session === null) return noDevice();
+      const done = session.device.queue.onSubmittedWorkDone().catch(() => undefined);
+      const ended = await waiter.wait(Promise.all([done, flights.atMost(0)]));
+      return ended === INTERRUPTED ? INTERRUPTED : outcome(session, []);
+    },
+
+    async drain(most) {
+      const ended = await waiter.wait(flights.atMost(most));
+      return ended === INTERRUPTED ? INTERRUPTED : "";
+    },
+
+    takeFailures: () => report(failures.take()),
+    interrupt: () => waiter.interrupt(),
+    loseDevice: () => connection.lose(),
+
+    stats() {
+      const { session, generation } = connection;
+      return JSON.stringify({
+        generation,
+        buffers: session?.buffers.count ?? 0,
+        bufferBytes: session?.buffers.bytes ?? 0,
+        stagingBuffers: session?.staging.count ?? 0,
+        stagingBytes: session?.staging.bytes ?? 0,
+        pipelines: session?.pipelines.size ?? 0,
+        bindGroups: session?.bindGroups.size ?? 0,
+        ...counters,
+        inFlight: flights.count,
+      });
+    },
+  };
+}

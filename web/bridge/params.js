@@ -1,0 +1,66 @@
+/**
+ * The parameters of dispatches: one uniform buffer, written once per flush.
+ *
+ * A block larger than the buffer passes through it as a window. Each window is written when the
+ * first dispatch asks for something in it, after everything encoded with the one before is submitted.
+ */
+
+/** 4096 dispatches at the usual 256 bytes each. */
+const WINDOW = 1 << 20;
+
+export class Params {
+  #queue;
+  #address = 0;
+  #bytes = 0;
+  #start = 0;
+  #end = 0;
+
+  /** @param {GPUDevice} device */
+  constructor(device) {
+    this.#queue = device.queue;
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    this.buffer = device.createBuffer({ label: "parameters", size: WINDOW, usage });
+  }
+
+  /**
+   * Begins a flush, before anything of it is encoded.
+   *
+   * @param {Uint8Array} heap
+   * @param {number} address
+   * @param {number} bytes a multiple of 4
+   */
+  begin(heap, address, bytes) {
+    this.#address = address;
+    this.#bytes = bytes;
+    this.#write(heap, 0);
+  }
+
+  /**
+   * Where the parameters of a dispatch lie in the uniform buffer.
+   *
+   * @param {number} offset in the flush's block, a multiple of 256
+   * @param {number} size
+   * @param {import("./recorder.js").Recorder} recorder
+   * @param {Uint8Array} heap
+   * @returns {number}
+   */
+  locate(offset, size, recorder, heap) {
+    if (offset < this.#start || offset + size > this.#end) {
+      if (offset + size > this.#bytes || size > WINDOW) throw new RangeError(`no parameters at ${offset}`);
+      recorder.submit();
+      this.#write(heap, offset);
+    }
+    return offset - this.#start;
+  }
+
+  /**
+   * @param {Uint8Array} heap
+   * @param {number} start
+   */
+  #write(heap, start) {
+    const bytes = Math.min(this.#bytes - start, WINDOW);
+    this.#start = start;
+    this.#end = start + bytes;
+    if (bytes > 0) this.#queue.writeBuffer(this.buffer, 0, heap, this.#address + start, bytes);
+  }
+}

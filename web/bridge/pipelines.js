@@ -1,0 +1,183 @@
+/**
+ * Compute pipelines of one device, compiled on demand from sources that outlive it.
+ *
+ * A worker's promises move only when Python yields, so a pipeline being compiled in the background
+ * may never be ready in time: whoever needs it now compiles it now, and whichever comes first is kept.
+ */
+
+import { Branch } from "./bind_groups.js";
+
+/**
+ * @typedef {object} PipelineSource
+ * @property {string} label
+ * @property {string} wgsl
+ * @property {number} storageCount storage buffers, at bindings 0 to storageCount - 1
+ * @property {number} writableMask bit i set: binding i is read_write
+ */
+
+/** A pipeline of one device, compiled or not yet. */
+export class Pipeline {
+  /** @type {GPUComputePipeline | null} */
+  compiled = null;
+  /** @type {GPUShaderModule | null} kept to ask it for its errors */
+  module = null;
+  warming = false;
+  /** Bind groups belong to a pipeline, not to a layout, so that their label names the dispatch. */
+  groups = new Branch(null, 0);
+
+  /**
+   * @param {PipelineSource} source
+   * @param {GPUBindGroupLayout} layout
+   * @param {GPUPipelineLayout} pipelineLayout
+   */
+  constructor(source, layout, pipelineLayout) {
+    this.source = source;
+    this.layout = layout;
+    this.pipelineLayout = pipelineLayout;
+  }
+}
+
+export class Pipelines {
+  #device;
+  #sources;
+  #counters;
+  /** @type {Map<number, Pipeline>} */
+  #pipelines = new Map();
+  /** @type {Map<number, { layout: GPUBindGroupLayout, pipelineLayout: GPUPipelineLayout }>} */
+  #layouts = new Map();
+
+  /**
+   * @param {GPUDevice} device
+   * @param {Map<number, PipelineSource>} sources
+   * @param {import("./session.js").Counters} counters
+   */
+  constructor(device, sources, counters) {
+    this.#device = device;
+    this.#sources = sources;
+    this.#counters = counters;
+  }
+
+  get size() {
+    return this.#pipelines.size;
+  }
+
+  /**
+   * @param {number} id
+   * @returns {Pipeline} compiled
+   */
+  get(id) {
+    const pipeline = this.#pipelines.get(id) ?? this.#prepare(id);
+    if (pipeline.compiled === null) this.#compile(pipeline);
+    return pipeline;
+  }
+
+  /**
+   * Begins to compile in the background. A failure is dropped here: the flush that needs the
+   * pipeline compiles it again, and gets the error under its own number.
+   *
+   * @param {number} id
+   */
+  warm(id) {
+    const pipeline = this.#pipelines.get(id) ?? this.#prepare(id);
+    if (pipeline.compiled !== null || pipeline.warming) return;
+    pipeline.warming = true;
+    this.#device.pushErrorScope("validation");
+    const compiling = this.#device.createComputePipelineAsync(this.#descriptor(pipeline));
+    this.#device.popErrorScope().catch(() => null);
+    this.#counters.compiles++;
+    compiling.then(
+      (compiled) => {
+        pipeline.compiled ??= compiled;
+      },
+      () => {
+        if (pipeline.compiled === null) pipeline.module = null;
+        pipeline.warming = false;
+      },
+    );
+  }
+
+  /**
+   * @param {number} id
+   * @returns {Pipeline | undefined} the pipeline forgotten, if it had been used
+   */
+  drop(id) {
+    const pipeline = this.#pipelines.get(id);
+    this.#pipelines.delete(id);
+    return pipeline;
+  }
+
+  /**
+   * Where the WGSL of the pipelines with this label has its first error.
+   *
+   * @param {string} label
+   * @returns {Promise<{ line: number, lineText: string } | null>}
+   */
+  async firstShaderError(label) {
+    for (const { source, module } of this.#pipelines.values()) {
+      if (source.label !== label || module === null) continue;
+      const info = await module.getCompilationInfo().catch(() => null);
+      const error = info?.messages.find((message) => message.type === "error");
+      if (error) return { line: error.lineNum, lineText: source.wgsl.split("\n")[error.lineNum - 1] ?? "" };
+    }
+    return null;
+  }
+
+  /**
+   * @param {number} id
+   * @returns {string}
+   */
+  labelOf(id) {
+    return this.#sources.get(id)?.label ?? `pipeline ${id}`;
+  }
+
+  /** @param {number} id */
+  #prepare(id) {
+    const source = this.#sources.get(id);
+    if (source === undefined) throw new Error(`pipeline ${id} is not defined`);
+    const { layout, pipelineLayout } = this.#layoutsFor(source.storageCount, source.writableMask);
+    const pipeline = new Pipeline(source, layout, pipelineLayout);
+    this.#pipelines.set(id, pipeline);
+    return pipeline;
+  }
+
+  /** @param {Pipeline} pipeline */
+  #compile(pipeline) {
+    pipeline.module = null; // one that is warming may be invalid, with its error in another scope
+    pipeline.compiled = this.#device.createComputePipeline(this.#descriptor(pipeline));
+    this.#counters.compiles++;
+  }
+
+  /**
+   * @param {Pipeline} pipeline
+   * @returns {GPUComputePipelineDescriptor}
+   */
+  #descriptor(pipeline) {
+    const { label, wgsl } = pipeline.source;
+    pipeline.module ??= this.#device.createShaderModule({ label, code: wgsl });
+    return { label, layout: pipeline.pipelineLayout, compute: { module: pipeline.module, entryPoint: "main" } };
+  }
+
+  /**
+   * @param {number} count
+   * @param {number} mask
+   */
+  #layoutsFor(count, mask) {
+    const key = count * 2 ** 32 + mask;
+    const known = this.#layouts.get(key);
+    if (known) return known;
+    /** @type {GPUBindGroupLayoutEntry[]} */
+    const entries = [];
+    for (let binding = 0; binding < count; binding++) {
+      const type = (mask >>> binding) & 1 ? "storage" : "read-only-storage";
+      entries.push({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } });
+    }
+    const params = /** @type {const} */ ({ type: "uniform", hasDynamicOffset: true });
+    entries.push({ binding: count, visibility: GPUShaderStage.COMPUTE, buffer: params });
+    const label = `${count} storage, writable ${mask.toString(2)}`;
+    const layout = this.#device.createBindGroupLayout({ label, entries });
+    const pipelineLayout = this.#device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
+    const made = { layout, pipelineLayout };
+    this.#layouts.set(key, made);
+    return made;
+  }
+}

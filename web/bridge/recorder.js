@@ -1,0 +1,106 @@
+/**
+ * Encodes commands of one device: one encoder until the next submit, one compute pass until the next copy.
+ */
+
+export class Recorder {
+  #device;
+  #counters;
+  /** @type {GPUCommandEncoder | null} */
+  #encoder = null;
+  /** @type {GPUComputePassEncoder | null} */
+  #pass = null;
+  /** @type {GPUComputePipeline | null} the pass's */
+  #pipeline = null;
+  #offset = new Uint32Array(1);
+  /** @type {GPUBuffer[]} */
+  #doomed = [];
+
+  /**
+   * @param {GPUDevice} device
+   * @param {import("./session.js").Counters} counters
+   */
+  constructor(device, counters) {
+    this.#device = device;
+    this.#counters = counters;
+  }
+
+  /**
+   * @param {GPUComputePipeline} pipeline
+   * @param {GPUBindGroup} group
+   * @param {number} offset of the parameters
+   * @param {number} x
+   * @param {number} y
+   * @param {number} z
+   */
+  dispatch(pipeline, group, offset, x, y, z) {
+    const pass = this.#pass ?? this.#openPass();
+    if (pipeline !== this.#pipeline) {
+      pass.setPipeline(pipeline);
+      this.#pipeline = pipeline;
+    }
+    this.#offset[0] = offset;
+    pass.setBindGroup(0, group, this.#offset, 0, 1);
+    pass.dispatchWorkgroups(x, y, z);
+    this.#counters.dispatches++;
+  }
+
+  /**
+   * @param {GPUBuffer} source
+   * @param {number} sourceOffset
+   * @param {GPUBuffer} target
+   * @param {number} targetOffset
+   * @param {number} bytes
+   */
+  copy(source, sourceOffset, target, targetOffset, bytes) {
+    this.#closePass();
+    this.#open().copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
+  }
+
+  /** Submits what is encoded, if anything is. */
+  submit() {
+    if (this.#encoder === null) return;
+    this.#closePass();
+    const commands = this.#encoder.finish();
+    this.#encoder = null;
+    this.#device.queue.submit([commands]);
+    this.#counters.submits++;
+    this.#destroyDoomed();
+  }
+
+  /** Forgets what is encoded and not submitted. */
+  abandon() {
+    this.#encoder = null;
+    this.#pass = null;
+    this.#destroyDoomed();
+  }
+
+  /**
+   * Destroys a buffer once no unsubmitted command can use it: a submit that meets a destroyed buffer fails whole.
+   *
+   * @param {GPUBuffer} buffer
+   */
+  destroy(buffer) {
+    this.#doomed.push(buffer);
+    if (this.#encoder === null) this.#destroyDoomed();
+  }
+
+  #open() {
+    this.#encoder ??= this.#device.createCommandEncoder();
+    return this.#encoder;
+  }
+
+  #openPass() {
+    this.#pass = this.#open().beginComputePass();
+    this.#pipeline = null;
+    return this.#pass;
+  }
+
+  #closePass() {
+    this.#pass?.end();
+    this.#pass = null;
+  }
+
+  #destroyDoomed() {
+    for (const buffer of this.#doomed.splice(0)) buffer.destroy();
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Error scopes: every error of the GPU is caught where it was caused.
+ *
+ * The three filters stand around a whole flush rather than around each call, because each pop costs
+ * a message to the GPU process and back.
+ */
+
+import { labelIn } from "./failures.js";
+
+/** @typedef {import("./failures.js").Failure} Failure */
+/** @typedef {import("./failures.js").FailureKind} FailureKind */
+/** @typedef {import("./pipelines.js").Pipelines} Pipelines */
+
+/**
+ * Outermost first. Out of memory is popped, and so reported, first: what is invalid afterwards is
+ * its consequence.
+ *
+ * @type {readonly GPUErrorFilter[]}
+ */
+const FILTERS = ["validation", "internal", "out-of-memory"];
+
+/** @param {GPUDevice} device */
+export function openScopes(device) {
+  for (const filter of FILTERS) device.pushErrorScope(filter);
+}
+
+/**
+ * Closes what `openScopes` opened; never rejects.
+ *
+ * @param {GPUDevice} device
+ * @param {Pipelines} pipelines to explain errors in shaders
+ * @param {number} flush the number that the failures bear
+ * @returns {Promise<Failure[]>}
+ */
+export async function closeScopes(device, pipelines, flush) {
+  const kinds = FILTERS.toReversed();
+  // A lost device answers null or rejects; the loss is reported by itself.
+  const popped = kinds.map(() => device.popErrorScope().catch(() => null));
+  const errors = await Promise.all(popped);
+  /** @type {Failure[]} */
+  const failures = [];
+  for (const [i, error] of errors.entries()) {
+    if (error) failures.push(await explain(error, kinds[i], pipelines, flush));
+  }
+  return failures;
+}
+
+/**
+ * @param {GPUError} error
+ * @param {FailureKind} kind
+ * @param {Pipelines} pipelines
+ * @param {number} flush
+ * @returns {Promise<Failure>}
+ */
+export async function explain(error, kind, pipelines, flush) {
+  const label = labelIn(error.message);
+  const where = label ? await pipelines.firstShaderError(label) : null;
+  return { flush, kind, label, message: error.message.trim(), ...where };
+}

@@ -1,0 +1,47 @@
+/**
+ * All that belongs to one device, and dies with it: buffers, compiled pipelines, bind groups, staging.
+ *
+ * What outlives a device (pipeline sources, failures, counters) is handed in.
+ */
+
+import { BindGroups } from "./bind_groups.js";
+import { Buffers } from "./buffers.js";
+import { Params } from "./params.js";
+import { Pipelines } from "./pipelines.js";
+import { Recorder } from "./recorder.js";
+import { StagingPool } from "./staging.js";
+
+/** @typedef {{ dispatches: number, flushes: number, submits: number, compiles: number, reads: number }} Counters */
+
+export class Session {
+  /**
+   * @param {GPUDevice} device
+   * @param {object} context
+   * @param {Map<number, import("./pipelines.js").PipelineSource>} context.sources
+   * @param {Counters} context.counters
+   * @param {number} context.bindGroupCapacity
+   */
+  constructor(device, { sources, counters, bindGroupCapacity }) {
+    this.device = device;
+    this.mostWorkgroups = device.limits.maxComputeWorkgroupsPerDimension;
+    this.buffers = new Buffers(device);
+    this.params = new Params(device);
+    this.pipelines = new Pipelines(device, sources, counters);
+    this.bindGroups = new BindGroups(device, this.buffers, this.params.buffer, bindGroupCapacity);
+    this.recorder = new Recorder(device, counters);
+    this.staging = new StagingPool(device);
+  }
+
+  /** @param {number} id */
+  destroyBuffer(id) {
+    const buffer = this.buffers.remove(id);
+    this.bindGroups.forgetBuffer(id);
+    this.recorder.destroy(buffer);
+  }
+
+  /** @param {number} id */
+  dropPipeline(id) {
+    const pipeline = this.pipelines.drop(id);
+    if (pipeline) this.bindGroups.forgetPipeline(pipeline);
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Buffers that the GPU copies into and JavaScript maps. A read takes one and gives it back; as many
+ * exist as reads are in flight, and a bounded number waits idle.
+ */
+
+const MOST_IDLE = 8;
+const MOST_IDLE_BYTES = 64 << 20;
+const SMALLEST = 4096;
+
+export class StagingPool {
+  #device;
+  /** @type {GPUBuffer[]} oldest first */
+  #idle = [];
+  #idleBytes = 0;
+  #usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+
+  /** All that exist, idle or not. */
+  count = 0;
+  bytes = 0;
+
+  /** @param {GPUDevice} device */
+  constructor(device) {
+    this.#device = device;
+  }
+
+  /**
+   * @param {number} size
+   * @returns {GPUBuffer} unmapped, of at least that size
+   */
+  take(size) {
+    const found = this.#idle.findIndex((buffer) => buffer.size >= size && buffer.size <= 4 * Math.max(size, SMALLEST));
+    if (found >= 0) {
+      const [buffer] = this.#idle.splice(found, 1);
+      this.#idleBytes -= buffer.size;
+      return buffer;
+    }
+    // Powers of two, so that reads of slightly different sizes share; large ones are not kept anyway.
+    const rounded = size > MOST_IDLE_BYTES ? size : 2 ** Math.ceil(Math.log2(Math.max(size, SMALLEST)));
+    const buffer = this.#device.createBuffer({ label: "staging", size: rounded, usage: this.#usage });
+    this.count++;
+    this.bytes += rounded;
+    return buffer;
+  }
+
+  /** @param {GPUBuffer} buffer valid and unmapped */
+  giveBack(buffer) {
+    this.#idle.push(buffer);
+    this.#idleBytes += buffer.size;
+    while (this.#idle.length > MOST_IDLE || this.#idleBytes > MOST_IDLE_BYTES) {
+      const oldest = /** @type {GPUBuffer} */ (this.#idle.shift());
+      this.#idleBytes -= oldest.size;
+      this.discard(oldest);
+    }
+  }
+
+  /** @param {GPUBuffer} buffer taken, and not to be used again */
+  discard(buffer) {
+    buffer.destroy();
+    this.count--;
+    this.bytes -= buffer.size;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The command stream that Python writes: reading it is the whole of a flush.
+ *
+ * Every command is a run of u32 words, the first of them its number:
+ *
+ *     1 CREATE   id size
+ *     2 DESTROY  id
+ *     3 UPLOAD   id dstByteOffset srcAddress srcBytes mode
+ *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount id...
+ *     5 COPY     src srcOffset dst dstOffset bytes
+ *     6 FILL     id value bytes
+ *     7 SUBMIT
+ */
+
+import { StreamError } from "./failures.js";
+import { upload } from "./heap.js";
+
+/** @typedef {import("./session.js").Session} Session */
+/** @typedef {{ words: Uint32Array, bytes: Uint8Array }} Heap views of the Wasm heap for one flush */
+/** @typedef {{ address: number, bytes: number }} ParamBlock in the heap */
+/** @typedef {{ error: unknown, label: string }} Interruption what stopped a stream, and at which dispatch */
+
+const CREATE = 1;
+const DESTROY = 2;
+const UPLOAD = 3;
+const DISPATCH = 4;
+const COPY = 5;
+const FILL = 6;
+const SUBMIT = 7;
+
+/** Words of each command; DISPATCH has its buffer ids besides. */
+const LENGTHS = [Number.NaN, 3, 2, 6, 8, 6, 4, 1];
+
+/** Words written at a time by FILL. */
+const FILL_AT_ONCE = 1 << 18;
+
+/**
+ * Encodes and submits the `count` words of commands at index `first`. After an exception what is not submitted is
+ * dropped, and the rest of the stream only creates and destroys buffers, so that the table of
+ * buffers is what Python expects, whether or not the flush succeeded.
+ *
+ * @param {Session} session
+ * @param {Heap} heap
+ * @param {number} first
+ * @param {number} count
+ * @param {ParamBlock} params
+ * @returns {Interruption | null}
+ */
+export function replay(session, heap, first, count, params) {
+  const { words } = heap;
+  const end = first + count;
+  let at = first;
+  try {
+    session.params.begin(heap.bytes, params.address, params.bytes);
+    while (at < end) {
+      perform(session, heap, at);
+      at = next(words, at);
+    }
+    session.recorder.submit();
+    return null;
+  } catch (error) {
+    session.recorder.abandon();
+    const label = at < end ? labelAt(session, words, at) : "";
+    keepTable(session, words, at, end);
+    return { error, label };
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {Heap} heap
+ * @param {number} at
+ */
+function perform(session, heap, at) {
+  const { words } = heap;
+  switch (words[at]) {
+    case DISPATCH:
+      dispatch(session, heap, at);
+      return;
+    case CREATE:
+      session.buffers.create(words[at + 1], words[at + 2]);
+      return;
+    case DESTROY:
+      session.destroyBuffer(words[at + 1]);
+      return;
+    case UPLOAD: {
+      // writeBuffer lands before all that is recorded and not submitted.
+      session.recorder.submit();
+      const buffer = session.buffers.get(words[at + 1]);
+      const [offset, address, bytes, mode] = words.subarray(at + 2, at + 6);
+      upload(session.device.queue, buffer, offset, heap.bytes, address, bytes, mode);
+      return;
+    }
+    case COPY: {
+      const source = session.buffers.get(words[at + 1]);
+      const target = session.buffers.get(words[at + 3]);
+      session.recorder.copy(source, words[at + 2], target, words[at + 4], words[at + 5]);
+      return;
+    }
+    case FILL:
+      session.recorder.submit();
+      fill(session, words[at + 1], words[at + 2], words[at + 3]);
+      return;
+    case SUBMIT:
+      session.recorder.submit();
+      return;
+    default:
+      throw new Error(`no command ${words[at]}`);
+  }
+}
+
+/**
+ * The hot path: a dispatch allocates nothing once its pipeline and bind group are known.
+ *
+ * @param {Session} session
+ * @param {Heap} heap
+ * @param {number} at
+ */
+function dispatch(session, heap, at) {
+  const { words } = heap;
+  const pipeline = session.pipelines.get(words[at + 1]);
+  const x = words[at + 4];
+  const y = words[at + 5];
+  const z = words[at + 6];
+  const count = words[at + 7];
+  // Dawn's own error for these does not say which dispatch it was.
+  const most = session.mostWorkgroups;
+  if (x > most || y > most || z > most) throw new StreamError(`${x} x ${y} x ${z} workgroups: more than ${most}`);
+  if (count !== pipeline.source.storageCount) {
+    throw new StreamError(`${count} buffers for a pipeline of ${pipeline.source.storageCount}`);
+  }
+  const size = words[at + 3];
+  const offset = session.params.locate(words[at + 2], size, session.recorder, heap.bytes);
+  const group = session.bindGroups.get(pipeline, Math.max(16, (size + 15) & ~15), words, at + 8);
+  session.recorder.dispatch(/** @type {GPUComputePipeline} */ (pipeline.compiled), group, offset, x, y, z);
+}
+
+/**
+ * @param {Session} session
+ * @param {number} id
+ * @param {number} value
+ * @param {number} bytes a multiple of 4
+ */
+function fill(session, id, value, bytes) {
+  const buffer = session.buffers.get(id);
+  const pattern = new Uint32Array(Math.min(bytes >>> 2, FILL_AT_ONCE)).fill(value);
+  for (let offset = 0; offset < bytes; offset += pattern.byteLength) {
+    const words = Math.min(pattern.length, (bytes - offset) >>> 2);
+    session.device.queue.writeBuffer(buffer, offset, pattern, 0, words);
+  }
+}
+
+/**
+ * Carries out what the rest of a broken stream does to the table of buffers. The command that broke
+ * it had its turn.
+ *
+ * @param {Session} session
+ * @param {Uint32Array} words
+ * @param {number} at
+ * @param {number} end
+ */
+function keepTable(session, words, at, end) {
+  for (let i = next(words, at); i < end; i = next(words, i)) {
+    try {
+      if (words[i] === CREATE) session.buffers.create(words[i + 1], words[i + 2]);
+      else if (words[i] === DESTROY) session.destroyBuffer(words[i + 1]);
+    } catch {
+      // The failure that is reported is the one that came first.
+    }
+  }
+}
+
+/**
+ * @param {Uint32Array} words
+ * @param {number} at
+ * @returns {number} where the command after this one begins; NaN, which ends every loop, after an unknown one
+ */
+function next(words, at) {
+  const command = words[at];
+  return at + LENGTHS[command] + (command === DISPATCH ? words[at + 7] : 0);
+}
+
+/**
+ * @param {Session} session
+ * @param {Uint32Array} words
+ * @param {number} at
+ * @returns {string} what the command there works on
+ */
+function labelAt(session, words, at) {
+  const command = words[at];
+  if (command === DISPATCH) return session.pipelines.labelOf(words[at + 1]);
+  return command >= CREATE && command <= FILL ? `buffer ${words[at + 1]}` : "";
+}

@@ -1,0 +1,384 @@
+"""Makes web/dist, the page as it is served: Pyodide, the wheels, the page's own files.
+
+usage: python3 web/build.py [--wheel FILE] [--output DIR]
+
+Needs Python 3.11+ with pip, and npm; downloads once (npm's packages, NumPy's and micropip's wheels)
+and keeps what it got in node_modules/ and .cache/. With nothing changed it takes a fraction of a
+second. `--wheel` uses a ready py_tensor wheel instead of building one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parent
+ROOT = WEB.parent
+CACHE = ROOT / ".cache"
+PYODIDE = ROOT / "node_modules" / "pyodide"
+
+PYODIDE_VERSION = "0.29.5"
+PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+PYODIDE_CDN = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/"
+
+# A build of NumPy for Pyodide's ABI inside an npm package (DESIGN.md, "Facts about the tools").
+NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
+NUMPY_WHEEL = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
+NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2"
+
+# The version that fits Pyodide 0.29.5; it vendors what it needs (its metadata requires nothing).
+MICROPIP_VERSION = "0.11.1"
+MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
+
+# What of web/ the browser gets. Everything else there is for the host.
+WEB_SUFFIXES = {".html", ".css", ".js", ".svg", ".wgsl"}
+# What a change of makes the wheel stale.
+WHEEL_SOURCES = ("py_tensor", "shaders", "web/bridge", "pyproject.toml", "README.md", "LICENSE")
+
+
+class BuildError(Exception):
+    """Something the reader can act on; printed without a traceback."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Package:
+    """A wheel of the page, as Pyodide's lock file describes it."""
+
+    name: str
+    version: str
+    wheel: Path
+    imports: tuple[str, ...]
+
+    def lock_entry(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "file_name": self.wheel.name,
+            "install_dir": "site",
+            "sha256": sha256(self.wheel),
+            "imports": list(self.imports),
+            "depends": [],
+            "package_type": "package",
+            "unvendored_tests": False,
+        }
+
+
+def build(output: Path, wheel: Path | None = None) -> None:
+    """Bring `output` up to date; files there that belong to nothing are removed."""
+    ensure_pyodide()
+    packages = [
+        Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
+        numpy_package(),
+        library_package(wheel or ensure_library()),
+    ]
+    files = {Path("pyodide", name): PYODIDE / name for name in PYODIDE_FILES}
+    files |= {Path("wheels", package.wheel.name): package.wheel for package in packages}
+    files |= {path.relative_to(WEB): path for path in page_sources()}
+    lock = json.dumps(trimmed_lock(packages), indent=1)
+
+    output.mkdir(parents=True, exist_ok=True)
+    for target, source in files.items():
+        copy_if_changed(source, output / target)
+    write_if_changed(output / "pyodide" / "lock.json", lock)
+    remove_all_but(output, {*files, Path("pyodide", "lock.json")})
+
+
+# Pyodide ------------------------------------------------------------------------------------------
+
+
+def ensure_pyodide() -> None:
+    """Have node_modules/pyodide in the pinned version, by `npm ci` where it is not there yet."""
+    if installed_pyodide() == PYODIDE_VERSION:
+        return
+    say(f"Installing npm packages (Pyodide {PYODIDE_VERSION})")
+    run_tool([npm(), "ci", "--no-audit", "--no-fund"], "npm ci failed")
+    if (found := installed_pyodide()) != PYODIDE_VERSION:
+        raise BuildError(
+            f"package.json must pin pyodide to {PYODIDE_VERSION}, which this page is built for; "
+            f"npm installed {found}"
+        )
+
+
+def installed_pyodide() -> str | None:
+    try:
+        return json.loads((PYODIDE / "package.json").read_text("utf-8"))["version"]
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def trimmed_lock(packages: Iterable[Package]) -> dict[str, object]:
+    """Pyodide's lock file with our own packages alone, so that no other URL is ever asked for."""
+    official = json.loads((PYODIDE / "pyodide-lock.json").read_text("utf-8"))
+    entries = {package.name: package.lock_entry() for package in packages}
+    return {"info": official["info"], "packages": entries}
+
+
+# Wheels -------------------------------------------------------------------------------------------
+
+
+def ensure_micropip() -> Path:
+    wheel = CACHE / "wheels" / MICROPIP_WHEEL
+    if not wheel.is_file():
+        say(f"Downloading micropip {MICROPIP_VERSION}")
+        with scratch_folder() as folder:
+            # pip on an older Python would pick an older micropip by itself: say which Python it is for.
+            run_tool(
+                [*pip(), "download", "--no-deps", "--python-version", "3.13"]
+                + ["--only-binary=:all:", "--dest", str(folder), f"micropip=={MICROPIP_VERSION}"],
+                "Cannot download micropip",
+            )
+            move(folder / MICROPIP_WHEEL, wheel)
+    return wheel
+
+
+def numpy_package() -> Package:
+    """The NumPy wheel: from the cache, else from the npm package, else from Pyodide's CDN."""
+    official = json.loads((PYODIDE / "pyodide-lock.json").read_text("utf-8"))["packages"]["numpy"]
+    sources = {NUMPY_WHEEL: NUMPY_SHA256, official["file_name"]: official["sha256"]}
+    for name, digest in sources.items():
+        wheel = CACHE / "wheels" / name
+        if wheel.is_file() and sha256(wheel) == digest:
+            return Package("numpy", name.split("-")[1], wheel, ("numpy",))
+    say("Downloading NumPy for Pyodide")
+    try:
+        wheel = fetch_numpy_from_npm()
+    except BuildError as npm_error:
+        try:
+            wheel = fetch_numpy_from_cdn(official["file_name"])
+        except OSError as cdn_error:
+            raise BuildError(
+                f"{npm_error}\nand Pyodide's CDN did not answer either ({cdn_error})"
+            ) from None
+    if sha256(wheel) != sources[wheel.name]:
+        wheel.unlink()
+        raise BuildError(f"{wheel.name} is not the expected file (its sha256 differs): not used")
+    return Package("numpy", wheel.name.split("-")[1], wheel, ("numpy",))
+
+
+def fetch_numpy_from_npm() -> Path:
+    wheel = CACHE / "wheels" / NUMPY_WHEEL
+    with scratch_folder() as folder:
+        run_tool(
+            [npm(), "pack", NUMPY_NPM_PACKAGE, "--silent", "--pack-destination", str(folder)],
+            f"Cannot download {NUMPY_NPM_PACKAGE}, whose NumPy wheel the page uses",
+        )
+        (tarball,) = folder.glob("*.tgz")
+        with tarfile.open(tarball) as archive:
+            # Only the wheel is taken out: the rest of the package is under another licence.
+            member = archive.extractfile(f"package/assets/{NUMPY_WHEEL}")
+            if member is None:
+                raise BuildError(f"{NUMPY_NPM_PACKAGE} holds no {NUMPY_WHEEL}")
+            (folder / NUMPY_WHEEL).write_bytes(member.read())
+        move(folder / NUMPY_WHEEL, wheel)
+    return wheel
+
+
+def fetch_numpy_from_cdn(file_name: str) -> Path:
+    wheel = CACHE / "wheels" / file_name
+    with (
+        urllib.request.urlopen(PYODIDE_CDN + file_name, timeout=60) as response,
+        scratch_folder() as folder,
+    ):
+        (folder / file_name).write_bytes(response.read())
+        move(folder / file_name, wheel)
+    return wheel
+
+
+def ensure_library() -> Path:
+    """The py_tensor wheel, built again when a file that goes into it has changed."""
+    folder = CACHE / "library"
+    stamp = folder / "sources.sha256"
+    digest = digest_of(library_sources())
+    wheels = list(folder.glob("py_tensor-*.whl"))
+    if len(wheels) == 1 and stamp.is_file() and stamp.read_text("utf-8") == digest:
+        return wheels[0]
+    if not (ROOT / "pyproject.toml").is_file():
+        raise BuildError(f"{ROOT} has no pyproject.toml to build the py_tensor wheel from")
+    say("Building the py_tensor wheel")
+    with scratch_folder() as scratch:
+        isolation = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
+        run_tool(
+            [*pip(), "wheel", "--no-deps", *isolation, "--wheel-dir", str(scratch), str(ROOT)],
+            "Cannot build the py_tensor wheel",
+        )
+        shutil.rmtree(folder, ignore_errors=True)
+        (built,) = scratch.glob("py_tensor-*.whl")
+        move(built, folder / built.name)
+        stamp.write_text(digest, "utf-8")
+    return folder / built.name
+
+
+def library_sources() -> Iterator[Path]:
+    for name in WHEEL_SOURCES:
+        path = ROOT / name
+        if path.is_file():
+            yield path
+        else:
+            yield from (
+                file
+                for file in path.rglob("*")
+                if file.is_file() and "__pycache__" not in file.parts
+            )
+
+
+def library_package(wheel: Path) -> Package:
+    if not zipfile.is_zipfile(wheel):
+        raise BuildError(f"{wheel} is not a wheel")
+    return Package("py-tensor", wheel.name.split("-")[1], wheel, ("py_tensor",))
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def page_sources() -> Iterator[Path]:
+    """The files of web/ that the browser gets: the page's own, the bridge's, the page's Python."""
+    for path in sorted(WEB.rglob("*")):
+        relative = path.relative_to(WEB)
+        if relative.parts[0] in ("dist", "node_modules") or not path.is_file():
+            continue
+        in_python = relative.parts[0] == "python" and path.suffix == ".py"
+        if path.suffix in WEB_SUFFIXES or in_python:
+            yield path
+
+
+def copy_if_changed(source: Path, target: Path) -> None:
+    """Copy with the modification time, which (with the size) tells the next run what to skip."""
+    new = source.stat()
+    with contextlib.suppress(FileNotFoundError):
+        old = target.stat()
+        if (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns):
+            return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def write_if_changed(target: Path, text: str) -> None:
+    if not target.is_file() or target.read_text("utf-8") != text:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+
+
+def remove_all_but(folder: Path, kept: set[Path]) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir():
+            with contextlib.suppress(OSError):  # not empty
+                path.rmdir()
+        elif path.relative_to(folder) not in kept:
+            path.unlink()
+
+
+def move(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(source, target)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """One hash over names and contents."""
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        total.update(f"{path.relative_to(ROOT)}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as name:
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two builds of one tree (a server and a test run, say) would trip over each other."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system: then without
+        yield
+        return
+    CACHE.mkdir(exist_ok=True)
+    with open(CACHE / "build.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# Tools --------------------------------------------------------------------------------------------
+
+
+def npm() -> str:
+    found = shutil.which("npm")
+    if found is None:
+        raise BuildError(
+            "npm is not here. It comes with Node.js 20 or newer; then run `npm start` again"
+        )
+    return found
+
+
+def pip() -> list[str]:
+    if importlib.util.find_spec("pip") is None:
+        raise BuildError(
+            f"{sys.executable} has no pip. On Debian: `apt-get install python3-pip`; "
+            "elsewhere: `python3 -m ensurepip`"
+        )
+    return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
+def run_tool(command: list[str], failure: str) -> None:
+    """Run a tool in the project's root; its output is shown only when it fails."""
+    result = subprocess.run(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "PIP_NO_INPUT": "1"},
+    )
+    if result.returncode:
+        raise BuildError(f"{failure}:\n  {' '.join(command)}\n{result.stdout.rstrip()}")
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build the page into web/dist.")
+    parser.add_argument("--output", type=Path, default=WEB / "dist")
+    parser.add_argument(
+        "--wheel", type=Path, help="use this py_tensor wheel instead of building one"
+    )
+    options = parser.parse_args()
+    try:
+        with one_at_a_time():
+            build(options.output.resolve(), options.wheel and options.wheel.resolve())
+    except BuildError as error:
+        print(f"The page could not be built. {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # the first thing to say, before anything newer is used
+        sys.exit("py_tensor is built with Python 3.11 or newer")
+    sys.exit(main())

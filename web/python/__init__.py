@@ -1,0 +1,1 @@
+"""The page's Python: runs inside Pyodide, in the worker."""

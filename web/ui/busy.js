@@ -1,0 +1,53 @@
+/** What runs, for how long, and the ways to end it: the button, Ctrl-C anywhere, a new Python. */
+
+import { byId } from "./dom.js";
+
+/** @typedef {import("../engine.js").Engine} Engine */
+
+/** What is over before this is not announced: it would flicker. */
+const ANNOUNCED_AFTER_MS = 150;
+
+/**
+ * @param {Engine} engine
+ * @param {() => void} interrupt what Ctrl-C does in the console
+ */
+export function showBusy(engine, interrupt) {
+  const busy = byId("busy");
+  const words = byId("busy-text");
+  const button = byId("interrupt");
+  const restart = byId("restart");
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let clock;
+  /** @type {unknown} the job that the clock is about */
+  let shown = null;
+
+  const tick = (/** @type {number} */ since) => {
+    const elapsed = performance.now() - since;
+    busy.hidden = button.hidden = elapsed < ANNOUNCED_AFTER_MS;
+    words.textContent = `${engine.current?.label ?? ""} ${(elapsed / 1000).toFixed(1)} s`;
+  };
+
+  engine.addEventListener("change", () => {
+    if (engine.current === shown) return;
+    shown = engine.current;
+    clearInterval(clock);
+    busy.hidden = button.hidden = restart.hidden = true;
+    if (shown) {
+      const since = performance.now();
+      clock = setInterval(() => tick(since), 100);
+    }
+  });
+  engine.addEventListener("stuck", () => {
+    restart.hidden = false;
+  });
+  button.addEventListener("click", interrupt);
+  restart.addEventListener("click", () => engine.restart());
+  document.addEventListener("keydown", (event) => {
+    const isControlC = event.ctrlKey && !event.altKey && !event.metaKey && event.key.toLowerCase() === "c";
+    const isTaken = event.defaultPrevented || !document.getSelection()?.isCollapsed;
+    if (isControlC && !isTaken && engine.isBusy) {
+      event.preventDefault();
+      interrupt();
+    }
+  });
+}

@@ -1,0 +1,70 @@
+/** The few lines that stand in for a framework. */
+
+/**
+ * The element with this id; its absence is a mistake in index.html.
+ *
+ * @template {Element} [T=HTMLElement]
+ * @param {string} id
+ * @returns {T}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`index.html has no element #${id}`);
+  return /** @type {T} */ (/** @type {unknown} */ (found));
+}
+
+/**
+ * A new element with properties (`className`, `type`, ...) and children.
+ *
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Partial<HTMLElementTagNameMap[K]>} [properties]
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  Object.assign(element, properties);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * A new SVG element with attributes and children.
+ *
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, string | number>} [attributes]
+ * @param {(Node | string)[]} children
+ * @returns {SVGElementTagNameMap[K]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Call `draw` once before the next frame, however often the returned function is called. A hidden
+ * page has no frames, so a timer stands by.
+ *
+ * @param {() => void} draw
+ * @returns {() => void}
+ */
+export function oncePerFrame(draw) {
+  let isPending = false;
+  const run = () => {
+    if (!isPending) return;
+    isPending = false;
+    draw();
+  };
+  return () => {
+    if (isPending) return;
+    isPending = true;
+    requestAnimationFrame(run);
+    setTimeout(run, 100);
+  };
+}

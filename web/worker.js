@@ -1,0 +1,254 @@
+/**
+ * The module worker that holds Python and the GPU. It boots once, then runs one command at a time
+ * (the page queues them); interrupts and questions arrive in between, while Python waits.
+ */
+
+import { Outbox } from "./outbox.js";
+import { envelope, isOurs } from "./protocol.js";
+
+/** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
+/** @typedef {import("./protocol.js").Command} Command */
+/** @typedef {import("./protocol.js").Report} Report */
+/** @typedef {import("./protocol.js").Outcome} Outcome */
+
+const PYTHON_FILES = ["__init__.py", "benchmarks.py", "boot.py", "loader.py", "session.py"];
+const PYTHON_FOLDER = "/lib/py_tensor_page";
+const HAS_IMPORT = /\bimport\b/;
+
+/** @type {PyodideInterface} */
+let py;
+/** The Python object that runs things (python/boot.py). @type {any} */
+let python;
+/** @type {{ interrupt?: () => void } | undefined} */
+let bridge;
+/** A byte that Python looks at while it runs; the page writes to it. */
+let interruptFlag = /** @type {Uint8Array} */ (new Uint8Array(1));
+/** @type {number | null} the command that runs now */
+let current = null;
+
+const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
+
+/** @param {Report} message */
+function report(message) {
+  self.postMessage(envelope(message));
+}
+
+/**
+ * @param {string} text
+ * @param {number} fraction
+ */
+function progress(text, fraction) {
+  report({ kind: "progress", text, fraction });
+}
+
+/** @param {string} path */
+function here(path) {
+  return new URL(path, import.meta.url).href;
+}
+
+// Boot ---------------------------------------------------------------------------------------------
+
+/** @param {SharedArrayBuffer | null} interruptBuffer null where the page is not isolated */
+async function boot(interruptBuffer) {
+  progress("Loading Python", 0.05);
+  const lock = fetchOk("pyodide/lock.json").then((response) => response.json());
+  const sources = fetchPython();
+  const bridgeModule = import(here("bridge/index.js"));
+  for (const begun of [lock, sources, bridgeModule]) {
+    begun.catch(() => {}); // reported where it is awaited
+  }
+  const { loadPyodide } = await import(here("pyodide/pyodide.mjs"));
+  progress("Starting Python", 0.2);
+  py = await loadPyodide({
+    indexURL: here("pyodide/"),
+    lockFileContents: lock,
+    packageBaseUrl: here("wheels/"),
+    packages: ["py-tensor"],
+    stdout: (/** @type {string} */ line) => outbox.write("stdout", `${line}\n`),
+    stderr: (/** @type {string} */ line) => outbox.write("stderr", `${line}\n`),
+  });
+  if (interruptBuffer) {
+    interruptFlag = new Uint8Array(interruptBuffer);
+    py.setInterruptBuffer(interruptFlag);
+  }
+
+  progress("Loading py_tensor", 0.8);
+  bridge = (await bridgeModule).createBridge(py);
+  py.registerJsModule("py_tensor_bridge", bridge ?? {});
+  python = startConsole(await sources, (await lock).packages);
+
+  progress("Asking for the GPU", 0.9);
+  const found = JSON.parse(await python.start());
+  if (found.device.backend === "cpu" || !found.jspi) {
+    // The CPU device needs NumPy, and without JSPI nothing can load it in the middle of a run.
+    progress("Loading NumPy", 0.95);
+    await py.loadPackage("numpy", quiet);
+  }
+  report({ kind: "ready", info: describe(found) });
+}
+
+/** @param {string} path */
+async function fetchOk(path) {
+  const response = await fetch(here(path));
+  if (!response.ok) {
+    throw new Error(`${path} could not be loaded (${response.status} ${response.statusText})`);
+  }
+  return response;
+}
+
+async function fetchPython() {
+  const load = async (/** @type {string} */ name) => (await fetchOk(`python/${name}`)).text();
+  const texts = await Promise.all(PYTHON_FILES.map(load));
+  return PYTHON_FILES.map((name, i) => ({ name, text: texts[i] }));
+}
+
+/**
+ * @param {{ name: string, text: string }[]} sources
+ * @param {Record<string, { imports: string[] }>} packages
+ */
+function startConsole(sources, packages) {
+  py.FS.mkdirTree(PYTHON_FOLDER);
+  for (const { name, text } of sources) {
+    py.FS.writeFile(`${PYTHON_FOLDER}/${name}`, text);
+  }
+  py.runPython("import sys; sys.path.append('/lib')");
+  const providers = Object.entries(packages).flatMap(([name, { imports }]) => imports.map((module) => [module, name]));
+  const emit = outbox.write.bind(outbox);
+  const load = (/** @type {string} */ name) => py.loadPackage(name, quiet);
+  const { Console } = py.pyimport("py_tensor_page.boot");
+  return Console(emit, JSON.stringify(Object.fromEntries(providers)), load);
+}
+
+/**
+ * @param {any} found what `Console.start` said
+ * @returns {import("./protocol.js").Info}
+ */
+function describe(found) {
+  const { device, ...rest } = found;
+  const adapter = device.backend === "webgpu" ? (device.adapter ?? {}) : null;
+  return {
+    adapter,
+    isFallbackAdapter: Boolean(adapter?.isFallbackAdapter),
+    features: device.features ?? [],
+    limits: device.limits ?? {},
+    backend: device.backend,
+    pyodide: py.version,
+    crossOriginIsolated: self.crossOriginIsolated,
+    ...rest,
+  };
+}
+
+const quiet = { messageCallback: () => {} };
+
+// Commands -----------------------------------------------------------------------------------------
+
+/**
+ * Carry out a command that runs Python, and report how it ended.
+ *
+ * @param {number} id
+ * @param {() => Promise<string>} start
+ */
+async function perform(id, start) {
+  current = id;
+  interruptFlag[0] = 0; // an interrupt of the command before this one
+  /** @type {Outcome} */
+  let outcome;
+  try {
+    outcome = JSON.parse(await start());
+  } catch (error) {
+    if (isFatal(error)) {
+      report({ kind: "crashed", error: String(error) });
+      return;
+    }
+    outcome = failure(error);
+  }
+  interruptFlag[0] = 0;
+  outbox.flush();
+  current = null;
+  report({ kind: "done", id, outcome });
+}
+
+/** @param {string} source */
+async function run(source) {
+  if (HAS_IMPORT.test(source)) {
+    await py.loadPackagesFromImports(source, quiet);
+  }
+  return python.run(source);
+}
+
+/**
+ * @param {number} id
+ * @param {string} config
+ */
+async function benchmark(id, config) {
+  return python.benchmark(config, (/** @type {string} */ step) => report({ kind: "step", id, step }));
+}
+
+/**
+ * End what Python waits for. This runs only while Python waits, so the flag that ends loops is
+ * taken back: it would hit the very code that does the ending.
+ *
+ * @param {number} id
+ */
+function interrupt(id) {
+  if (id !== current) return; // it has ended meanwhile
+  interruptFlag[0] = 0;
+  bridge?.interrupt?.();
+  python.interrupt();
+}
+
+/**
+ * @param {number} id
+ * @param {string} source
+ */
+function check(id, source) {
+  let complete = true;
+  try {
+    complete = python.is_complete(source);
+  } catch {
+    // Then running it says what is wrong.
+  }
+  report({ kind: "checked", id, complete });
+}
+
+/**
+ * The session turns every exception into an outcome; this is for an interrupt in its last lines.
+ *
+ * @param {unknown} error
+ * @returns {Outcome}
+ */
+function failure(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  const interrupted = /KeyboardInterrupt/.test(text);
+  const shown = interrupted ? "KeyboardInterrupt" : text;
+  return { ok: false, result: null, error: shown, full_error: null, interrupted };
+}
+
+/** @param {unknown} error */
+function isFatal(error) {
+  return typeof error === "object" && error !== null && "pyodide_fatal_error" in error;
+}
+
+self.addEventListener("message", ({ data }) => {
+  if (!isOurs(data)) return;
+  const command = /** @type {Command} */ (data);
+  switch (command.kind) {
+    case "boot":
+      boot(command.interruptBuffer).catch((error) => {
+        report({ kind: "failed", error: String(error?.message ?? error) });
+      });
+      break;
+    case "run":
+      perform(command.id, () => run(command.source));
+      break;
+    case "benchmark":
+      perform(command.id, () => benchmark(command.id, command.config));
+      break;
+    case "check":
+      check(command.id, command.source);
+      break;
+    case "interrupt":
+      interrupt(command.id);
+      break;
+  }
+});
