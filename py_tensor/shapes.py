@@ -71,22 +71,23 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
     sized = [s for s in shapes if len(s) >= -axis and s[axis] != 1]
     first = sized[0]
     second = next(s for s in sized if s[axis] != first[axis])
-    lines = [str(list(s))[1:-1] for s in (first, second)]
-    lines = [
-        f"({line},)" if len(s) == 1 else f"({line})"
-        for line, s in zip(lines, (first, second), strict=True)
+    rank = max(len(first), len(second))
+    widths = [
+        max(len(str(s[a])) for s in (first, second) if len(s) >= -a) for a in range(-rank, 0)
     ]
-    width = max(map(len, lines))
-    # The column of the axis, counted from the right: the text behind it in the wider drawing.
-    behind = ", ".join(map(str, first[axis:][1:]))
-    column = width - 1 - (len(behind) + 2 if behind else 0) - len(str(first[axis]))
-    column += len(str(first[axis])) - 1
+    full = sum(widths) + 2 * rank - 1  # of a line without what closes it
+
+    def draw(shape: Shape) -> str:
+        sizes = [f"{n:>{w}}" for n, w in zip(shape, widths[rank - len(shape) :], strict=True)]
+        return f"{'(' + ', '.join(sizes).lstrip():>{full}}" + (",)" if len(shape) == 1 else ")")
+
+    column = full - sum(w + 2 for w in widths[rank + axis + 1 :])
     shown = " and ".join(map(str, shapes))
     return (
         f"{op}: shapes {shown} do not broadcast\n"
-        + "".join(f"    {line:>{width}}\n" for line in lines)
-        + f"    {'^':>{max(column, 0) + 1}} axis {axis}: {first[axis]} vs {second[axis]}"
-        + " (sizes must be equal, or one must be 1)"
+        f"    {draw(first)}\n    {draw(second)}\n"
+        f"    {'^':>{column}} axis {axis}: {first[axis]} vs {second[axis]}"
+        " (sizes must be equal, or one must be 1)"
     )
 
 

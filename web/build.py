@@ -136,10 +136,10 @@ def ensure_micropip() -> Path:
     if not wheel.is_file():
         say(f"Downloading micropip {MICROPIP_VERSION}")
         with scratch_folder() as folder:
-            # pip on an older Python would pick an older micropip by itself: say which Python it is for.
+            # pip on an older Python would pick an older micropip: say which Python it is for.
+            target = ["--python-version", "3.13", "--only-binary=:all:", "--dest", str(folder)]
             run_tool(
-                [*pip(), "download", "--no-deps", "--python-version", "3.13"]
-                + ["--only-binary=:all:", "--dest", str(folder), f"micropip=={MICROPIP_VERSION}"],
+                [*pip(), "download", "--no-deps", *target, f"micropip=={MICROPIP_VERSION}"],
                 "Cannot download micropip",
             )
             move(folder / MICROPIP_WHEEL, wheel)
@@ -379,6 +379,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 11):  # the first thing to say, before anything newer is used
+    if sys.version_info < (3, 11):  # noqa: UP036  the first thing to say, before anything newer is used
         sys.exit("py_tensor is built with Python 3.11 or newer")
     sys.exit(main())

@@ -107,10 +107,14 @@ export class Engine extends EventTarget {
     this.abandon(this.broken);
   }
 
-  /** Begin anew with a fresh Python; what ran or waited is told so. */
-  restart() {
+  /**
+   * Begin anew with a fresh Python; what ran or waited is told so.
+   *
+   * @param {string} reason
+   */
+  restart(reason = "Python was restarted.") {
     this.worker?.terminate();
-    this.abandon("Python was restarted: its variables are gone.");
+    this.abandon(`${reason} Its variables are gone.`);
     this.start();
   }
 
@@ -273,8 +277,7 @@ export class Engine extends EventTarget {
         this.finish(report.id, report.outcome);
         break;
       case "crashed":
-        console.error(report.error);
-        this.restart();
+        this.restart(`Python crashed (${report.error}) and was restarted.`);
         break;
     }
   }

@@ -67,6 +67,10 @@ async function boot(interruptBuffer) {
     stdout: (/** @type {string} */ line) => outbox.write("stdout", `${line}\n`),
     stderr: (/** @type {string} */ line) => outbox.write("stderr", `${line}\n`),
   });
+  // Undocumented, but the only news there is when Python dies in a callback: nothing then rejects.
+  /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
+    report({ kind: "crashed", error: String(error).split("\n")[0] });
+  };
   if (interruptBuffer) {
     interruptFlag = new Uint8Array(interruptBuffer);
     py.setInterruptBuffer(interruptFlag);
@@ -156,10 +160,7 @@ async function perform(id, start) {
   try {
     outcome = JSON.parse(await start());
   } catch (error) {
-    if (isFatal(error)) {
-      report({ kind: "crashed", error: String(error) });
-      return;
-    }
+    if (isFatal(error)) return; // reported already
     outcome = failure(error);
   }
   interruptFlag[0] = 0;

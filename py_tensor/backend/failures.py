@@ -7,9 +7,13 @@ and whatever was computed from them; everything else stays usable.
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 from py_tensor.errors import DeviceLostError, GPUError
+
+
+UNCAPTURED = 0  # the flush of an error that no error scope caught
 
 
 class Submission:
@@ -47,6 +51,8 @@ class Ledger:
         """Note failures, a JSON list from the bridge."""
         for failure in json.loads(failures) if failures else []:
             submission = self._open.get(failure["flush"])
+            if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
+                warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
             if submission is not None and submission.error is None:
                 submission.error = error_of(failure)
 

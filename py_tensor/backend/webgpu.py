@@ -23,6 +23,7 @@ from py_tensor.graph.primitives import LEAF
 MAX_PLANS = 512
 MAX_IN_FLIGHT = 8
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
+OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely integer
 
 
@@ -187,10 +188,10 @@ class WebGPU:
         if outcome == "interrupted":
             raise KeyboardInterrupt
         self.ledger.report(outcome)
-        for failure in json.loads(outcome) if outcome else []:
-            if failure["kind"] == "lost":
-                raise error_of(failure)
         self.ledger.settle(last)
+        for failure in json.loads(outcome) if outcome else []:
+            if failure["flush"] == OF_THIS_CALL:
+                raise error_of(failure)
 
     # -- Computing ------------------------------------------------------------------------------
 

@@ -80,6 +80,11 @@ class _Matmul:
         self.width = 4 if self.n % 4 == 0 else 1
         self.a_mode = self._operand_mode(self.a, roles.m, self.m)
         self.b_mode = self._operand_mode(self.b, roles.n, self.n)
+        # Without workgroup memory and with an operand that is read element by element, k goes in
+        # steps of 1: more loads in one loop than that make SwiftShader's compiler explode.
+        self.single = self.tile is None and "g" in (self.a_mode, self.b_mode)
+        if self.single:
+            self.a_mode, self.b_mode = ("o" if x == "o" else "g" for x in (self.a_mode, self.b_mode))
         loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
         self.modes = {
             x: load_mode(self._result(x.access.strides), x.access.offset, self.width) for x in loads
@@ -122,7 +127,7 @@ class _Matmul:
         kind = f"vec4<{self.a.dtype.wgsl}>"
         regions = {"bases": self._bases()}
         code = [
-            f"struct Block {{ x: {kind}, y: {kind}, z: {kind}, w: {kind} }}",
+            "" if self.single else f"struct Block {{ x: {kind}, y: {kind}, z: {kind}, w: {kind} }}",
             self._loader("load_a", self.a, self.a_mode, self.roles.m, "m"),
             self._loader("load_b", self.b, self.b_mode, self.roles.n, "n"),
             *self._finish(kind),
@@ -130,6 +135,8 @@ class _Matmul:
         if tile is None:
             constants = {"WORKGROUP": context.profile.workgroup}
             regions["zero"] = _lines([f"var c{i} = {kind}();" for i in range(4)], 1)
+            regions["multiply"] = _lines(_single_steps() if self.single else _block_steps(), 1)
+            regions["results"] = f"  var results = array<{kind}, 4>(c0, c1, c2, c3);"
             blocks = -(-self.m // 4) * -(-self.n // 4) * self.count
             groups = -(-blocks // context.profile.workgroup)
         else:
@@ -176,8 +183,10 @@ class _Matmul:
         own = self.params.add(_stride(kept, group) // (1 if mode == "o" else scale))
         along = self.params.add(_stride(reduced, self.roles.k) // (1 if mode == "k" else scale))
         size = self.params.at(0 if index == "m" else 1)
-        kind, storage = f"vec4<{load.dtype.wgsl}>", self.bindings[number].vector
+        kind, vector = f"vec4<{load.dtype.wgsl}>", self.bindings[number].vector
         order = "base: u32, m: u32, k: u32" if index == "m" else "base: u32, k: u32, n: u32"
+        if self.single:
+            return self._column_loader(f"fn {name}({order}) -> {kind}", number, mode, index, own, along, size)
         lines = [f"fn {name}({order}) -> Block {{", "  let K = params[0].z;"]
         if mode == "o":
             lines.append(f"  let at = base + {index} / 4u;")
@@ -198,20 +207,33 @@ class _Matmul:
             lines.append(f"  return Block({', '.join(columns)});")
         else:
             lines.append(f"  let at = base + {index} * {own} + k * {along};")
-            for j, c in enumerate(XYZW):
-                lines.append(f"  var {c} = {kind}();")
-                for i, e in enumerate(XYZW):
+            # What is out of range is read from somewhere in the buffer, and not used.
+            for j in range(4):
+                elements: list[str] = []
+                for i in range(4):
                     where = f"at + {i}u * {own} + {j}u * {along}"
-                    raw = (
-                        f"b{number}[({where}) >> 2u][({where}) & 3u]"
-                        if storage
-                        else f"b{number}[{where}]"
-                    )
-                    lines.append(
-                        f"  if (k + {j}u < K && {index} + {i}u < {size}) {{ {c}.{e} = {raw}; }}"
-                    )
-            lines.append("  return Block(x, y, z, w);")
+                    raw = f"b{number}[({where}) >> 2u][({where}) & 3u]" if vector else f"b{number}[{where}]"
+                    inside = f"k + {j}u < K && {index} + {i}u < {size}"
+                    elements.append(f"select({load.dtype.wgsl}(0), {raw}, {inside})")
+                lines.append(f"  let c{j} = {kind}({', '.join(elements)});")
+            lines.append("  return Block(c0, c1, c2, c3);")
         return "\n".join([*lines, "}"])
+
+    def _column_loader(
+        self, head: str, number: int, mode: str, index: str, own: str, along: str, size: str
+    ) -> str:
+        """A function that gives the one vector of a single k."""
+        if mode == "o":
+            value = f"b{number}[base + {index} / 4u + k * {along}]"
+        else:
+            kind, vector = self.a.dtype.wgsl, self.bindings[number].vector
+            elements: list[str] = []
+            for i in range(4):
+                where = f"base + ({index} + {i}u) * {own} + k * {along}"
+                raw = f"b{number}[({where}) >> 2u][({where}) & 3u]" if vector else f"b{number}[{where}]"
+                elements.append(f"select({kind}(0), {raw}, {index} + {i}u < {size})")
+            value = f"vec4<{kind}>({', '.join(elements)})"
+        return f"{head} {{\n  return {value};\n}}"
 
     def _finish(self, kind: str) -> list[str]:
         """The row body applied to four neighbouring results, and stored where they are in range."""
@@ -223,13 +245,14 @@ class _Matmul:
         zs = names[: len(self.batch)]
         lines = [f"fn finish(batch: u32, m: u32, n4: u32, acc: {kind}) {{"]
         m, n = params.at(0), params.at(1)
-        lines.append(f"  if (m >= {m} || n4 * 4u >= {n}) {{ return; }}")
         lines += [f"  {line}" for line in split]
         if self.width == 4:
+            lines.append(f"  if (m < {m} && n4 * 4u < {n}) {{")
             lines += self._lanes(code, Space([*zs, "m", "n4"], self._result, 4), XYZW)
+            lines.append("  }")
         else:
             for i, c in enumerate(XYZW):
-                lines += [f"  let n_{i} = n4 * 4u + {i}u;", f"  if (n_{i} < {n}) {{"]
+                lines += [f"  let n_{i} = n4 * 4u + {i}u;", f"  if (m < {m} && n_{i} < {n}) {{"]
                 lines += self._lanes(code, Space([*zs, "m", f"n_{i}"], self._result, 1), c)
                 lines.append("  }")
         return [declaration, function, "\n".join([*lines, "}"])]
@@ -253,6 +276,23 @@ class _Matmul:
         return [f"    {line}" for line in (*arguments.statements, *calls, *stores)]
 
 
+def _block_steps() -> list[str]:
+    """Four steps of k at a time, from blocks of 4 x 4."""
+    lines = ["for (var k = 0u; k < K; k += 4u) {", "  let a = load_a(base_a, m, k);"]
+    lines.append("  let b = load_b(base_b, k, n4 * 4u);")
+    for i, c in enumerate(XYZW):
+        products = " + ".join(f"a.{j}.{c} * b.{j}" for j in XYZW)
+        lines.append(f"  c{i} += {products};")
+    return [*lines, "}"]
+
+
+def _single_steps() -> list[str]:
+    """One step of k at a time, from a vector of either operand."""
+    lines = ["for (var k = 0u; k < K; k++) {", "  let a = load_a(base_a, m, k);"]
+    lines.append("  let b = load_b(base_b, k, n4 * 4u);")
+    return [*lines, *(f"  c{i} += a.{c} * b;" for i, c in enumerate(XYZW)), "}"]
+
+
 def _tiled(tile: Tile, kind: str) -> dict[str, str]:
     """The regions of the tiled template that depend on the tile alone."""
     rows, columns = range(tile.tm // 4), range(tile.tn // 4)
@@ -264,16 +304,15 @@ def _tiled(tile: Tile, kind: str) -> dict[str, str]:
     multiply += [
         f"c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;" for i in range(tile.tm) for v in columns
     ]
-    finish = [
-        f"finish(batch, m0 + (ty + {i // 4 * tile.wy}u) * 4u + {i % 4}u, n0 / 4u + tx + {v * tile.wx}u, c{i}_{v});"
-        for i in range(tile.tm)
-        for v in columns
+    results = [
+        f"const COLUMNS = {len(columns)}u;",
+        f"var results = array<{kind}, {len(accs)}>({', '.join(accs)});",
     ]
     return {
         "start": _lines([f"var {c} = {kind}();" for c in accs], 1),
         "stage": _lines(_stage(tile), 2),
         "multiply": _lines(multiply, 3),
-        "finish": _lines(finish, 1),
+        "results": _lines(results, 1),
     }
 
 

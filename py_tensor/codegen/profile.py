@@ -99,6 +99,7 @@ class Tile:
             "BM": self.bm,
             "BN": self.bn,
             "BK": self.bk,
+            "TM": self.tm,
             "WX": self.wx,
             "WY": self.wy,
             "WORKGROUP": self.workgroup,

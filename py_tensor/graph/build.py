@@ -36,6 +36,7 @@ from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD,
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
+    bottom,
     decide,
     is_anchor,
     is_flat,
@@ -60,20 +61,47 @@ class View:
 
 
 def identity(extents: Shape) -> View:
-    return View(row_major(extents), 0, tuple((0, n) for n in extents))
+    """The flat index of the space itself."""
+    return View(_still(row_major(extents), extents), 0, tuple((0, n) for n in extents))
+
+
+def _still(strides: tuple[int, ...], extents: Shape) -> tuple[int, ...]:
+    """Strides with 0 where there is no second index, so that equal maps compare equal."""
+    return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 
 
 def schedule(request: Request, max_buffers: int) -> list[Kernel]:
-    """The kernels of a flush, in an order in which each finds its operands computed."""
-    kernels = in_order(_Builder(request, max_buffers, merge=True).build())
-    if kernels is None:  # two kernels each computed what the other reads: share less
-        kernels = in_order(_Builder(request, max_buffers, merge=False).build())
-    assert kernels is not None
-    return kernels
+    """The kernels of a flush, in an order in which each finds its operands computed.
+
+    Kernels with several outputs can wait for each other, and a view that is no affine map needs a
+    buffer that nobody counted; what is stored after all may leave a reduction without a use where
+    it was folded. Such kernels are planned again: first each output by itself, then with an operand
+    stored. A kernel of one output waits for its ancestors alone, and one whose
+    operands are all stored binds few buffers, so this ends.
+    """
+    apart: set[int] = set()
+    cut: set[int] = set()
+    while True:
+        builder = _Builder(request, max_buffers, frozenset(apart), cut)
+        kernels = builder.build()
+        ordered = in_order(kernels)
+        placed = set(map(id, ordered))
+        stuck = [k for k in kernels if id(k) not in placed and len(k.outputs) > 1]
+        wide = [k for k in kernels if k.buffers() > max_buffers]
+        if not stuck and not wide and not builder.idle:
+            assert len(ordered) == len(kernels)
+            return ordered
+        known = len(apart) + len(cut)
+        for kernel in (*stuck, *wide):
+            if kernel.writes() <= apart:
+                cut |= {s for slot in kernel.writes() if (s := builder.heaviest(slot)) is not None}
+            apart |= kernel.writes()
+        apart |= builder.idle
+        assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
 
 
-def in_order(kernels: list[Kernel]) -> list[Kernel] | None:
-    """Kernels sorted so that each comes after those that write what it reads; None on a cycle."""
+def in_order(kernels: list[Kernel]) -> list[Kernel]:
+    """Kernels sorted so that each comes after those that write what it reads; none of a cycle."""
     writers: dict[int, list[int]] = {}
     for number, kernel in enumerate(kernels):
         for slot in kernel.writes():
@@ -95,7 +123,7 @@ def in_order(kernels: list[Kernel]) -> list[Kernel] | None:
             waiting[reader] -= 1
             if not waiting[reader]:
                 heapq.heappush(ready, (_first_write(kernels[reader]), reader))
-    return result if len(result) == len(kernels) else None
+    return result
 
 
 def _first_write(kernel: Kernel) -> int:
@@ -103,13 +131,16 @@ def _first_write(kernel: Kernel) -> int:
 
 
 class _Builder:
-    def __init__(self, request: Request, max_buffers: int, *, merge: bool) -> None:
+    def __init__(
+        self, request: Request, max_buffers: int, apart: frozenset[int], cut: set[int]
+    ) -> None:
         self.order = request.order
         self.wanted = request.wanted
         self.max_buffers = max_buffers
-        self.merge = merge
-        self.decisions: Decisions = decide(request, max_buffers)
+        self.apart = apart  # computed by a kernel of their own
+        self.decisions: Decisions = decide(request, max_buffers, cut)
         self.produced: set[int] = set()
+        self.idle: set[int] = set()  # folded in a kernel that then had no use for them
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.kernels: list[Kernel] = []
@@ -137,7 +168,7 @@ class _Builder:
     def _store_accumulated(self, slot: int) -> None:
         """Give a reduction that was only passed on inside its kernel an output there."""
         kernel, value = self.unstored.pop(slot)
-        if len(kernel.reads()) + len(kernel.outputs) < self.max_buffers:
+        if kernel.buffers() < self.max_buffers:
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
@@ -190,6 +221,7 @@ class _Builder:
             row.given[anchor] = row.body.add(accumulated)
         value = row.value(slot)
         stored = self.decisions.stored
+        self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
         outputs = [(a, row.given[a]) for a in anchors if a in stored and a != slot]
         kernel = self._add(
             row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
@@ -208,8 +240,10 @@ class _Builder:
 
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
         units = row_major(shape)
-        view = View(tuple(units[a] for a in axes), 0, tuple((0, shape[a]) for a in axes))
-        element = _Evaluator(self, tuple(shape[a] for a in axes), root=None)
+        extents = tuple(shape[a] for a in axes)
+        strides = _still(tuple(units[a] for a in axes), extents)
+        view = View(strides, 0, tuple((0, n) for n in extents))
+        element = _Evaluator(self, extents, root=None)
         folds: list[Fold] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
         along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
@@ -246,7 +280,9 @@ class _Builder:
         candidates = [
             s
             for s in sorted(found, key=lambda s: (-d.depth[s], s))
-            if s not in self.produced and all(c in members for c in d.consumers[s])
+            if s not in self.produced
+            and s not in self.apart
+            and all(c in members for c in d.consumers[s])
         ]
         if not candidates:
             return []
@@ -258,7 +294,7 @@ class _Builder:
         if slot not in d.stored:
             return True
         return (
-            self.merge
+            slot not in self.apart
             and slot not in d.cut
             and slot not in self.produced
             and d.depth[slot] == d.depth[root]
@@ -266,28 +302,43 @@ class _Builder:
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
+        """Candidates over the space of the first, as many as find room for their buffers."""
         d = self.decisions
         first = self.order[candidates[0]]
-        if candidates[0] in d.contractions:
-            return candidates[:1]
         space = first.inputs[0].meta.shape, first.attrs
         chosen: list[int] = []
-        reads = set(d.sources[root]) - set(candidates)
+        reads = set(d.sources[root])
         parts = 0
         for slot in candidates:
             node = self.order[slot]
-            if d.depth[slot] != d.depth[candidates[0]] or slot in d.contractions:
+            if d.depth[slot] != d.depth[candidates[0]]:
                 continue
             if (node.inputs[0].meta.shape, node.attrs) != space:
                 continue
-            more = {s for operand in node.inputs for s in self._sources(operand.slot)}
-            width = len(node.op.parts) if isinstance(node.op, Reduction) else 1
+            factors = d.contractions.get(slot)
+            inputs = [x.slot for x in factors or node.inputs]
+            more = {s for operand in inputs for s in self._sources(operand)}
+            width = self.parts(slot)
             if len(reads | more) + parts + width + 1 > self.max_buffers:
                 continue
+            if factors is not None:
+                return chosen or [slot]
             reads |= more
             parts += width
             chosen.append(slot)
         return chosen
+
+    def parts(self, slot: int) -> int:
+        """The parts of an anchor's accumulator."""
+        op = self.order[slot].op
+        return len(op.parts) if isinstance(op, Reduction) else 1
+
+    def heaviest(self, slot: int) -> int | None:
+        """The operand of a node, not stored yet, that brings most into its kernel."""
+        d = self.decisions
+        operands = [bottom(operand).slot for operand in self.order[slot].inputs]
+        inlined = [s for s in operands if s not in d.stored and is_inline(self.order[s])]
+        return max(inlined, key=lambda s: (len(d.inlined[s]), s), default=None)
 
     def _sources(self, slot: int) -> frozenset[int]:
         return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]
@@ -335,6 +386,7 @@ class _Evaluator:
         self.root = root
         self.body = Body()
         self.given: dict[int, int] = {}
+        self.used: set[int] = set()  # of the given
         self.extra: list[tuple[int, int]] = []
         self._identity = identity(extents)
         self._merged: set[int] = set()
@@ -376,6 +428,7 @@ class _Evaluator:
         """What the value needs first, and how it is made from that."""
         node = self.builder.order[slot]
         if slot in self.given and view == self._identity:
+            self.used.add(slot)
             return [], lambda values: self.given[slot]
         if node.op is CONST and node.storage is None:
             return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
@@ -385,10 +438,12 @@ class _Evaluator:
         if node.op is INDEX:
             return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
         if isinstance(node.op, Movement):
+            if is_flat(node):
+                return [(node.inputs[0].slot, view)], lambda values: values[0]
             composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
             if composed is None:
                 return self._load_anyway(slot, node, view)
-            inner = View(*composed, view.ranges)
+            inner = View(_still(composed[0], self.extents), composed[1], view.ranges)
             return [(node.inputs[0].slot, inner)], lambda values: values[0]
         if node.op is PAD:
             return self._pad(slot, node, view)
@@ -414,7 +469,9 @@ class _Evaluator:
         if not b.spans(slot, self.root):
             return False
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
-        if len(reads) + len(self.extra) + 2 > b.max_buffers or len(self._steps) > MAX_BODY:
+        parts = sum(map(b.parts, self.given))
+        count = len(reads) + parts + len(self._merged) + 2
+        if count > b.max_buffers or len(self._steps) > MAX_BODY:
             return False
         self._reads = reads
         self._merged.add(slot)

@@ -189,5 +189,19 @@ class Kernel:
                 slots |= stage.element.slots()
         return slots
 
+    def buffers(self) -> int:
+        """The most storage buffers that a dispatch of it may bind, in one pass or in two.
+
+        Two passes hand over every part of every accumulator.
+        """
+        folds = [f for s in self.stages if isinstance(s, Stage) for f in s.folds]
+        parts = sum(len(fold.op.parts) for fold in folds)
+        inside = {slot for s in self.stages if isinstance(s, Stage) for slot in s.element.slots()}
+        return max(
+            len(self.reads()) + len(self.outputs),
+            len(inside) + parts,
+            len(self.row.slots()) + parts + len(self.outputs),
+        )
+
     def writes(self) -> set[int]:
         return {output.slot for output in self.outputs}

@@ -74,12 +74,16 @@ def is_inline(node: Node) -> bool:
 
 def is_flat(node: Node) -> bool:
     """Whether a movement keeps every flat index: a reshape, or a permutation that moves nothing."""
-    return isinstance(node.op, Movement) and layout_of(node).is_contiguous
+    return (
+        isinstance(node.op, Movement)
+        and node.meta.size == node.inputs[0].meta.size
+        and layout_of(node).is_contiguous
+    )
 
 
-def decide(request: Request, max_buffers: int) -> Decisions:
-    """Apply the rules to the nodes of a flush; linear in their number."""
-    decisions = Decisions(request.order, set(request.wanted))
+def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
+    """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
+    decisions = Decisions(request.order, request.wanted | cut, set(cut))
     _consumers(decisions)
     _contractions(decisions)
     _cut_large(decisions, max_buffers)
@@ -141,10 +145,11 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     strides, offset = tuple(units[a] for a in axes), 0
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
     while node.storage is None and isinstance(node.op, Movement) and node.slot not in d.stored:
-        composed = compose(strides, offset, ranges, layout_of(node))
-        if composed is None:
-            break
-        strides, offset = composed
+        if not is_flat(node):
+            composed = compose(strides, offset, ranges, layout_of(node))
+            if composed is None:
+                break
+            strides, offset = composed
         node = node.inputs[0]
     return Operand(node.slot, strides, offset)
 
@@ -199,10 +204,10 @@ def _cut_one(d: Decisions, node: Node) -> bool:
     """Store the operand that brings the most; False where there is none left to store."""
     candidates: list[tuple[int, int, int]] = []
     for operand in node.inputs:
-        bottom = _bottom(operand)
-        if is_inline(bottom) and bottom.slot not in d.stored:
-            sources, inlined = _seen(d, bottom.slot)
-            candidates.append((len(sources), len(inlined), bottom.slot))
+        lowest = bottom(operand)
+        if is_inline(lowest) and lowest.slot not in d.stored:
+            sources, inlined = _seen(d, lowest.slot)
+            candidates.append((len(sources), len(inlined), lowest.slot))
     if not candidates:
         return False
     slot = max(candidates)[2]
@@ -211,7 +216,8 @@ def _cut_one(d: Decisions, node: Node) -> bool:
     return True
 
 
-def _bottom(node: Node) -> Node:
+def bottom(node: Node) -> Node:
+    """The pending or stored node that a chain of movement starts from."""
     while node.storage is None and isinstance(node.op, Movement):
         node = node.inputs[0]
     return node

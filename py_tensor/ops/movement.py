@@ -9,8 +9,8 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE, const
-from py_tensor.ops.define import REGISTRY, Operand, Scalar, build, empty_node, node_of
+from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE
+from py_tensor.ops.define import REGISTRY, Operand, Scalar, build, empty_node, lift, node_of
 from py_tensor.graph.node import make, meta_of
 from py_tensor.shapes import (
     Shape,
@@ -190,14 +190,17 @@ def pad(
     if any(w < 0 for pair in pairs for w in pair):
         raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
-    dtype = dtypes.with_scalar("pad", x.dtype, constant_values)
+    if x.dtype is not dtypes.bool_ or constant_values not in (0, 1):  # 0 and 1 are bools as well
+        dtype = dtypes.with_scalar("pad", x.dtype, constant_values)
+    else:
+        dtype = dtypes.bool_
     x = astype(x, dtype)
     if shape == x.shape:
         return x
     meta = meta_of(shape, dtype, x.device)
     if not meta.size:
         return Tensor(empty_node(meta))
-    fill = const(constant_values, dtype, x.device)
+    fill = lift("pad", constant_values, (), dtype, x.device)
     if not x.size:
         return Tensor(make(EXPAND, (fill,), None, meta))
     return Tensor(make(PAD, (node_of(x), fill), pairs, meta))

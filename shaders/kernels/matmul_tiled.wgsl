@@ -6,6 +6,7 @@
 const BM = 8u;
 const BN = 8u;
 const BK = 4u;
+const TM = 4u;
 const WX = 2u;
 const WY = 2u;
 const WORKGROUP = 4u;
@@ -69,7 +70,15 @@ fn main(
     }
     workgroupBarrier();
   }
-  // <finish>
-  finish(batch, m0 + ty * 4u, n0 / 4u + tx, c0_0);
-  // </finish>
+  // A loop over results, not a call for each: some compilers take exponential time over many
+  // guarded stores.
+  // <results>
+  const COLUMNS = 1u;
+  var results = array<vec4<f32>, 1>(c0_0);
+  // </results>
+  for (var e = 0u; e < TM * COLUMNS; e++) {
+    let i = e / COLUMNS;
+    let v = e % COLUMNS;
+    finish(batch, m0 + (ty + (i / 4u) * WY) * 4u + i % 4u, n0 / 4u + tx + v * WX, results[e]);
+  }
 }

@@ -64,6 +64,7 @@ export class BenchmarkPanel {
     this.isRunning = true;
     this.say(this.engine.isBusy ? "Waiting for the console" : "Starting");
     this.showState();
+    this.draw(); // what stands there is of another run
     const outcome = await this.engine.benchmark(JSON.stringify(choice), {
       onStep: (step) => this.take(JSON.parse(step)),
     });

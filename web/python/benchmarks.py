@@ -27,6 +27,8 @@ QUEUED_OPS = 20
 """At most so many ops are queued before one wait; all their results are kept."""
 ROUND_SECONDS = 0.1
 """Fewer are queued where a round would take longer than this."""
+WARM_UP_SECONDS = 2.0
+"""One that takes longer is not repeated for the warm-up alone."""
 RESULT_BYTES = 256 * 2**20
 """Fewer are queued where their results would take more memory than this."""
 SAMPLES = 4096
@@ -284,7 +286,8 @@ class Bench:
             return
         estimate = self._estimate(case, device)
         if 2 * estimate > self._budget:  # once to check, once to time
-            reason = f"one would take about {_duration(estimate)}; the budget is {_duration(self._budget)}"
+            budget = _duration(self._budget)
+            reason = f"one would take about {_duration(estimate)}; the budget is {budget}"
             self._report({"event": "skipped", **about, "reason": reason})
             return
         self._report(
@@ -309,6 +312,8 @@ class Bench:
         started = time.perf_counter()
         error = await self._check(case, operands, arrays)
         single = await self._time(case, operands, 1)
+        if single < WARM_UP_SECONDS:  # the first may have compiled something
+            single = min(single, await self._time(case, operands, 1))
         count = self._ops_to_queue(case, single)
         if count > 1:
             single = min(single, await self._time(case, operands, count))

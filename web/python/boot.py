@@ -15,14 +15,19 @@ import pyodide.ffi
 from pyodide.ffi import can_run_sync, run_sync
 
 from . import benchmarks, loader
-from .session import Emit, Session, redirect_output, rethrow_swallowed_interrupts
+from .session import Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+
+RECURSION_LIMIT = 500
+"""Below Python's 1,000: a recursion that passes through C (`__repr__` that calls `repr`, a sort key
+that sorts) takes up the stack of the worker at about 700, which kills Python instead of raising."""
 
 
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
     def __init__(self, emit: Emit, packages: str, load: loader.Load) -> None:
-        redirect_output(emit)
+        sys.setrecursionlimit(RECURSION_LIMIT)
+        redirect_streams(emit)
         rethrow_swallowed_interrupts()
         loader.install(json.loads(packages), load)
         pyodide.ffi.run_sync = interruptible_run_sync
@@ -74,9 +79,9 @@ class Console:
 
 def hidden_folders() -> list[str]:
     """Where the frames live that a user's traceback leaves out."""
-    names = ("py_tensor", "pyodide", "_pyodide", __package__)
-    specs = (importlib.util.find_spec(name) for name in names)
-    return [str(Path(spec.origin).parent) for spec in specs if spec is not None and spec.origin]
+    specs = (importlib.util.find_spec(name) for name in ("py_tensor", "pyodide", "_pyodide"))
+    found = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
+    return [str(folder) for folder in (*found, Path(__file__).parent)]
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:

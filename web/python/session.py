@@ -126,7 +126,8 @@ class Session:
         try:
             statements, expression = _compile(source, self._remember(source))
         except BaseException as error:
-            raise error.with_traceback(None)  # it points at the input: no frame of ours adds to it
+            error.__traceback__ = None  # it points at the input: no frame adds to that
+            raise
         await self._execute(statements)
         return await self._execute(expression) if expression else None
 
@@ -184,6 +185,9 @@ class Session:
         interrupted = self._interrupted and isinstance(error, asyncio.CancelledError)
         if interrupted:
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
+        if isinstance(error, SystemExit):  # as Python itself: no traceback
+            code = "" if error.code is None else f": {error.code}"
+            return Outcome(False, error=f"SystemExit{code}")
         try:
             short, full = self._format(error)
         except BaseException as second:  # a broken __str__, or no stack left
@@ -217,13 +221,15 @@ def _compile(source: str, filename: str) -> tuple[types.CodeType, types.CodeType
     Both are compiled before either runs: a SyntaxError must not leave half an input done.
     """
 
-    def code(tree: ast.AST, mode: str) -> types.CodeType:
+    def code(tree: ast.Module | ast.Expression, mode: str) -> types.CodeType:
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return compile(tree, filename, mode, flags=flags, dont_inherit=True)
 
     tree = ast.parse(source, filename)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    return code(tree, "exec"), code(ast.Expression(last.value), "eval") if last else None
+    if not tree.body or not isinstance(last := tree.body[-1], ast.Expr):
+        return code(tree, "exec"), None
+    del tree.body[-1]
+    return code(tree, "exec"), code(ast.Expression(last.value), "eval")
 
 
 def _is_open_block(source: str) -> bool:
@@ -283,9 +289,24 @@ def output_stream(name: str, emit: Emit) -> io.TextIOWrapper:
     return io.TextIOWrapper(buffer, "utf-8", errors="backslashreplace", line_buffering=True)
 
 
-def redirect_output(emit: Emit) -> None:
-    sys.stdout = output_stream("stdout", emit)
-    sys.stderr = output_stream("stderr", emit)
+class _NoInput(io.TextIOBase):
+    """sys.stdin where nothing can be typed in while Python runs."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        raise OSError("there is no input to read here: assign the value instead of asking for it")
+
+    def read(self, size: int | None = -1, /) -> str:
+        return self.readline()
+
+
+def redirect_streams(emit: Emit) -> None:
+    """Have Python's output go to `emit`, and its input say that there is none."""
+    sys.stdout = sys.__stdout__ = output_stream("stdout", emit)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = output_stream("stderr", emit)  # type: ignore[misc]
+    sys.stdin = sys.__stdin__ = _NoInput()  # type: ignore[assignment, misc]
 
 
 # -- interrupts ----------------------------------------------------------------------------------
@@ -310,7 +331,7 @@ def rethrow_swallowed_interrupts() -> None:
 
 
 def _interrupt_frames(frame: types.FrameType | None) -> None:
-    """Raise KeyboardInterrupt at the next line of this frame, or on return in one of its callers."""
+    """Raise KeyboardInterrupt at this frame's next line, or on return in one of its callers."""
     if sys.gettrace() is not None:  # a debugger's; it would be lost
         return
     frames = []

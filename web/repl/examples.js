@@ -18,5 +18,5 @@ export const EXAMPLES = [
     code: "x, y = pt.rand(1_000_000), pt.rand(1_000_000)\n4 * (x * x + y * y < 1).astype(pt.float32).mean()",
   },
   { label: "An error", code: "pt.ones((8, 3, 4)) + pt.ones((5, 4))" },
-  { label: "This device", code: "pt.device_info()" },
+  { label: "This device", code: 'pt.device_info()["adapter"]' },
 ];

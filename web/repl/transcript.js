@@ -8,8 +8,6 @@ import { h, oncePerFrame } from "../ui/dom.js";
 const ENTRIES = 300;
 const PRINTED_CHARACTERS = 200_000;
 const SHOWN_CHARACTERS = 100_000;
-/** Rows of numbers keep their columns, and scroll; a line longer than any row is prose, and wraps. */
-const LONG_LINE = /^.{160}/m;
 
 export class Transcript {
   /**
@@ -142,7 +140,7 @@ export class Entry {
     const cut = text.length - SHOWN_CHARACTERS;
     const shown = cut > 0 ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${cut} more characters` : text;
     const block = h("pre", { className, textContent: shown });
-    if (LONG_LINE.test(shown)) block.classList.add("wrapped");
+    if (wraps(shown)) block.classList.add("wrapped");
     this.element.append(block);
     return block;
   }
@@ -164,6 +162,15 @@ export class Entry {
     });
     return button;
   }
+}
+
+/**
+ * Rows of numbers keep their columns, and scroll; a single line, or one longer than any row, wraps.
+ *
+ * @param {string} text
+ */
+function wraps(text) {
+  return !text.includes("\n") || /^.{160}/m.test(text);
 }
 
 /** @param {string} text */

@@ -1,0 +1,210 @@
+"""How the page starts: under its policy, from its own origin, and when something is missing."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.app import AppPage
+
+OpenPage = Callable[..., AppPage]
+Run = Callable[[str], dict[str, Any]]
+
+SERVED = [
+    "",
+    "index.html",
+    "app.js",
+    "worker.js",
+    "bridge/index.js",
+    "style.css",
+    "icon.svg",
+    "pyodide/pyodide.mjs",
+    "pyodide/pyodide.asm.wasm",
+    "pyodide/lock.json",
+    "python/session.py",
+]
+
+
+def fetch(url: str, **headers: str) -> Any:
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
+
+
+class TestServer:
+    @pytest.mark.parametrize("path", [*SERVED, "nowhere"])
+    def test_every_response_carries_the_policy(self, server: str, path: str) -> None:
+        try:
+            headers = fetch(server + path).headers
+        except urllib.error.HTTPError as error:
+            headers = error.headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "script-src 'self' 'wasm-unsafe-eval'" in policy
+        assert "unsafe-inline" not in policy
+        assert "'unsafe-eval'" not in policy
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
+
+    def test_types(self, server: str) -> None:
+        def content_type(path: str) -> str:
+            return fetch(server + path).headers["Content-Type"]
+
+        assert content_type("pyodide/pyodide.asm.wasm") == "application/wasm"
+        assert content_type("pyodide/pyodide.mjs").startswith("text/javascript")
+        assert content_type("worker.js").startswith("text/javascript")
+        assert content_type("").startswith("text/html")
+
+    def test_an_unchanged_file_is_not_sent_again(self, server: str) -> None:
+        etag = fetch(server + "app.js").headers["ETag"]
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            fetch(server + "app.js", **{"If-None-Match": etag})
+        assert caught.value.code == 304
+
+    @pytest.mark.parametrize("path", ["repl/", "../build.py", "..%2fbuild.py"])
+    def test_nothing_else_is_served(self, server: str, path: str) -> None:
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            fetch(server + path)
+        assert caught.value.code == 404
+
+
+class TestReady:
+    def test_what_it_says(self, app: AppPage) -> None:
+        info = app.info
+        assert info["pyodide"] == "0.29.5"
+        assert info["crossOriginIsolated"] is True
+        assert info["jspi"] is True
+        assert info["problem"] is None
+        assert isinstance(info["isFallbackAdapter"], bool)
+        assert isinstance(info["features"], list)
+        assert info["adapter"]["vendor"]
+        assert info["limits"]["maxBufferSize"] >= 2**28
+
+    def test_the_shipped_wheel_is_what_runs(self, run: Run) -> None:
+        where = run("pt.__file__")["result"]
+        assert "/site-packages/py_tensor/__init__.py" in where
+
+    def test_a_software_adapter_is_announced(self, app: AppPage) -> None:
+        banner = app.page.locator("#banner")
+        if app.info["isFallbackAdapter"]:
+            expect(banner).to_be_visible()
+            expect(banner).to_contain_text("not a GPU")
+        else:
+            expect(banner).to_be_hidden()
+
+    def test_the_status_line_names_the_adapter(self, app: AppPage) -> None:
+        expect(app.page.locator("#status-text")).to_contain_text(
+            app.info["adapter"]["vendor"], ignore_case=True
+        )
+
+
+class TestOwnOriginAlone:
+    """One page is opened for all of these: booting is what takes the time."""
+
+    @pytest.fixture(scope="class")
+    def booted(self, session: Any) -> Any:
+        app = session.open_page(boot=False)
+        requested: list[str] = []
+        app.page.on("request", lambda request: requested.append(request.url))
+        app.boot(session.url)
+        yield app, requested, session.url
+        app.page.context.close()
+
+    def test_nothing_is_logged_and_no_policy_is_violated(self, booted: Any) -> None:
+        app, _, _ = booted
+        app.settle()
+        assert [str(line) for line in app.logged if line.kind != "log"] == []
+
+    def test_numpy_is_not_needed_to_boot(self, booted: Any) -> None:
+        app, requested, _ = booted
+        assert not [url for url in requested if "numpy" in url]
+        if app.info["backend"] == "webgpu":
+            assert app.run("import sys; 'numpy' in sys.modules")["result"] == "False"
+
+    def test_numpy_and_micropip_load_when_imported(self, booted: Any) -> None:
+        app, _, _ = booted
+        assert app.run("import numpy as np\nint(np.arange(5).sum())")["result"] == "10"
+        assert app.run("def f():\n    import micropip\n    return micropip.__name__\nf()") == {
+            "ok": True,
+            "stdout": "",
+            "result": "'micropip'",
+            "error": None,
+        }
+        app.settle()
+        assert [str(line) for line in app.logged if line.kind != "log"] == []
+
+    def test_micropip_installs_a_wheel_of_this_origin(self, booted: Any) -> None:
+        app, requested, _ = booted
+        (wheel,) = {u for u in requested if "/wheels/py_tensor-" in u}
+        done = app.run(f"import micropip\nawait micropip.install({wheel!r}, deps=False)")
+        assert done["error"] is None
+
+    def test_all_requests_went_to_this_origin(self, booted: Any) -> None:
+        _, requested, url = booted
+        assert requested
+        assert [u for u in requested if not u.startswith((url, "data:"))] == []
+
+
+class TestWithoutWebGPU:
+    def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(webgpu=False)
+        assert app.info["backend"] == "cpu"
+        assert app.info["adapter"] is None
+        expect(app.page.locator("#banner")).to_contain_text("No WebGPU here")
+        expect(app.page.locator("#status-text")).to_contain_text("CPU")
+        done = app.run("pt.linspace(1, 20, 20).reshape(4, 5).sum(0)")
+        assert done["error"] is None
+        assert "34., 38., 42., 46., 50." in done["result"]
+
+
+class TestNotIsolated:
+    def test_it_runs_and_waits_can_be_interrupted(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(isolated=False)
+        assert app.info["crossOriginIsolated"] is False
+        assert app.run("1 + 1")["result"] == "2"
+        done = app.page.evaluate("""async () => {
+            const running = pyTensor.run("import asyncio\\nawait asyncio.sleep(60)");
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            await pyTensor.interrupt();
+            return await running;
+        }""")
+        assert done["error"].endswith("KeyboardInterrupt")
+        assert app.run("2 + 2")["result"] == "4"
+
+
+class TestFailure:
+    def test_it_is_shown_and_can_be_tried_again(self, fresh_page: OpenPage, server: str) -> None:
+        broken = {"now": True}
+
+        def refuse(route: Route) -> None:
+            if broken["now"]:
+                route.fulfill(status=404)
+            else:
+                route.continue_()
+
+        app = fresh_page(boot=False, routes={"**/lock.json": refuse})
+        app.page.goto(server)
+        banner = app.page.locator("#banner")
+        expect(banner).to_contain_text("Python could not be started", timeout=60_000)
+        expect(banner).to_contain_text("lock.json")
+        done = app.run("1 + 1")
+        assert done["ok"] is False
+        assert "could not be started" in done["error"]
+        reason = app.page.evaluate("pyTensor.ready.catch((error) => error.message)")
+        assert "lock.json" in reason
+
+        broken["now"] = False
+        banner.get_by_role("button", name="Try again").click()
+        app.page.evaluate("pyTensor.ready.then(() => null)")
+        assert app.run("1 + 1")["result"] == "2"
+
+    def test_a_boot_that_hangs_is_given_up(self, fresh_page: OpenPage, server: str) -> None:
+        app = fresh_page(boot=False, routes={"**/pyodide.asm.wasm": lambda route: None})
+        app.page.clock.install()
+        app.page.goto(server)
+        expect(app.page.locator("#status-text")).to_contain_text("Starting Python")
+        app.page.clock.run_for(61_000)
+        expect(app.page.locator("#banner")).to_contain_text("did not start within 60 seconds")

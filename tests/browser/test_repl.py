@@ -1,0 +1,460 @@
+"""The console, as a person uses it, and `pyTensor.run`, as a program does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app import AppPage
+
+OpenPage = Callable[..., AppPage]
+Run = Callable[[str], dict[str, Any]]
+
+INTERRUPT_MS = 100
+"""How long Ctrl-C may take."""
+
+
+class Repl:
+    """A page's console under a person's hands."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.input = page.locator("#input")
+        self.entries = page.locator("#transcript .entry")
+
+    def type(self, text: str) -> None:
+        """Type lines; each line's end is Enter."""
+        self.input.focus()
+        for line in text.split("\n"):
+            self.page.keyboard.type(line)
+            self.press("Enter")
+            # Whether the line was run or continued is Python's answer: wait for it.
+            expect(self.input).not_to_have_js_property("value", line) if line else None
+
+    def press(self, key: str) -> None:
+        self.page.keyboard.press(key)
+
+    def last(self, part: str) -> Locator:
+        return self.entries.last.locator(part)
+
+
+@pytest.fixture
+def repl(page: Page) -> Iterator[Repl]:
+    page.locator("#tab-console").click()
+    page.locator("#clear").click()
+    repl = Repl(page)
+    repl.input.fill("")
+    yield repl
+    page.evaluate("pyTensor.interrupt()")
+
+
+class TestRun:
+    def test_an_expression(self, run: Run) -> None:
+        assert run("1 + 1") == {"ok": True, "stdout": "", "result": "2", "error": None}
+
+    def test_statements_then_an_expression(self, run: Run) -> None:
+        assert run("x = 6\nx * 7")["result"] == "42"
+
+    def test_none_is_not_shown(self, run: Run) -> None:
+        assert run("None") == {"ok": True, "stdout": "", "result": None, "error": None}
+
+    def test_the_last_value_is_kept(self, run: Run) -> None:
+        run("'kept'")
+        run("None")
+        run("unshown = 3")
+        assert run("_")["result"] == "'kept'"
+
+    def test_output_is_returned(self, run: Run) -> None:
+        done = run("import sys\nprint('out', end='')\nprint('err', file=sys.stderr)")
+        assert done == {"ok": True, "stdout": "out", "result": None, "error": None}
+
+    def test_top_level_await(self, run: Run) -> None:
+        code = "import asyncio\nasync def f():\n    return 5\nawait asyncio.sleep(0)\nawait f()"
+        assert run(code)["result"] == "5"
+
+    def test_a_blocking_wait_after_an_await(self, run: Run) -> None:
+        code = "import asyncio, time\nawait asyncio.sleep(0.01)\ntime.sleep(0.01)\n'woken'"
+        assert run(code)["result"] == "'woken'"
+
+    def test_concurrent_runs_queue(self, page: Page) -> None:
+        results = page.evaluate("""async () => {
+            const slow = "import time; order = [1]; time.sleep(0.1); 1";
+            const runs = [slow, "order.append(2); 2", "order"].map((code) => pyTensor.run(code));
+            return (await Promise.all(runs)).map((done) => done.result);
+        }""")
+        assert results == ["1", "2", "[1, 2]"]
+
+    def test_names_last(self, run: Run) -> None:
+        run("remembered = 11")
+        assert run("remembered")["result"] == "11"
+
+    def test_classes_can_be_pickled(self, run: Run) -> None:
+        run("import pickle\nclass Point:\n    x = 3")
+        assert run("pickle.loads(pickle.dumps(Point())).x")["result"] == "3"
+
+    def test_output_streams_while_the_code_runs(self, page: Page) -> None:
+        seen = page.evaluate("""async () => {
+            const seen = [];
+            const listen = ({ detail }) => seen.push([detail.text, performance.now()]);
+            window.addEventListener("pytensor:output", listen);
+            await pyTensor.run("import time\\nprint('a')\\ntime.sleep(0.4)\\nprint('b')");
+            window.removeEventListener("pytensor:output", listen);
+            return seen;
+        }""")
+        assert [text for text, _ in seen] == ["a\n", "b\n"]
+        assert seen[1][1] - seen[0][1] > 250
+
+    def test_what_python_posts_is_passed_on(self, page: Page) -> None:
+        detail = page.evaluate("""async () => {
+            const message = new Promise((resolve) => {
+                const take = ({ detail }) => resolve(detail);
+                window.addEventListener("pytensor:message", take, { once: true });
+            });
+            await pyTensor.run("import js; js.postMessage('from python')");
+            return await message;
+        }""")
+        assert detail == "from python"
+
+
+class TestErrors:
+    def test_the_traceback_has_the_users_lines_alone(self, run: Run) -> None:
+        done = run("def divide(x):\n    return 1 / x\ndivide(0)")
+        assert done["ok"] is False
+        assert "Traceback (most recent call last):" in done["error"]
+        assert "return 1 / x" in done["error"]
+        assert done["error"].endswith("ZeroDivisionError: division by zero")
+        assert "session.py" not in done["error"]
+        assert "pyodide" not in done["error"]
+
+    def test_frames_of_the_library_are_left_out(self, run: Run) -> None:
+        done = run("a = pt.ones((2, 3))\na @ a")
+        assert done["ok"] is False
+        assert "a @ a" in done["error"]
+        assert "py_tensor/" not in done["error"]
+
+    def test_a_syntax_error_points_at_the_place(self, run: Run) -> None:
+        lines = run("x = 1\ny = = 2")["error"].splitlines()
+        assert lines[1:] == ["    y = = 2", "        ^", "SyntaxError: invalid syntax"]
+
+    def test_a_syntax_error_runs_nothing(self, run: Run) -> None:
+        run("ran = False")
+        run("ran = True\nreturn 5")
+        assert run("ran")["result"] == "False"
+
+    @pytest.mark.parametrize(
+        ("code", "ending"),
+        [
+            (
+                "class R:\n    def __repr__(self): return 1 / 0\nR()",
+                "ZeroDivisionError: division by zero",
+            ),
+            ("def f(): f()\nf()", "RecursionError: maximum recursion depth exceeded"),
+            (
+                "class R:\n    def __repr__(self): return repr([self])\nR()",
+                "RecursionError: maximum recursion depth exceeded",
+            ),
+            (
+                "def f(x): return sorted([1, 2], key=f)\nf(1)",
+                "RecursionError: maximum recursion depth exceeded",
+            ),
+            ("raise SystemExit(3)", "SystemExit: 3"),
+            ("exit()", "SystemExit"),
+            ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+            (
+                "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E",
+                "E: <exception str() failed>",
+            ),
+            ("x = 1\0", "SyntaxError: source code string cannot contain null bytes"),
+            ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+            ("raise ValueError('b') from TypeError('a')", "ValueError: b"),
+        ],
+    )
+    def test_the_session_goes_on(self, run: Run, code: str, ending: str) -> None:
+        done = run(code)
+        assert done["ok"] is False
+        assert done["result"] is None
+        assert done["error"].endswith(ending)
+        assert run("'alive'")["result"] == "'alive'"
+
+    def test_input_says_that_there_is_none(self, run: Run) -> None:
+        assert "assign the value" in run("input('name? ')")["error"]
+
+
+INTERRUPTED = {
+    "a loop": "while True: pass",
+    "a loop that allocates": "while True: x = [0] * 1000",
+    "a generator": "def g():\n    while True: yield 1\nsum(g())",
+    "a loop that prints": "while True: print('flood')",
+    "await": "import asyncio\nawait asyncio.sleep(60)",
+    "a blocking sleep": "import time\ntime.sleep(60)",
+    "a loop of short sleeps": "import time\nwhile True: time.sleep(0.001)",
+    "asyncio.run": "import asyncio\nasyncio.run(asyncio.sleep(60))",
+    "a promise that never settles": (
+        "import js\nfrom pyodide.ffi import run_sync\nrun_sync(js.Promise.new(lambda *_: None))"
+    ),
+    "a loop of finalizers": (
+        "class D:\n    def __del__(self):\n        for i in range(20): pass\nwhile True: D()"
+    ),
+    "a loop of weakref callbacks": (
+        "import weakref\nclass D: pass\ndef spin(_):\n    for i in range(50): pass\n"
+        "while True:\n    d = D()\n    r = weakref.ref(d, spin)\n    del d"
+    ),
+    "a loop that reads tensors": "x = pt.ones((4,))\nwhile True: (x * 2).tolist()",
+}
+
+
+class TestInterrupt:
+    @pytest.mark.parametrize("code", INTERRUPTED.values(), ids=INTERRUPTED.keys())
+    def test_it_ends_what_runs_and_spares_what_follows(self, page: Page, code: str) -> None:
+        done = page.evaluate(
+            """async (code) => {
+                const running = pyTensor.run(code);
+                await new Promise((resolve) => setTimeout(resolve, 300));
+                const start = performance.now();
+                await pyTensor.interrupt();
+                const ms = performance.now() - start;
+                const { error } = await running;
+                return { ms, error, next: (await pyTensor.run("6 * 7")).result };
+            }""",
+            code,
+        )
+        assert done["error"].endswith("KeyboardInterrupt")
+        assert done["next"] == "42"
+        assert done["ms"] < INTERRUPT_MS
+
+    def test_a_program_may_clean_up(self, page: Page) -> None:
+        done = page.evaluate("""async () => {
+            const loop = "try:\\n    while True: pass\\n";
+            const running = pyTensor.run(loop + "except KeyboardInterrupt:\\n    print('swept')");
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            await pyTensor.interrupt();
+            return await running;
+        }""")
+        assert done == {"ok": True, "stdout": "swept\n", "result": None, "error": None}
+
+    def test_with_nothing_running_it_does_nothing(self, page: Page, run: Run) -> None:
+        page.evaluate("pyTensor.interrupt()")
+        assert run("sum(range(1000))")["result"] == "499500"
+
+    def test_what_waits_in_the_queue_still_runs(self, page: Page) -> None:
+        results = page.evaluate("""async () => {
+            const first = pyTensor.run("while True: pass");
+            const second = pyTensor.run("'second'");
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            await pyTensor.interrupt();
+            return [(await first).ok, (await second).result];
+        }""")
+        assert results == [False, "'second'"]
+
+
+class TestConsole:
+    def test_an_expression(self, repl: Repl) -> None:
+        repl.type("40 + 2")
+        expect(repl.last(".result")).to_have_text("42")
+        expect(repl.last(".source")).to_have_text(">>> 40 + 2")
+
+    def test_the_example_of_the_first_line(self, repl: Repl) -> None:
+        repl.page.get_by_role("button", name="Column sums").click()
+        expect(repl.last(".result")).to_have_text("tensor([34., 38., 42., 46., 50.])")
+        expect(repl.input).to_be_focused()
+
+    @pytest.mark.parametrize(
+        "name", ["Matrix product", "Softmax", "π from a million points", "This device"]
+    )
+    def test_the_other_examples(self, repl: Repl, name: str) -> None:
+        repl.page.get_by_role("button", name=name).click()
+        expect(repl.last(".result")).to_be_visible(timeout=30_000)
+        expect(repl.last(".error")).to_have_count(0)
+
+    def test_the_example_of_an_error(self, repl: Repl) -> None:
+        repl.page.get_by_role("button", name="An error").click()
+        expect(repl.last(".error")).to_contain_text("(8, 3, 4)")
+        expect(repl.last(".error")).to_contain_text("pt.ones((8, 3, 4)) + pt.ones((5, 4))")
+
+    def test_a_block_takes_lines_until_an_empty_one(self, repl: Repl) -> None:
+        repl.type("for i in range(2):\nprint('line', i)")
+        expect(repl.input).to_have_value("for i in range(2):\n    print('line', i)\n    ")
+        expect(repl.page.locator("#prompt-gutter")).to_have_text(">>>\n...\n...")
+        repl.press("Enter")
+        expect(repl.last(".printed")).to_have_text("line 0\nline 1")
+        expect(repl.input).to_have_value("")
+
+    def test_an_open_bracket_takes_lines(self, repl: Repl) -> None:
+        repl.type("sum([1,\n2])")
+        expect(repl.last(".result")).to_have_text("3")
+
+    def test_shift_enter_adds_a_line(self, repl: Repl) -> None:
+        repl.input.fill("a = 20")
+        repl.press("Shift+Enter")
+        repl.page.keyboard.type("a + 1")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("21")
+
+    def test_history_with_the_arrows(self, repl: Repl) -> None:
+        repl.type("'first'\n'second'")
+        expect(repl.last(".result")).to_have_text("'second'")
+        repl.page.keyboard.type("draft")
+        repl.press("ArrowUp")
+        expect(repl.input).to_have_value("'second'")
+        repl.press("ArrowUp")
+        expect(repl.input).to_have_value("'first'")
+        repl.press("ArrowDown")
+        repl.press("ArrowDown")
+        expect(repl.input).to_have_value("draft")
+
+    def test_arrows_move_within_several_lines(self, repl: Repl) -> None:
+        repl.type("'before'")
+        repl.input.fill("one\ntwo")
+        repl.press("ArrowUp")
+        expect(repl.input).to_have_value("one\ntwo")
+        repl.press("ArrowUp")
+        expect(repl.input).to_have_value("'before'")
+
+    def test_an_error_is_shown_with_a_way_to_every_frame(self, repl: Repl) -> None:
+        repl.type("import json; json.loads('{')")
+        expect(repl.last(".error")).to_contain_text("JSONDecodeError")
+        repl.type("a = pt.ones((2, 3)); a @ a")
+        expect(repl.last(".error")).to_contain_text("a @ a")
+        expect(repl.last(".frames pre")).to_be_hidden()
+        repl.last(".frames summary").click()
+        expect(repl.last(".frames pre")).to_contain_text("py_tensor/")
+
+    def test_standard_error_is_marked(self, repl: Repl) -> None:
+        repl.type("import sys; print('careful', file=sys.stderr)")
+        expect(repl.last(".printed .stderr")).to_have_text("careful")
+
+    def test_output_is_shown_while_the_code_runs(self, repl: Repl) -> None:
+        repl.type("import time; print('begun'); time.sleep(60)")
+        expect(repl.last(".printed")).to_have_text("begun")
+        expect(repl.page.locator("#interrupt")).to_be_visible()
+        expect(repl.page.locator("#busy-text")).to_contain_text("Running")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.page.locator("#interrupt")).to_be_hidden()
+
+    def test_the_button_interrupts(self, repl: Repl) -> None:
+        repl.type("while True: pass\n")
+        repl.page.locator("#interrupt").click()
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        repl.type("'unharmed'")
+        expect(repl.last(".result")).to_have_text("'unharmed'")
+
+    def test_what_is_typed_ahead_runs_afterwards(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(0.5); 'slow'")
+        repl.type("'ahead'")
+        expect(repl.entries.nth(0).locator(".result")).to_have_text("'slow'")
+        expect(repl.entries.nth(1).locator(".result")).to_have_text("'ahead'")
+
+    def test_an_interrupt_drops_what_was_typed_ahead(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(60)")
+        repl.type("'ahead'")
+        repl.press("Control+c")
+        expect(repl.entries.nth(0).locator(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.entries.nth(1).locator(".error")).to_have_text("Not run.")
+
+    def test_control_c_empties_the_prompt(self, repl: Repl) -> None:
+        repl.input.fill("half an inp")
+        repl.press("Control+c")
+        expect(repl.input).to_have_value("")
+
+    def test_clearing(self, repl: Repl) -> None:
+        repl.type("1")
+        expect(repl.entries).to_have_count(1)
+        repl.press("Control+l")
+        expect(repl.entries).to_have_count(0)
+        repl.type("2")
+        expect(repl.entries).to_have_count(1)
+        repl.page.locator("#clear").click()
+        expect(repl.entries).to_have_count(0)
+        expect(repl.input).to_be_focused()
+
+    def test_pasting_several_lines(self, repl: Repl) -> None:
+        paste(repl, "def double(x):\n    return 2 * x\n\ndouble(21)\n")
+        expect(repl.input).to_have_value("def double(x):\n    return 2 * x\n\ndouble(21)")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("42")
+
+    def test_pasting_from_documentation(self, repl: Repl) -> None:
+        paste(repl, ">>> x = [1,\n...      2]\n>>> x\n[1, 2]\n>>> len(x)\n2\n")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("2")
+
+    def test_tab_indents_where_a_line_begins_and_leaves_elsewhere(self, repl: Repl) -> None:
+        repl.input.fill("if x:\n")
+        repl.press("Tab")
+        expect(repl.input).to_have_value("if x:\n    ")
+        repl.press("Escape")
+        repl.press("Tab")
+        expect(repl.input).not_to_be_focused()
+        repl.input.fill("x")
+        repl.press("Tab")
+        expect(repl.input).not_to_be_focused()
+
+    def test_output_is_text_and_never_markup(self, repl: Repl) -> None:
+        repl.type("print('<b id=bold>x</b>'); '<i id=italic>'")
+        expect(repl.last(".printed")).to_have_text("<b id=bold>x</b>")
+        expect(repl.page.locator("#bold, #italic")).to_have_count(0)
+
+    def test_a_flood_leaves_the_page_usable(self, repl: Repl) -> None:
+        repl.type("for i in range(200_000): print(i)\n")
+        expect(repl.last(".printed")).to_contain_text("199999", timeout=30_000)
+        assert len(repl.last(".printed").inner_text()) < 500_000
+        repl.type("'after'")
+        expect(repl.last(".result")).to_have_text("'after'")
+
+
+def paste(repl: Repl, text: str) -> None:
+    repl.input.focus()
+    repl.input.evaluate(
+        """(input, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text/plain", text);
+            const options = { clipboardData, bubbles: true, cancelable: true };
+            input.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        text,
+    )
+
+
+class TestPageOfItsOwn:
+    def test_history_survives_a_reload_and_a_crash_restarts_python(
+        self, fresh_page: OpenPage
+    ) -> None:
+        app = fresh_page()
+        repl = Repl(app.page)
+        repl.type("'typed before'")
+        expect(repl.last(".result")).to_be_visible()
+        app.page.reload()
+        app.page.evaluate("pyTensor.ready.then(() => null)")
+        repl.input.focus()
+        repl.press("ArrowUp")
+        expect(repl.input).to_have_value("'typed before'")
+
+        app.run("gone = 1")
+        started = time.monotonic()
+        done = app.run("import os; os.abort()")
+        assert "Python crashed" in done["error"]
+        assert time.monotonic() - started < 5
+        assert "NameError" in app.run("gone")["error"]
+        assert app.run("1 + 1")["result"] == "2"
+
+    def test_code_in_a_link_is_shown_and_not_run(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(path="#code=print(1)%0Aran%20%3D%20True")
+        repl = Repl(app.page)
+        expect(repl.input).to_have_value("print(1)\nran = True")
+        expect(repl.entries).to_have_count(0)
+        assert "NameError" in app.run("ran")["error"]
+
+    def test_a_narrow_screen_has_no_sideways_scrolling(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(viewport={"width": 360, "height": 700})
+        repl = Repl(app.page)
+        repl.type("list(range(300))\nprint('x' * 500)")
+        expect(repl.last(".printed")).to_be_visible()
+        for view in ("console", "benchmarks"):
+            app.page.locator(f"#tab-{view}").click()
+            width = app.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 360, view

@@ -1,0 +1,25 @@
+"""Random expression graphs against the same program in float64: the test of the scheduler.
+
+Shared nodes, live and dropped intermediates, folds inside and around elementwise work, matmuls,
+concatenations, views of views, reads in random order. A failure prints the program, the shortest
+program found that still fails, and the seed that repeats it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ops import programs
+
+PROGRAMS = 300
+GROUPS = 20
+FIXED = 0x5EED
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_programs(group: int, device: str, request: pytest.FixtureRequest) -> None:
+    seed = request.config.option.seed
+    for n in range(PROGRAMS // GROUPS):
+        length = (4, 8, 14, 24)[n % 4]
+        programs.check(programs.make([seed, group, n], length), device)

@@ -1,0 +1,321 @@
+"""A device that executes scheduled kernels with NumPy, point by point of what they say.
+
+It takes a `Kernel` at its word: every address is looked up in a flat buffer, every element knows
+whether anything ever wrote it, and a value that was read from outside a buffer, or from an element
+that nobody wrote, may not reach an output. So a wrong schedule gives a wrong answer here, as it
+would on a GPU, without one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from py_tensor.backend.cpu import _cast
+from py_tensor.backend.device import Device
+from py_tensor.errors import DTypeError
+from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Apply,
+    Body,
+    Const,
+    Contraction,
+    Convert,
+    Fold,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Mask,
+    Output,
+    Select,
+    Stage,
+)
+from py_tensor.graph.node import Meta, Node, key_of
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import CONCAT, LEAF
+from py_tensor.shapes import Shape, size_of
+
+Array = np.ndarray[Any, Any]
+LARGEST = 1 << 20  # points of a space that is executed
+
+
+@dataclass
+class Buffer:
+    """A flat buffer, and which of its elements were written."""
+
+    data: Array
+    written: Array
+
+    @classmethod
+    def of(cls, data: Array) -> Buffer:
+        return cls(data, np.ones(data.shape, bool))
+
+
+@dataclass
+class Value:
+    """A value at every point of a space, and where it depends on nothing undefined."""
+
+    data: Array
+    defined: Array
+
+
+class Simulator:
+    """A backend whose `compute` schedules for WebGPU and interprets the kernels."""
+
+    def __init__(self, max_buffers: int = 8, *, execute: bool = True) -> None:
+        self.max_buffers = max_buffers
+        self.execute = execute
+        self.kernels: list[Kernel] = []  # of the last flush
+        self.requests: list[Request] = []
+
+    def info(self) -> dict[str, Any]:
+        return {"backend": "webgpu"}
+
+    def check(self, op: str, meta: Meta) -> None:
+        if not meta.dtype.on_gpu:
+            raise DTypeError(f"{op}: {meta.dtype} is not available")
+
+    def upload(self, data: memoryview, meta: Meta) -> Buffer:
+        return Buffer.of(np.frombuffer(bytes(data), meta.dtype.name))
+
+    def compute(self, request: Request) -> None:
+        self.requests.append(request)
+        self.kernels = schedule(request, self.max_buffers)
+        check(self.kernels, request, self.max_buffers)
+        buffers = run(self.kernels, request) if self.execute else {}
+        for slot in request.wanted:
+            node = request.order[slot]
+            node.storage = buffers.get(slot, ())
+            node.key, node.inputs = key_of(LEAF, None, node.meta), ()
+            if self.execute:
+                assert node.storage.written.all(), f"{node}: elements that nothing wrote"
+
+    def read(self, node: Node) -> memoryview:
+        if not node.meta.size:
+            return memoryview(b"")
+        return memoryview(np.ascontiguousarray(node.storage.data).view("u1"))
+
+    async def read_async(self, node: Node) -> memoryview:
+        return self.read(node)
+
+    def synchronize(self) -> None: ...
+    async def synchronize_async(self) -> None: ...
+    def empty_cache(self) -> None: ...
+
+    def memory_info(self) -> dict[str, int]:
+        return {}
+
+
+def device(max_buffers: int = 8, *, execute: bool = True) -> Device:
+    """A webgpu device that is simulated; with `execute` false its kernels are only looked at."""
+    made = Device("webgpu")
+    made.use(Simulator(max_buffers, execute=execute))
+    return made
+
+
+def kernels_of(place: Device) -> list[Kernel]:
+    """The kernels of a simulated device's last flush."""
+    backend = place.backend
+    assert isinstance(backend, Simulator)
+    return backend.kernels
+
+
+# -- What holds of every schedule ---------------------------------------------------------------
+
+
+def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
+    """Assert what a GPU demands of kernels, and that none computes in vain."""
+    writers: dict[int, int] = {}
+    ready = {slot for slot, node in enumerate(request.order) if node.storage is not None}
+    for number, kernel in enumerate(kernels):
+        reads, writes = kernel.reads(), kernel.writes()
+        assert not reads & writes, f"{kernel.label}: reads what it writes"
+        assert len(reads) + len(kernel.outputs) <= max_buffers, f"{kernel.label}: too many buffers"
+        _check_passes(kernel, max_buffers)
+        assert len(writes) == len(kernel.outputs)
+        for slot in reads:
+            written = slot in ready or writers.get(slot) is not None
+            assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
+        for output in kernel.outputs:
+            again = output.slot in writers and request.order[output.slot].op is not CONCAT
+            assert not again, f"slot {output.slot} is computed twice"
+            assert output.slot not in ready
+            assert output.dtype is request.order[output.slot].meta.dtype
+            writers[output.slot] = number
+        _check_alive(kernel)
+    needed = request.wanted.union(*(k.reads() for k in kernels))
+    assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"
+
+
+def _check_passes(kernel: Kernel, max_buffers: int) -> None:
+    """A reduction may take two passes, which hand over each part of each accumulator."""
+    for stage in kernel.stages:
+        if isinstance(stage, Stage):
+            parts = sum(len(fold.op.parts) for fold in stage.folds)
+            assert len(stage.element.slots()) + parts <= max_buffers
+            assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
+
+
+def operands(instruction: Instruction) -> tuple[int, ...]:
+    """The earlier values an instruction uses."""
+    match instruction:
+        case Apply():
+            return instruction.args
+        case Convert():
+            return (instruction.arg,)
+        case Select():
+            return instruction.mask, instruction.inside, instruction.outside
+        case _:
+            return ()
+
+
+def _check_alive(kernel: Kernel) -> None:
+    """Every instruction is used, and uses what stands before it."""
+    roots: list[tuple[Body, set[int]]] = [(kernel.row, {o.value for o in kernel.outputs})]
+    for stage in kernel.stages:
+        if isinstance(stage, Stage):
+            folds = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
+            roots.append((stage.element, folds))
+    for body, used in roots:
+        for n in range(len(body.instructions) - 1, -1, -1):
+            assert n in used, f"{kernel.label}: {body.instructions[n]} is computed for nobody"
+            assert all(a < n for a in operands(body.instructions[n]))
+            used.update(operands(body.instructions[n]))
+
+
+# -- The interpreter ----------------------------------------------------------------------------
+
+
+def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
+    """Execute kernels in order; the buffers by slot."""
+    buffers = {
+        slot: node.storage for slot, node in enumerate(request.order) if node.storage is not None
+    }
+    with np.errstate(all="ignore"):
+        for kernel in kernels:
+            for output in kernel.outputs:
+                meta = request.order[output.slot].meta
+                empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
+                buffers.setdefault(output.slot, empty)
+            _run(kernel, request, buffers)
+    return buffers
+
+
+def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
+    whole = kernel.kept + kernel.reduced
+    assert size_of(whole) <= LARGEST, f"{kernel.label}: a space of {size_of(whole)} points"
+    accumulated: list[Value] = []
+    for stage in kernel.stages:
+        if isinstance(stage, Contraction):
+            accumulated.append(_contract(stage, kernel, buffers))
+        else:
+            values = _evaluate(stage.element, whole, request, buffers, [])
+            accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
+    row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
+    for output in kernel.outputs:
+        _store(output, row[output.value], kernel, buffers[output.slot])
+
+
+def addresses(access: Access, extents: Shape) -> Array:
+    """The address at every point of a space."""
+    found = np.full(extents, access.offset, np.int64)
+    for stride, coordinate in zip(access.strides, np.indices(extents, sparse=True), strict=True):
+        found += stride * coordinate
+    return found
+
+
+def _load(load: Load, extents: Shape, buffers: dict[int, Buffer]) -> Value:
+    buffer, at = buffers[load.slot], addresses(load.access, extents)
+    assert buffer.data.dtype.name == load.dtype.name
+    inside = (at >= 0) & (at < buffer.data.size)
+    at = np.where(inside, at, 0)
+    return Value(buffer.data[at], inside & buffer.written[at])
+
+
+def _evaluate(
+    body: Body,
+    extents: Shape,
+    request: Request,
+    buffers: dict[int, Buffer],
+    accumulated: list[Value],
+) -> list[Value]:
+    """The value of every instruction at every point."""
+    values: list[Value] = []
+    everywhere = np.ones(extents, bool)
+    for i in body.instructions:
+        match i:
+            case Load():
+                value = _load(i, extents, buffers)
+            case Index():
+                numbers = addresses(i.access, extents) % 2**32
+                value = Value(numbers.astype(i.dtype.name), everywhere)
+            case Mask():
+                value = Value(_mask(i, extents), everywhere)
+            case Const():
+                constant = np.array(request.order[i.slot].attrs, i.dtype.name)
+                value = Value(np.broadcast_to(constant, extents), everywhere)
+            case Apply():
+                args = [values[a] for a in i.args]
+                data = np.asarray(i.op.numpy(np, *(a.data for a in args))).astype(i.dtype.name)
+                value = Value(data, np.logical_and.reduce([a.defined for a in args]))
+            case Convert():
+                given = values[i.arg]
+                value = Value(_cast(np, given.data, i.dtype.name), given.defined)
+            case Select():
+                value = _select(values[i.mask], values[i.inside], values[i.outside])
+            case Accumulated():
+                value = accumulated[i.number]
+        assert value.data.dtype.name == i.dtype.name, i
+        assert value.data.shape == extents
+        values.append(value)
+    return values
+
+
+def _mask(mask: Mask, extents: Shape) -> Array:
+    coordinates = np.indices(extents, sparse=True)
+    found = np.ones(extents, bool)
+    for d, low, high in mask.ranges:
+        found &= (coordinates[d] >= low) & (coordinates[d] < high)
+    return found
+
+
+def _select(mask: Value, inside: Value, outside: Value) -> Value:
+    return Value(
+        np.where(mask.data, inside.data, outside.data),
+        mask.defined & np.where(mask.data, inside.defined, outside.defined),
+    )
+
+
+def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
+    axes = tuple(range(len(kernel.kept), len(kernel.kept + kernel.reduced)))
+    if fold.index is not None:  # the fold's own NumPy meaning counts by itself
+        numbers = np.arange(size_of(kernel.reduced)).reshape(kernel.reduced)
+        assert (values[fold.index].data == numbers).all()
+    value = values[fold.value]
+    data = np.asarray(fold.op.numpy(np, value.data, axes))
+    result = data.astype("int32") if fold.op.indexed else data.astype(fold.dtype.name)
+    return Value(result.reshape(kernel.kept), value.defined.all(axis=axes))
+
+
+def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:
+    whole = kernel.kept + kernel.reduced
+    axes = tuple(range(len(kernel.kept), len(whole)))
+    a, b = _load(stage.a, whole, buffers), _load(stage.b, whole, buffers)
+    total = np.sum(a.data * b.data, axis=axes, dtype=a.data.dtype)
+    return Value(np.asarray(total), (a.defined & b.defined).all(axis=axes))
+
+
+def _store(output: Output, value: Value, kernel: Kernel, buffer: Buffer) -> None:
+    at = addresses(output.access, kernel.kept).reshape(-1)
+    assert value.defined.all(), f"{kernel.label}: stores what is not defined"
+    assert len(np.unique(at)) == math.prod(kernel.kept), f"{kernel.label}: writes elements twice"
+    assert not buffer.written[at].any(), f"{kernel.label}: overwrites"
+    assert not output.whole or at.size == buffer.data.size, f"{kernel.label}: is not whole"
+    buffer.data[at] = value.data.reshape(-1)
+    buffer.written[at] = True

@@ -1,0 +1,101 @@
+"""Dtypes: the promotion table, written out again and not read from the code."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import dtypes
+from py_tensor.errors import DTypeError
+
+NAMES = ("bool", "int32", "uint32", "int64", "float32", "float64")
+# Row and column in the order of NAMES; "-" has no common type.
+TABLE = """
+bool     int32    uint32   int64    float32  float64
+int32    int32    -        int64    float32  float64
+uint32   -        uint32   int64    float32  float64
+int64    int64    int64    int64    float32  float64
+float32  float32  float32  float32  float32  float64
+float64  float64  float64  float64  float64  float64
+"""
+
+
+def test_promotion() -> None:
+    assert [d.name for d in dtypes.ALL] != [] and set(NAMES) == {d.name for d in dtypes.ALL}
+    for a, row in zip(NAMES, TABLE.split("\n")[1:-1], strict=True):
+        for b, expected in zip(NAMES, row.split(), strict=True):
+            x, y = dtypes.BY_NAME[a], dtypes.BY_NAME[b]
+            if expected == "-":
+                with pytest.raises(DTypeError, match=f"add: {a} and {b} have no common"):
+                    dtypes.promote("add", x, y)
+            else:
+                assert dtypes.promote("add", x, y).name == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "results"),
+    [
+        (True, "bool int32 uint32 int64 float32 float64"),
+        (1, "int32 int32 uint32 int64 float32 float64"),
+        (1.5, "float32 float32 float32 float32 float32 float64"),
+    ],
+)
+def test_scalars_are_weak(value: float, results: str) -> None:
+    for name, expected in zip(NAMES, results.split(), strict=True):
+        assert dtypes.with_scalar("add", dtypes.BY_NAME[name], value).name == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("int32", -(2**31), 2**31 - 1), ("uint32", 0, 2**32 - 1), ("int64", -(2**63), 2**63 - 1)],
+)
+def test_integers_out_of_range(name: str, low: int, high: int) -> None:
+    dtype = dtypes.BY_NAME[name]
+    assert dtypes.integer_range(dtype) == (low, high)
+    for value in (low, high):
+        assert dtypes.with_scalar("add", dtype, value) is dtype
+    for value in (low - 1, high + 1):
+        with pytest.raises(OverflowError, match=f"add: Python integer {value} is out of bounds"):
+            dtypes.with_scalar("add", dtype, value)
+
+
+def test_sizes_and_codes_are_those_of_the_host() -> None:
+    for dtype in dtypes.ALL:
+        assert np.dtype(dtype.name).itemsize == dtype.itemsize
+        assert np.dtype(dtype.name).kind == dtype.kind
+        assert memoryview(np.zeros(1, dtype.name)).itemsize == dtype.itemsize
+        assert memoryview(bytes(8)).cast(dtype.typecode).itemsize == dtype.itemsize
+        if dtype.kind != "b":
+            assert array(dtype.typecode).itemsize == dtype.itemsize
+
+
+def test_only_32_bits_on_the_gpu() -> None:
+    assert {d.name for d in dtypes.ALL if d.on_gpu} == {"bool", "int32", "uint32", "float32"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parse(name: str) -> None:
+    dtype = dtypes.BY_NAME[name]
+    scalar = getattr(np, "bool_" if name == "bool" else name)
+    for given in (dtype, name, np.dtype(name), scalar, getattr(pt, name)):
+        assert dtypes.parse(given) is dtype
+
+
+def test_parse_of_python_types_and_others() -> None:
+    assert [dtypes.parse(t) for t in (bool, int, float)] == [pt.bool, pt.int32, pt.float32]
+    for unknown in ("float16", np.complex64, 3, None, "f"):
+        with pytest.raises(DTypeError, match="unknown dtype .* there are bool, int32"):
+            dtypes.parse(unknown)
+
+
+def test_text() -> None:
+    assert repr(pt.float32) == "py_tensor.float32"
+    assert str(pt.bool) == "bool"
+
+
+def test_floating() -> None:
+    results = [dtypes.floating(dtypes.BY_NAME[n]).name for n in NAMES]
+    assert results == ["float32", "float32", "float32", "float32", "float32", "float64"]

@@ -1,0 +1,24 @@
+"""Random programs: scheduled for WebGPU and simulated, against the cpu device.
+
+PY_TENSOR_SEED repeats a run, PY_TENSOR_PROGRAMS sets how many programs it has.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from tests.unit import simulate
+from tests.unit.programs import Program
+
+COUNT = int(os.environ.get("PY_TENSOR_PROGRAMS", "240"))
+FIRST = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(32)))
+
+
+@pytest.mark.parametrize("max_buffers", [4, 8, 10])
+def test_random_programs(max_buffers: int) -> None:
+    for seed in range(FIRST, FIRST + COUNT // 3):
+        rng = random.Random(seed)
+        Program(seed, simulate.device(max_buffers)).run(rng.randint(3, 40))
