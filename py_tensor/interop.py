@@ -147,7 +147,13 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
 
 
 def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
-    what = f"a sequence of {found[0]}" if len(found) == 1 else "a scalar" if not found else f"shape {found}"
+    what = (
+        f"a sequence of {found[0]}"
+        if len(found) == 1
+        else "a scalar"
+        if not found
+        else f"shape {found}"
+    )
     wanted = f"one of {expected[0]}" if expected else "a scalar"
     return ShapeError(f"{op}: the lists are ragged: {what} where {wanted} was expected")
 
@@ -256,7 +262,10 @@ def _edges(x: Tensor) -> tuple[Tensor, bool]:
         items = _print_options.edgeitems
         if edge_indices(n, items) is not None:
             whole = (slice(None),) * axis
-            first, last = getitem(x, (*whole, slice(0, items))), getitem(x, (*whole, slice(n - items, n)))
+            first, last = (
+                getitem(x, (*whole, slice(0, items))),
+                getitem(x, (*whole, slice(n - items, n))),
+            )
             x = concat([first, last], axis)
     return x, True
 
@@ -265,7 +274,9 @@ def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
     kind = {"b": "bool", "f": x.dtype.name}.get(x.dtype.kind, "int")
     if form == "str":
         return format_str(x.shape, kind, values, edge=edge, options=_print_options)
-    return format_tensor(x.shape, kind, values, edge=edge, suffix=_suffix(x), options=_print_options)
+    return format_tensor(
+        x.shape, kind, values, edge=edge, suffix=_suffix(x), options=_print_options
+    )
 
 
 def _suffix(x: Tensor) -> str:
@@ -273,7 +284,9 @@ def _suffix(x: Tensor) -> str:
     from py_tensor.backend.device import default_device
 
     parts: list[str] = []
-    plain = {"b": dtypes.bool_, "i": dtypes.DEFAULT_INT, "f": dtypes.DEFAULT_FLOAT}.get(x.dtype.kind)
+    plain = {"b": dtypes.bool_, "i": dtypes.DEFAULT_INT, "f": dtypes.DEFAULT_FLOAT}.get(
+        x.dtype.kind
+    )
     if x.dtype is not plain or not size_of(x.shape):
         parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT_FLOAT or x.size else "")
     if x.device is not default_device():

@@ -51,7 +51,11 @@ def _randint(np: Any, bits: Any, low: Any, span: Any) -> Any:
 
 
 BITS = Elementwise(
-    "random_bits", wgsl={"*": "random_bits({0}, {1}, {2})"}, numpy=_threefry, cost=60, vjp=NOT_DIFFERENTIABLE
+    "random_bits",
+    wgsl={"*": "random_bits({0}, {1}, {2})"},
+    numpy=_threefry,
+    cost=60,
+    vjp=NOT_DIFFERENTIABLE,
 )
 UNIFORM = Elementwise(
     "uniform",
@@ -60,7 +64,11 @@ UNIFORM = Elementwise(
     vjp=NOT_DIFFERENTIABLE,
 )
 NORMAL = Elementwise(
-    "normal", wgsl={"*": "normal_from_bits({0}, {1})"}, numpy=_normal, cost=50, vjp=NOT_DIFFERENTIABLE
+    "normal",
+    wgsl={"*": "normal_from_bits({0}, {1})"},
+    numpy=_normal,
+    cost=50,
+    vjp=NOT_DIFFERENTIABLE,
 )
 RANDINT = Elementwise(
     "randint",
@@ -101,10 +109,17 @@ class Generator:
         self._drawn = high * 2**32 + low + size
         meta = meta_of(shape, dtypes.uint32, device)
         keys = (self.seed & _MASK, (self.seed >> 32) ^ (high & _MASK))
-        counter = make(OFFSET, (index(shape, device, dtypes.uint32), const(low, dtypes.uint32, device)), None, meta)
+        counter = make(
+            OFFSET,
+            (index(shape, device, dtypes.uint32), const(low, dtypes.uint32, device)),
+            None,
+            meta,
+        )
         return make(BITS, (counter, *(const(k, dtypes.uint32, device) for k in keys)), None, meta)
 
-    def _draw(self, op: Elementwise, words: int, shape: Shape, dtype: Any, device: Any, *more: int) -> Tensor:
+    def _draw(
+        self, op: Elementwise, words: int, shape: Shape, dtype: Any, device: Any, *more: int
+    ) -> Tensor:
         place = parse(device)
         meta = meta_of(shape, dtype, place)
         place.backend.check(op.name, meta_of((), dtype, place))
@@ -123,7 +138,12 @@ class Generator:
         return self._draw(NORMAL, 2, _shape("randn", shape), dtypes.float32, device)
 
     def randint(
-        self, low: int, high: int | None = None, size: int | Shape = (), *, device: str | Device | None = None
+        self,
+        low: int,
+        high: int | None = None,
+        size: int | Shape = (),
+        *,
+        device: str | Device | None = None,
     ) -> Tensor:
         """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
 

@@ -72,9 +72,7 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
     first = sized[0]
     second = next(s for s in sized if s[axis] != first[axis])
     rank = max(len(first), len(second))
-    widths = [
-        max(len(str(s[a])) for s in (first, second) if len(s) >= -a) for a in range(-rank, 0)
-    ]
+    widths = [max(len(str(s[a])) for s in (first, second) if len(s) >= -a) for a in range(-rank, 0)]
     full = sum(widths) + 2 * rank - 1  # of a line without what closes it
 
     def draw(shape: Shape) -> str:

@@ -1,3 +1,4 @@
 """For type checkers: the methods that definitions put on Tensor."""
 
+
 class Methods: ...

@@ -84,7 +84,9 @@ class _Matmul:
         # steps of 1: more loads in one loop than that make SwiftShader's compiler explode.
         self.single = self.tile is None and "g" in (self.a_mode, self.b_mode)
         if self.single:
-            self.a_mode, self.b_mode = ("o" if x == "o" else "g" for x in (self.a_mode, self.b_mode))
+            self.a_mode, self.b_mode = (
+                "o" if x == "o" else "g" for x in (self.a_mode, self.b_mode)
+            )
         loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
         self.modes = {
             x: load_mode(self._result(x.access.strides), x.access.offset, self.width) for x in loads
@@ -186,7 +188,9 @@ class _Matmul:
         kind, vector = f"vec4<{load.dtype.wgsl}>", self.bindings[number].vector
         order = "base: u32, m: u32, k: u32" if index == "m" else "base: u32, k: u32, n: u32"
         if self.single:
-            return self._column_loader(f"fn {name}({order}) -> {kind}", number, mode, index, own, along, size)
+            return self._column_loader(
+                f"fn {name}({order}) -> {kind}", number, mode, index, own, along, size
+            )
         lines = [f"fn {name}({order}) -> Block {{", "  let K = params[0].z;"]
         if mode == "o":
             lines.append(f"  let at = base + {index} / 4u;")
@@ -212,7 +216,11 @@ class _Matmul:
                 elements: list[str] = []
                 for i in range(4):
                     where = f"at + {i}u * {own} + {j}u * {along}"
-                    raw = f"b{number}[({where}) >> 2u][({where}) & 3u]" if vector else f"b{number}[{where}]"
+                    raw = (
+                        f"b{number}[({where}) >> 2u][({where}) & 3u]"
+                        if vector
+                        else f"b{number}[{where}]"
+                    )
                     inside = f"k + {j}u < K && {index} + {i}u < {size}"
                     elements.append(f"select({load.dtype.wgsl}(0), {raw}, {inside})")
                 lines.append(f"  let c{j} = {kind}({', '.join(elements)});")
@@ -230,7 +238,11 @@ class _Matmul:
             elements: list[str] = []
             for i in range(4):
                 where = f"base + ({index} + {i}u) * {own} + k * {along}"
-                raw = f"b{number}[({where}) >> 2u][({where}) & 3u]" if vector else f"b{number}[{where}]"
+                raw = (
+                    f"b{number}[({where}) >> 2u][({where}) & 3u]"
+                    if vector
+                    else f"b{number}[{where}]"
+                )
                 elements.append(f"select({kind}(0), {raw}, {index} + {i}u < {size})")
             value = f"vec4<{kind}>({', '.join(elements)})"
         return f"{head} {{\n  return {value};\n}}"

@@ -307,8 +307,7 @@ class _Builder:
         first = self.order[candidates[0]]
         space = first.inputs[0].meta.shape, first.attrs
         chosen: list[int] = []
-        reads = set(d.sources[root])
-        parts = 0
+        inside: frozenset[int] = frozenset()
         for slot in candidates:
             node = self.order[slot]
             if d.depth[slot] != d.depth[candidates[0]]:
@@ -316,17 +315,25 @@ class _Builder:
             if (node.inputs[0].meta.shape, node.attrs) != space:
                 continue
             factors = d.contractions.get(slot)
-            inputs = [x.slot for x in factors or node.inputs]
-            more = {s for operand in inputs for s in self._sources(operand)}
-            width = self.parts(slot)
-            if len(reads | more) + parts + width + 1 > self.max_buffers:
+            more = inside.union(*(self._sources(x.slot) for x in factors or node.inputs))
+            if self.binds(root, {*chosen, slot}, more) > self.max_buffers:
                 continue
             if factors is not None:
                 return chosen or [slot]
-            reads |= more
-            parts += width
+            inside = more
             chosen.append(slot)
         return chosen
+
+    def binds(
+        self, root: int, anchors: Collection[int], inside: frozenset[int], merged: int = 0
+    ) -> int:
+        """The most buffers that a dispatch binds: of the one pass, or of either of two."""
+        around = self.decisions.sources[root].difference(anchors)
+        outputs = 1 + merged + sum(a in self.decisions.stored for a in anchors if a != root)
+        parts = sum(map(self.parts, anchors))
+        return max(
+            len(inside | around) + outputs, len(inside) + parts, len(around) + parts + outputs
+        )
 
     def parts(self, slot: int) -> int:
         """The parts of an anchor's accumulator."""
@@ -387,6 +394,7 @@ class _Evaluator:
         self.body = Body()
         self.given: dict[int, int] = {}
         self.used: set[int] = set()  # of the given
+        self.inside: set[int] = set()  # what the stages read
         self.extra: list[tuple[int, int]] = []
         self._identity = identity(extents)
         self._merged: set[int] = set()
@@ -469,8 +477,10 @@ class _Evaluator:
         if not b.spans(slot, self.root):
             return False
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
+        around = reads.difference(self.given)
         parts = sum(map(b.parts, self.given))
-        count = len(reads) + parts + len(self._merged) + 2
+        outputs = len(self._merged) + 2 + len(self.given)
+        count = max(len(around | self.inside), len(around) + parts) + outputs
         if count > b.max_buffers or len(self._steps) > MAX_BODY:
             return False
         self._reads = reads

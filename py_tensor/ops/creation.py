@@ -18,7 +18,11 @@ from py_tensor.tensor import Tensor
 
 
 def full(
-    shape: int | Shape, fill_value: Scalar, *, dtype: object = None, device: str | Device | None = None
+    shape: int | Shape,
+    fill_value: Scalar,
+    *,
+    dtype: object = None,
+    device: str | Device | None = None,
 ) -> Tensor:
     """A tensor of one value, by default in the value's own dtype; takes no memory until stored."""
     target = dtypes.of_scalar(fill_value) if dtype is None else dtypes.parse(dtype)
@@ -34,10 +38,14 @@ def full(
 
 
 def _as_kind(value: Scalar, dtype: DType) -> Scalar:
-    return bool(value) if dtype is dtypes.bool_ else float(value) if dtype.kind == "f" else int(value)
+    return (
+        bool(value) if dtype is dtypes.bool_ else float(value) if dtype.kind == "f" else int(value)
+    )
 
 
-def zeros(shape: int | Shape, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
+def zeros(
+    shape: int | Shape, *, dtype: object = None, device: str | Device | None = None
+) -> Tensor:
     """A tensor of zeros, float32 by default."""
     return full(shape, 0, dtype=dtypes.DEFAULT_FLOAT if dtype is None else dtype, device=device)
 
@@ -47,7 +55,9 @@ def ones(shape: int | Shape, *, dtype: object = None, device: str | Device | Non
     return full(shape, 1, dtype=dtypes.DEFAULT_FLOAT if dtype is None else dtype, device=device)
 
 
-def empty(shape: int | Shape, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
+def empty(
+    shape: int | Shape, *, dtype: object = None, device: str | Device | None = None
+) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
     return zeros(shape, dtype=dtype, device=device)
 
@@ -57,7 +67,9 @@ def _like(x: Operand, value: Scalar, dtype: object, device: str | Device | None)
     return full(x.shape, value, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def full_like(x: Operand, fill_value: Scalar, *, dtype: object = None, device: Any = None) -> Tensor:
+def full_like(
+    x: Operand, fill_value: Scalar, *, dtype: object = None, device: Any = None
+) -> Tensor:
     """`full` with the shape, dtype and device of `x`."""
     return _like(x, fill_value, dtype, device)
 
@@ -77,7 +89,9 @@ def empty_like(x: Operand, *, dtype: object = None, device: Any = None) -> Tenso
     return _like(x, 0, dtype, device)
 
 
-def eye(n: int, m: int | None = None, *, k: int = 0, dtype: object = None, device: Any = None) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, k: int = 0, dtype: object = None, device: Any = None
+) -> Tensor:
     """An ``n x m`` tensor (`m` defaults to `n`) with ones on the `k`-th diagonal."""
     columns = n if m is None else m
     rows = arange(n, device=device).reshape(n, 1)
@@ -86,7 +100,12 @@ def eye(n: int, m: int | None = None, *, k: int = 0, dtype: object = None, devic
 
 
 def arange(
-    start: Scalar, stop: Scalar | None = None, step: Scalar = 1, *, dtype: object = None, device: Any = None
+    start: Scalar,
+    stop: Scalar | None = None,
+    step: Scalar = 1,
+    *,
+    dtype: object = None,
+    device: Any = None,
 ) -> Tensor:
     """``start, start + step, ...`` below `stop`; of ints int32, else float32.
 
@@ -100,7 +119,9 @@ def arange(
     if step == 0:
         raise ValueError("arange: step must not be 0")
     integral = all(isinstance(v, int) for v in (start, stop, step))
-    target = dtypes.parse(dtype) if dtype else dtypes.DEFAULT_INT if integral else dtypes.DEFAULT_FLOAT
+    target = (
+        dtypes.parse(dtype) if dtype else dtypes.DEFAULT_INT if integral else dtypes.DEFAULT_FLOAT
+    )
     count = len(range(start, stop, step)) if integral else max(0, math.ceil((stop - start) / step))  # type: ignore[arg-type]
     return _ramp("arange", count, start, step, target, parse(device))
 
@@ -126,7 +147,13 @@ def _wrapped(value: Scalar, dtype: DType) -> Scalar:
 
 
 def linspace(
-    start: Scalar, stop: Scalar, num: int = 50, *, endpoint: bool = True, dtype: object = None, device: Any = None
+    start: Scalar,
+    stop: Scalar,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    dtype: object = None,
+    device: Any = None,
 ) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, the last one exactly `stop` if `endpoint`.
 

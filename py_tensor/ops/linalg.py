@@ -16,7 +16,9 @@ from py_tensor.tensor import Tensor, install
 def _product_dtype(op: str, a: Tensor, b: Tensor) -> DType:
     dtype = dtypes.promote(op, a.dtype, b.dtype)
     if dtype is dtypes.bool_:
-        raise DTypeError(f"{op}: takes int and float dtypes, not bool; convert with x.astype(pt.int32)")
+        raise DTypeError(
+            f"{op}: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"
+        )
     return dtype
 
 
@@ -51,7 +53,9 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
     """
     a, b = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     if not a.ndim or not b.ndim:
-        raise ShapeError(f"matmul: operands need at least one axis, got shapes {a.shape} and {b.shape}")
+        raise ShapeError(
+            f"matmul: operands need at least one axis, got shapes {a.shape} and {b.shape}"
+        )
     dtype = _product_dtype("matmul", a, b)
     a, b = astype(a, dtype), astype(b, dtype)
     left = a if a.ndim > 1 else reshape(a, (1, *a.shape))

@@ -75,7 +75,9 @@ def permute(x: Operand, /, *axes: Any) -> Tensor:
     x = tensor_of(x, "permute")
     order = tuple(normalize_axis("permute", a, x.ndim) for a in _ints(axes))
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"permute: axes {order} do not name each of the {x.ndim} axes of {x.shape} once")
+        raise ShapeError(
+            f"permute: axes {order} do not name each of the {x.ndim} axes of {x.shape} once"
+        )
     if order == tuple(range(x.ndim)):
         return x
     return build(PERMUTE, (x,), order, tuple(x.shape[a] for a in order), x.dtype, x.device)
@@ -84,7 +86,11 @@ def permute(x: Operand, /, *axes: Any) -> Tensor:
 def transpose(x: Operand, /, *axes: Any) -> Tensor:
     """The axes reversed, or in the order given."""
     x = tensor_of(x, "transpose")
-    return permute(x, *axes) if axes and axes != (None,) else permute(x, tuple(reversed(range(x.ndim))))
+    return (
+        permute(x, *axes)
+        if axes and axes != (None,)
+        else permute(x, tuple(reversed(range(x.ndim))))
+    )
 
 
 def swapaxes(x: Operand, axis1: int, axis2: int, /) -> Tensor:
@@ -166,12 +172,17 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
     pairs = _pairs("crop", window, x.ndim)
     for axis, ((start, stop), n) in enumerate(zip(pairs, x.shape, strict=True)):
         if not 0 <= start <= stop <= n:
-            raise ShapeError(f"crop: ({start}, {stop}) does not lie within axis {axis} of shape {x.shape}")
+            raise ShapeError(
+                f"crop: ({start}, {stop}) does not lie within axis {axis} of shape {x.shape}"
+            )
     return _slice(x, tuple((start, stop - start, 1) for start, stop in pairs))
 
 
 def pad(
-    x: Operand, widths: Sequence[tuple[int, int]] | tuple[int, int] | int, /, constant_values: Scalar = 0
+    x: Operand,
+    widths: Sequence[tuple[int, int]] | tuple[int, int] | int,
+    /,
+    constant_values: Scalar = 0,
 ) -> Tensor:
     """The elements with `constant_values` around them.
 
@@ -243,7 +254,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if not isinstance(k, int | slice | EllipsisType | None) and not hasattr(k, "__index__"):
             raise TypeError(f"index: takes ints, slices, ... and None, not {type(k).__name__}")
         if isinstance(k, bool) or (isinstance(k, Tensor) and k.dtype is dtypes.bool_):
-            raise TypeError("index: a mask selects a number of elements that depends on data; use pt.where")
+            raise TypeError(
+                "index: a mask selects a number of elements that depends on data; use pt.where"
+            )
     keys = _without_ellipsis(keys, x.ndim)
     slices: list[tuple[int, int, int]] = []
     shape: list[int] = []
@@ -294,7 +307,9 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     dtype = given[0].dtype
     for x in given[1:]:
         if x.device is not given[0].device:
-            raise DeviceError(f"{op}: operands on {given[0].device} and {x.device}; move one with x.to(device)")
+            raise DeviceError(
+                f"{op}: operands on {given[0].device} and {x.device}; move one with x.to(device)"
+            )
         dtype = dtypes.promote(op, dtype, x.dtype)
     return [astype(x, dtype) for x in given]
 
@@ -350,7 +365,9 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tens
     n = x.shape[at]
     if isinstance(parts, int):
         if parts < 1 or n % parts:
-            raise ShapeError(f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts")
+            raise ShapeError(
+                f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts"
+            )
         cuts = [n // parts * i for i in range(1, parts)]
     else:
         cuts = [slice(i, None).indices(n)[0] for i in parts]

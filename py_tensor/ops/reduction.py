@@ -11,7 +11,16 @@ from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Derivative, Reduction
 from py_tensor.graph.primitives import SUM
-from py_tensor.ops.define import ANY, FLOATING, INTEGRAL_AS_INT, LOGICAL, REGISTRY, Accepts, Operand, build
+from py_tensor.ops.define import (
+    ANY,
+    FLOATING,
+    INTEGRAL_AS_INT,
+    LOGICAL,
+    REGISTRY,
+    Accepts,
+    Operand,
+    build,
+)
 from py_tensor.ops.elementwise import equal, isfinite, maximum, sqrt, square, subtract, where
 from py_tensor.ops.elementwise import abs as absolute
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
@@ -21,11 +30,23 @@ Axes = int | tuple[int, ...] | None
 
 
 def _lowest(dtype: DType) -> float:
-    return -math.inf if dtype.kind == "f" else 0 if dtype.kind == "b" else dtypes.integer_range(dtype)[0]
+    return (
+        -math.inf
+        if dtype.kind == "f"
+        else 0
+        if dtype.kind == "b"
+        else dtypes.integer_range(dtype)[0]
+    )
 
 
 def _highest(dtype: DType) -> float:
-    return math.inf if dtype.kind == "f" else 1 if dtype.kind == "b" else dtypes.integer_range(dtype)[1]
+    return (
+        math.inf
+        if dtype.kind == "f"
+        else 1
+        if dtype.kind == "b"
+        else dtypes.integer_range(dtype)[1]
+    )
 
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
@@ -39,7 +60,11 @@ def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[
     zero = equal(x, 0)
     zeros = sum(zero, axes, keepdims=True)
     others = prod(where(zero, 1.0, x), axes, keepdims=True)
-    through = where(zero, where(equal(zeros, 1), others, 0.0), where(equal(zeros, 0), y / where(zero, 1.0, x), 0.0))
+    through = where(
+        zero,
+        where(equal(zeros, 1), others, 0.0),
+        where(equal(zeros, 0), y / where(zero, 1.0, x), 0.0),
+    )
     return (g.expand(x.shape) * through,)
 
 
@@ -58,7 +83,11 @@ MAX = Reduction(
     parts=("T",),
     identity=lambda dtype: (_lowest(dtype),),
     element={"*": ("{x}",)},
-    combine={"f32": ("maximum_f32({a0}, {b0})",), "bool": ("{a0} || {b0}",), "*": ("max({a0}, {b0})",)},
+    combine={
+        "f32": ("maximum_f32({a0}, {b0})",),
+        "bool": ("{a0} || {b0}",),
+        "*": ("max({a0}, {b0})",),
+    },
     result="{a0}",
     numpy=lambda np, x, axes: np.max(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -68,7 +97,11 @@ MIN = Reduction(
     parts=("T",),
     identity=lambda dtype: (_highest(dtype),),
     element={"*": ("{x}",)},
-    combine={"f32": ("minimum_f32({a0}, {b0})",), "bool": ("{a0} && {b0}",), "*": ("min({a0}, {b0})",)},
+    combine={
+        "f32": ("minimum_f32({a0}, {b0})",),
+        "bool": ("{a0} && {b0}",),
+        "*": ("min({a0}, {b0})",),
+    },
     result="{a0}",
     numpy=lambda np, x, axes: np.min(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -146,7 +179,9 @@ def _reduce(
     dtype = result or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
         if empty is None and size_of(shape):
-            raise ValueError(f"{op.name}: no elements to choose from along axis {axis} of shape {x.shape}")
+            raise ValueError(
+                f"{op.name}: no elements to choose from along axis {axis} of shape {x.shape}"
+            )
         from py_tensor.ops.creation import full
 
         y = full(shape, empty or 0, dtype=dtype, device=x.device)
@@ -233,7 +268,12 @@ def mean(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool 
 
 
 def var(
-    x: Operand, axis: Axes = None, *, correction: float = 0, ddof: float | None = None, keepdims: bool = False
+    x: Operand,
+    axis: Axes = None,
+    *,
+    correction: float = 0,
+    ddof: float | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Variance over `axis`: the mean square of the distances from the mean, in two passes.
 
@@ -249,21 +289,32 @@ def var(
 
 
 def std(
-    x: Operand, axis: Axes = None, *, correction: float = 0, ddof: float | None = None, keepdims: bool = False
+    x: Operand,
+    axis: Axes = None,
+    *,
+    correction: float = 0,
+    ddof: float | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     return sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
 
 
-def isclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+def isclose(
+    a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
     """Whether ``|a - b| <= atol + rtol * |b|`` elementwise; infinities are close to themselves."""
     a, b = _as_tensor(a, "isclose"), _as_tensor(b, "isclose")
-    near = (absolute(a.astype(dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)) & isfinite(b)
+    near = (
+        absolute(a.astype(dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)
+    ) & isfinite(b)
     near = near | equal(a, b)
     return near | ((a != a) & (b != b)) if equal_nan else near
 
 
-def allclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+def allclose(
+    a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
     """Whether `isclose` holds everywhere; reads the answer back."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 

@@ -41,7 +41,16 @@ def run(root: str, arguments: list[str], nodeids: list[str]) -> None:
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = pytest.main(
             # File descriptors cannot be captured here, and nothing that is written outlives us.
-            [*files, f"--rootdir={root}", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:faulthandler", *arguments],
+            [
+                *files,
+                f"--rootdir={root}",
+                "--capture=sys",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:faulthandler",
+                *arguments,
+            ],
             plugins=[poster],
         )
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not poster.interrupted:

@@ -104,8 +104,11 @@ def _exact(ref: Array, dtype: str) -> Value:
 
 def _same(v: Value, move: Callable[[Array], Array]) -> Value:
     """A movement: values and errors go the same way."""
-    return Value(np.ascontiguousarray(move(v.ref)).reshape(move(v.ref).shape),
-                 np.array(move(np.broadcast_to(v.error, v.ref.shape))), v.dtype)
+    return Value(
+        np.ascontiguousarray(move(v.ref)).reshape(move(v.ref).shape),
+        np.array(move(np.broadcast_to(v.error, v.ref.shape))),
+        v.dtype,
+    )
 
 
 def _sum(v: Value, axes: tuple[int, ...], keep: bool) -> Value:
@@ -207,8 +210,10 @@ class Maker:
 
     def _leaf(self) -> int:
         shape = self.base if self._chance(0.6) else self._shape()
-        kind = self.rng.choice(["normal", "ints", "int32", "bool", "arange", "full"],
-                               p=[0.35, 0.35, 0.1, 0.08, 0.07, 0.05])
+        kind = self.rng.choice(
+            ["normal", "ints", "int32", "bool", "arange", "full"],
+            p=[0.35, 0.35, 0.1, 0.08, 0.07, 0.05],
+        )
         if kind == "arange":
             n = math.prod(shape)
             ref = np.arange(n, dtype=np.float64).reshape(shape)
@@ -255,7 +260,24 @@ class Maker:
             self._add(f"~v{i}", (i,), _exact(~v.ref, "bool"))
             return
         x, e = v.ref, v.error
-        op = self.rng.choice(["neg", "abs", "square", "relu", "tanh", "sin", "cos", "sigmoid", "exp", "sqrt", "log", "rec", "floor", "clip"])
+        op = self.rng.choice(
+            [
+                "neg",
+                "abs",
+                "square",
+                "relu",
+                "tanh",
+                "sin",
+                "cos",
+                "sigmoid",
+                "exp",
+                "sqrt",
+                "log",
+                "rec",
+                "floor",
+                "clip",
+            ]
+        )
         if op == "neg":
             self._add(f"-v{i}", (i,), Value(-x, e, "float32"))
         elif op == "abs":
@@ -276,7 +298,9 @@ class Maker:
             y = np.exp(np.tanh(x))
             self._add(f"pt.exp(v{i}.tanh())", (i,), _float(y, 3 * e + 30 * EPS, v, ulps=10))
         elif op == "sqrt":
-            self._add(f"(v{i}.abs() + 1.0).sqrt()", (i,), _float(np.sqrt(np.abs(x) + 1), e, v, ulps=5))
+            self._add(
+                f"(v{i}.abs() + 1.0).sqrt()", (i,), _float(np.sqrt(np.abs(x) + 1), e, v, ulps=5)
+            )
         elif op == "log":
             y = np.log(np.abs(x) + 1)
             self._add(f"(v{i}.abs() + 1).log()", (i,), _float(y, e + 2 * EPS, v, ulps=6))
@@ -295,7 +319,9 @@ class Maker:
             self._add(f"v{i}.astype(pt.{to})", (i,), _exact(ref, to))
         elif v.dtype == "int32":
             if np.all(np.abs(v.ref) < 2**24):
-                self._add(f"v{i}.astype('float32')", (i,), _exact(v.ref.astype(np.float64), "float32"))
+                self._add(
+                    f"v{i}.astype('float32')", (i,), _exact(v.ref.astype(np.float64), "float32")
+                )
         elif v.exact:
             self._add(f"v{i}.astype(pt.int32)", (i,), _exact(np.trunc(v.ref), "int32"))
 
@@ -303,12 +329,14 @@ class Maker:
         """A line that broadcasts with line i: one that is there, or a reduction or a leaf made for it."""
         shape = self._value(i).shape
         if self._chance(0.85):
+
             def fits(v: Value) -> bool:
                 try:
                     size = math.prod(np.broadcast_shapes(v.shape, shape))
                 except ValueError:
                     return False
                 return v.dtype == dtype and size <= MOST_ELEMENTS
+
             j = self._pick(fits)
             if j is not None:
                 return j
@@ -344,8 +372,11 @@ class Maker:
         elif op == "/":
             d = np.abs(w.ref) + 1
             q = v.ref / d
-            self._add(f"v{i} / (abs(v{j}) + 1)", (i, j),
-                      _float(q, v.error / d + np.abs(q) * (w.error + 2 * EPS * d) / d, v, w, ulps=4))
+            self._add(
+                f"v{i} / (abs(v{j}) + 1)",
+                (i, j),
+                _float(q, v.error / d + np.abs(q) * (w.error + 2 * EPS * d) / d, v, w, ulps=4),
+            )
         else:
             ref = getattr(np, op)(v.ref, w.ref)
             error = np.maximum(*np.broadcast_arrays(v.error, w.error)) + np.zeros(ref.shape)
@@ -357,7 +388,9 @@ class Maker:
             return
         v = self._value(i)
         c = int(self.rng.integers(-3, 4))
-        op = self.rng.choice(["{} + {}", "{} - {}", "{} * {}", "{1} - {0}", "{1} + {0}", "{1} * {0}"])
+        op = self.rng.choice(
+            ["{} + {}", "{} - {}", "{} * {}", "{1} - {0}", "{1} + {0}", "{1} * {0}"]
+        )
         ref = eval(op.format("r", "c"), {"r": v.ref, "c": c})
         error = v.error * (abs(c) if "*" in op else 1)
         value = _exact(ref, "int32") if v.dtype == "int32" else _float(ref, error, v)
@@ -418,7 +451,9 @@ class Maker:
         given = f"{axes}" if len(axes) > 1 or self._chance(0.3) else f"{axes[0]}"
         if len(axes) == v.ref.ndim and self._chance(0.3):
             given = "None"
-        op = self.rng.choice(["sum", "sum", "max", "min", "mean", "any", "all", "argmax", "argmin", "prod"])
+        op = self.rng.choice(
+            ["sum", "sum", "max", "min", "mean", "any", "all", "argmax", "argmin", "prod"]
+        )
         call = f"v{i}.{op}({given}, keepdims={keep})"
         if op == "sum":
             self._add(call, (i,), _sum(v, axes, keep))
@@ -464,25 +499,36 @@ class Maker:
             total = _sum(v, axes, True)
             ref = v.ref - total.ref / n
             error = v.error + total.error / n + 4 * EPS * np.abs(total.ref / n)
-            self._add(f"v{i} - v{i}.mean({axes}, keepdims=True)", (i,), _float(ref, error, v, ulps=2))
+            self._add(
+                f"v{i} - v{i}.mean({axes}, keepdims=True)", (i,), _float(ref, error, v, ulps=2)
+            )
         elif kind == "shift":
             top = Value(v.ref.max(axes, keepdims=True), v.error.max(axes, keepdims=True), "float32")
-            self._add(f"v{i} - v{i}.max({axes}, keepdims=True)", (i,),
-                      _float(v.ref - top.ref, v.error + top.error, v))
+            self._add(
+                f"v{i} - v{i}.max({axes}, keepdims=True)",
+                (i,),
+                _float(v.ref - top.ref, v.error + top.error, v),
+            )
         elif kind == "softmax":
             e = np.exp(v.ref - v.ref.max(axes, keepdims=True))
             ref = e / e.sum(axes, keepdims=True)
             error = ref * np.expm1(np.minimum(4 * (v.error.max() + 400 * EPS), 1.0))
             shifted = f"(v{i} - v{i}.max({axes}, keepdims=True)).exp()"
-            self._add(f"(lambda e: e / e.sum({axes}, keepdims=True))({shifted})", (i,),
-                      _float(ref, error, v, ulps=40))
+            self._add(
+                f"(lambda e: e / e.sum({axes}, keepdims=True))({shifted})",
+                (i,),
+                _float(ref, error, v, ulps=40),
+            )
         else:
             size = _sum(Value(np.abs(v.ref), v.error, "float32"), axes, True)
             d = size.ref + 1
             q = v.ref / d
             error = v.error / d + np.abs(q) * (size.error + 4 * EPS * d) / d
-            self._add(f"v{i} / (v{i}.abs().sum({axes}, keepdims=True) + 1)", (i,),
-                      _float(q, error, v, ulps=4))
+            self._add(
+                f"v{i} / (v{i}.abs().sum({axes}, keepdims=True) + 1)",
+                (i,),
+                _float(q, error, v, ulps=4),
+            )
 
     def _matmul(self) -> None:
         i = self._pick(lambda v: v.dtype == "float32" and v.ref.ndim >= 1)
@@ -515,11 +561,18 @@ class Maker:
         size = np.abs(v.ref) @ np.abs(w.ref)
         error = np.abs(v.ref) @ w.error + v.error @ np.abs(w.ref) + v.error @ w.error
         k = v.shape[-1]
-        ints = v.exact and w.exact and np.all(v.ref == np.rint(v.ref)) and np.all(w.ref == np.rint(w.ref))
+        ints = (
+            v.exact
+            and w.exact
+            and np.all(v.ref == np.rint(v.ref))
+            and np.all(w.ref == np.rint(w.ref))
+        )
         if ints and np.all(size < 2**24):
             value = Value(np.asarray(ref), np.zeros(np.shape(ref)), "float32")
         else:
-            value = Value(np.asarray(ref), np.asarray(error + EPS * (k + 4) * size + TINY), "float32")
+            value = Value(
+                np.asarray(ref), np.asarray(error + EPS * (k + 4) * size + TINY), "float32"
+            )
         self._add(f"v{i} @ {text_of}", (i, j), value)
 
     # Movement ------------------------------------------------------------------------------------
@@ -611,7 +664,9 @@ class Maker:
         if i is None:
             return
         v = self._value(i)
-        widths = tuple((int(self.rng.integers(0, 3)), int(self.rng.integers(0, 3))) for _ in v.shape)
+        widths = tuple(
+            (int(self.rng.integers(0, 3)), int(self.rng.integers(0, 3))) for _ in v.shape
+        )
         fill: Any = {"float32": 0.0, "int32": 0, "bool": False}[v.dtype]
         if v.dtype != "bool" and self._chance(0.5):
             fill = type(fill)(2)
@@ -639,10 +694,23 @@ class Maker:
         axis = int(self.rng.integers(len(v.shape)))
 
         def fits(w: Value) -> bool:
-            return w.dtype == v.dtype and w.ref.ndim == v.ref.ndim and all(
-                a == axis or n == m for a, (n, m) in enumerate(zip(w.shape, v.shape, strict=True)))
+            return (
+                w.dtype == v.dtype
+                and w.ref.ndim == v.ref.ndim
+                and all(
+                    a == axis or n == m
+                    for a, (n, m) in enumerate(zip(w.shape, v.shape, strict=True))
+                )
+            )
 
-        js = [i, *(j for _ in range(int(self.rng.integers(1, 4))) if (j := self._pick(fits)) is not None)]
+        js = [
+            i,
+            *(
+                j
+                for _ in range(int(self.rng.integers(1, 4)))
+                if (j := self._pick(fits)) is not None
+            ),
+        ]
         if self._chance(0.5):
             self.rng.shuffle(js)
         values = [self._value(j) for j in js]
@@ -665,8 +733,11 @@ class Maker:
         if v.ref.size * 2 > MOST_ELEMENTS:
             return
         error = np.stack([np.broadcast_to(u.error, u.shape) for u in (v, w)], axis)
-        self._add(f"pt.stack([v{i}, v{j}], {axis})", (i, j),
-                  Value(np.stack([v.ref, w.ref], axis), error, v.dtype))
+        self._add(
+            f"pt.stack([v{i}, v{j}], {axis})",
+            (i, j),
+            Value(np.stack([v.ref, w.ref], axis), error, v.dtype),
+        )
 
 
 STEPS = {
@@ -697,8 +768,13 @@ def make(seed: Any, lines: int, *, movement_only: bool = False) -> Program:
 # -- Running one ----------------------------------------------------------------------------------
 
 
-def run(program: Program, device: str, lines: list[int] | None = None, live: set[int] | None = None,
-        order: Any = None) -> dict[int, Any]:
+def run(
+    program: Program,
+    device: str,
+    lines: list[int] | None = None,
+    live: set[int] | None = None,
+    order: Any = None,
+) -> dict[int, Any]:
     """The live lines' results as NumPy arrays, read in a random order."""
     chosen = list(range(len(program.lines))) if lines is None else lines
     live = program.live if live is None else live
@@ -766,12 +842,23 @@ def shrink(program: Program, device: str) -> str:
         for live in ({i}, set(lines)):
             try:
                 got = run(program, device, lines, live)
-                problem = next((f"v{j}: {m}" for j in sorted(live) if (m := mismatch(program.lines[j].value, got[j]))), None)
+                problem = next(
+                    (
+                        f"v{j}: {m}"
+                        for j in sorted(live)
+                        if (m := mismatch(program.lines[j].value, got[j]))
+                    ),
+                    None,
+                )
             except Exception as error:
                 problem = f"{type(error).__name__}: {error}"
             if problem:
                 chosen = Program(program.seed, program.lines, live=live)
-                data = "\n".join(f"{k} = {_shown(v)}" for k, v in program.data.items() if f"v{k[1:]}" in {f"v{j}" for j in lines})
+                data = "\n".join(
+                    f"{k} = {_shown(v)}"
+                    for k, v in program.data.items()
+                    if f"v{k[1:]}" in {f"v{j}" for j in lines}
+                )
                 return f"{data}\n{chosen.text(lines)}\n-> {problem}"
     return "(only the whole program goes wrong)"
 

@@ -317,7 +317,9 @@ class Program:
         b = self.partner(a)
         rank = max(len(a.shape), len(b.shape))
         axes = tuple(sorted(self.random.sample(range(rank), self.random.randint(1, rank))))
-        form = self.random.choice(("{0}.fused_multiply_add({1}, {axes})", "({0} * {1}).sum({axes})"))
+        form = self.random.choice(
+            ("{0}.fused_multiply_add({1}, {axes})", "({0} * {1}).sum({axes})")
+        )
         self.record(form, a, b, axes=axes)
 
     def outer(self) -> None:

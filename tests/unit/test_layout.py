@@ -53,7 +53,9 @@ def random_movement(source: Random, shape: Shape) -> tuple[Layout, np.ndarray]:
         keys = []
         for n in shape:
             a, b = source.randint(0, n), source.randint(0, n)
-            keys.append(slice(a, b if source.random() < 0.8 else None, source.choice((1, 2, 3, -1, -2))))
+            keys.append(
+                slice(a, b if source.random() < 0.8 else None, source.choice((1, 2, 3, -1, -2)))
+            )
         given = [k.indices(n) for k, n in zip(keys, shape, strict=True)]
         slices = tuple((a, len(range(a, b, c)), c) for a, b, c in given)
         return layout.take_slices(shape, slices), x[tuple(keys)]
@@ -65,7 +67,9 @@ def test_constructors(source: Random) -> None:
     for _ in range(400):
         found, expected = random_movement(source, shape := random_shape(source))
         assert found.shape == expected.shape
-        np.testing.assert_array_equal(applied(np.arange(prod(shape)).reshape(shape), found), expected)
+        np.testing.assert_array_equal(
+            applied(np.arange(prod(shape)).reshape(shape), found), expected
+        )
 
 
 def test_is_contiguous(source: Random) -> None:
@@ -203,7 +207,9 @@ def test_merge_dims(source: Random, ordered: bool) -> None:
         walked = tuple(extents[d] for d in order)
         maps = []
         for _ in range(source.randint(0, 3)):
-            strides = source.choice((row_major(walked), tuple(-2 * s for s in row_major(walked)), (0,) * rank))
+            strides = source.choice(
+                (row_major(walked), tuple(-2 * s for s in row_major(walked)), (0,) * rank)
+            )
             strides = tuple(s if source.random() < 0.9 else source.randint(-3, 9) for s in strides)
             maps.append(tuple(strides[order.index(d)] for d in range(rank)))
         fixed = frozenset(d for d in range(rank) if source.random() < 0.15)
