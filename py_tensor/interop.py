@@ -11,7 +11,7 @@ from py_tensor.backend.device import Device, parse
 from py_tensor.display import DEFAULT_OPTIONS, PrintOptions, edge_indices, format_str, format_tensor
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.node import meta_of
+from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import leaf
 from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import astype, concat, getitem
@@ -93,7 +93,13 @@ def _from_values(values: list[Any], shape: Shape, dtype: DType, device: Device, 
         for value in values:
             dtypes.check_range(op, value, dtype)
         data = array("f", [_to_float32(v) for v in values])
-    return Tensor(leaf(meta, device.backend.upload(memoryview(data).cast("B"), meta)))
+    return _uploaded(memoryview(data).cast("B"), meta)
+
+
+def _uploaded(data: memoryview, meta: Meta) -> Tensor:
+    """A tensor of elements given as bytes in row-major order."""
+    meta.device.note_upload(meta.nbytes)
+    return Tensor(leaf(meta, meta.device.backend.upload(data, meta)))
 
 
 def _to_float32(value: float) -> float:
@@ -182,7 +188,7 @@ def _from_interface(data: Any, dtype: DType | None, device: Device, op: str) -> 
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
         flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
-    return Tensor(leaf(meta, device.backend.upload(memoryview(flat.view("u1")), meta)))
+    return _uploaded(memoryview(flat.view("u1")), meta)
 
 
 def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
@@ -202,8 +208,7 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     device.backend.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
-    data = memoryview(view.tobytes())
-    return Tensor(leaf(meta, device.backend.upload(data, meta)))
+    return _uploaded(memoryview(view.tobytes()), meta)
 
 
 def _listed(view: memoryview) -> list[Any]:
@@ -223,7 +228,7 @@ def to_device(x: Tensor, device: str | Device) -> Tensor:
     if not meta.size:
         return Tensor(empty_node(meta))
     data = x._read()  # pyright: ignore[reportPrivateUsage]
-    return Tensor(leaf(meta, place.backend.upload(data, meta)))
+    return _uploaded(data, meta)
 
 
 # -- Text ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from py_tensor.backend.device import (
     set_default_device,
 )
 from py_tensor.errors import DeviceError
+from py_tensor.interop import tensor
 
 
 async def init() -> dict[str, Any]:
@@ -39,7 +40,36 @@ def device_info(device: str | Device | None = None) -> dict[str, Any]:
     from py_tensor.backend.device import parse
 
     place = parse(device)
-    return place.backend.info()
+    info = place.backend.info()
+    if place is CPU_DEVICE or bridge.can_wait():
+        info["self_test"] = self_test(place)
+    return info
+
+
+_tested: dict[tuple[str, int], dict[str, bool]] = {}
+
+
+def self_test(device: Device) -> dict[str, bool]:
+    """Whether a device computes with special values as NumPy does, by computing with them."""
+    key = device.name, int(device.backend.info().get("generation", 0))
+    if key not in _tested:
+        _tested[key] = _run_self_test(device)
+    return _tested[key]
+
+
+def _run_self_test(device: Device) -> dict[str, bool]:
+    nan, inf = float("nan"), float("inf")
+    x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], device=device)
+    most = tensor([2**31 - 1, -(2**31)], device=device)
+    summed = (x + x.flip()).tolist()
+    return {
+        "nan": [v != v for v in (x * 0).tolist()] == [True, True, True, False, False, False]
+        and (x == x).tolist() == [False, True, True, True, True, True]
+        and x.max().item() != x.max().item(),
+        "infinity": summed[1:3] == [inf, -inf] and (1 / x).tolist()[3:5] == [-inf, inf],
+        "signed_zero": str(x[3].item()) == "-0.0" and str((-x)[4].item()) == "-0.0",
+        "integer_overflow": (most + tensor([1, -1], device=device)).tolist() == [-(2**31), 2**31 - 1],
+    }
 
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:

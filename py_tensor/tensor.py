@@ -10,6 +10,7 @@ from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.graph.node import Node, make
 from py_tensor.graph.op import Movement
+from py_tensor.graph.store import is_flat
 from py_tensor.graph.primitives import CONST, COPY, INDEX
 from py_tensor.shapes import Shape, row_major
 
@@ -101,6 +102,8 @@ class Tensor(Methods):
         node = self._node
         if node.meta.size == 0:
             return node
+        while node.storage is None and is_flat(node):  # the same elements in the same order
+            node = node.inputs[0]
         if node.storage is None:
             if isinstance(node.op, Movement) or node.op is CONST or node.op is INDEX:
                 node = make(COPY, (node,), None, node.meta)

@@ -353,7 +353,9 @@ def run_tool(command: list[str], failure: str) -> None:
         env={**os.environ, "PIP_NO_INPUT": "1"},
     )
     if result.returncode:
-        raise BuildError(f"{failure}:\n  {' '.join(command)}\n{result.stdout.rstrip()}")
+        lines = result.stdout.strip().splitlines()
+        shown = lines if len(lines) <= 20 else [*lines[:12], "...", *lines[-8:]]
+        raise BuildError("\n  ".join([f"{failure}:", " ".join(command), *shown]))
 
 
 def say(line: str) -> None:

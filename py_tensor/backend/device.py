@@ -11,11 +11,13 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, request
 
 MAX_PENDING_NODES = 2048
-MAX_PENDING_BYTES = 1 << 32
+MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 
 
 class Backend(Protocol):
     """What a device can do. A connector: it shares no semantics with other backends."""
+
+    max_bytes: int  # of one tensor
 
     def info(self) -> dict[str, Any]: ...
     def check(self, op: str, meta: Meta) -> None: ...
@@ -34,14 +36,20 @@ class Device:
 
     Nodes are recorded as they are made, and computed when somebody reads, or when so many are
     pending that neither memory nor latency may grow further: a function of the graph alone.
+
+    Attributes
+    ----------
+    sync_each_op : bool
+        Compute and wait for each op as it is recorded, so that its error stands on its line.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.sync_each_op = False
         self._backend: Backend | None = None
         self._pending: list[Node] = []
         self._recorded = 0
-        self._bytes = 0
+        self._uploaded = 0
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -66,22 +74,33 @@ class Device:
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""
+        if self.sync_each_op:
+            self.compute([node])
+            return
         self._pending.append(node)
         self._recorded += 1
-        self._bytes += node.meta.nbytes
-        if self._recorded >= MAX_PENDING_NODES or self._bytes >= MAX_PENDING_BYTES:
+        if self._recorded >= MAX_PENDING_NODES or self._uploaded >= MAX_UPLOADED_BYTES:
             self.flush()
 
+    def note_upload(self, nbytes: int) -> None:
+        """Note memory that nodes recorded from now on may hold on to."""
+        self._uploaded += nbytes
+
     def flush(self) -> None:
-        """Compute every pending node that a tensor still holds."""
+        """Compute every pending node that a tensor still holds.
+
+        Those too large to be stored stay pending: what is made of them may be small.
+        """
         pending = [n for n in self._pending if n.live and n.storage is None]
-        self._pending, self._recorded, self._bytes = [], 0, 0
-        if pending:
-            self.compute(pending)
+        large = [n for n in pending if n.meta.nbytes > self.backend.max_bytes]
+        self._pending, self._recorded, self._uploaded = large, 0, 0
+        storable = [n for n in pending if n.meta.nbytes <= self.backend.max_bytes]
+        if storable:
+            self.compute(storable)
 
     def compute(self, nodes: Iterable[Node]) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds."""
-        wanted = request(nodes)
+        wanted = request(nodes, self.backend.max_bytes)
         if wanted.wanted:
             self.backend.compute(wanted)
 

@@ -239,8 +239,9 @@ class BodyCode:
                 c = space.coordinates[d]
                 if d == last and space.width > 1:
                     c = f"({c} * {space.width}u + {lane}u)"
-                tests.append(f"{c} >= {low} && {c} < {high}")
-            texts.append(" && ".join(tests))
+                tests.append(f"({c} >= {low}) && ({c} < {high})")
+            # In parentheses: `f(a < b, c > d)` is read as a template list.
+            texts.append(f"({' && '.join(tests)})")
         return texts
 
 

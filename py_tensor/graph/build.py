@@ -8,7 +8,7 @@ own if nothing computed it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from py_tensor.dtypes import uint32
@@ -189,9 +189,21 @@ class _Builder:
                 self._map(slot, node)
 
     def _map(self, slot: int, node: Node) -> None:
-        row = _Evaluator(self, node.meta.shape, root=slot)
+        row = _Evaluator(self, self._space(node), root=slot)
         value = row.value(slot)
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
+
+    def _space(self, node: Node) -> Shape:
+        """A shape over which a node has the same flat indices: that of the first operand moved.
+
+        Over it the movement is an affine map, which it may not be over the shape after a reshape.
+        """
+        while node.storage is None and (is_flat(node) or is_inline(node)) and node.op is not PAD:
+            operands = [x for x in node.inputs if x.op is not CONST]
+            if len(operands) != 1:
+                break
+            node = operands[0]
+        return node.meta.shape
 
     def _concat(self, slot: int, node: Node) -> None:
         axis, start = node.attrs, 0
@@ -219,6 +231,7 @@ class _Builder:
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
             row.given[anchor] = row.body.add(accumulated)
+        row.inside = inside_of(stage)
         value = row.value(slot)
         stored = self.decisions.stored
         self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
@@ -324,12 +337,10 @@ class _Builder:
             chosen.append(slot)
         return chosen
 
-    def binds(
-        self, root: int, anchors: Collection[int], inside: frozenset[int], merged: int = 0
-    ) -> int:
+    def binds(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> int:
         """The most buffers that a dispatch binds: of the one pass, or of either of two."""
         around = self.decisions.sources[root].difference(anchors)
-        outputs = 1 + merged + sum(a in self.decisions.stored for a in anchors if a != root)
+        outputs = 1 + sum(a in self.decisions.stored for a in anchors if a != root)
         parts = sum(map(self.parts, anchors))
         return max(
             len(inside | around) + outputs, len(inside) + parts, len(around) + parts + outputs
@@ -368,6 +379,11 @@ class _Builder:
         kernel = Kernel(row.extents, reduced, stages, row.body, written, label)
         self.kernels.append(kernel)
         return kernel
+
+
+def inside_of(stage: Stage | Contraction) -> set[int]:
+    """The nodes that a stage reads."""
+    return stage.element.slots() if isinstance(stage, Stage) else {stage.a.slot, stage.b.slot}
 
 
 def _names(body: Body) -> list[str]:

@@ -58,13 +58,17 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     return order
 
 
-def request(roots: Iterable[Node]) -> Request:
-    """What it takes to realize `roots`: they and every live ancestor are stored."""
+def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
+    """What it takes to realize `roots`: they and every live ancestor are stored.
+
+    `max_bytes` is the largest buffer of the device.
+    """
     roots = list(roots)
     order = topological(roots)
     wanted: set[int] = set()
     for slot, node in enumerate(order):
-        if node.live and node.storage is None:
+        # One too large to be stored is not: a consumer can do without, or raises by itself.
+        if node.live and node.storage is None and node.meta.nbytes <= max_bytes:
             _want(order, slot, wanted)
     for root in roots:
         _want(order, root.slot, wanted, root=True)

@@ -175,6 +175,44 @@ class TestNotIsolated:
         assert app.run("2 + 2")["result"] == "4"
 
 
+class TestWithoutJSPI:
+    """Nothing can block then: the page awaits what it shows."""
+
+    @pytest.fixture(scope="class")
+    def without(self, session: Any) -> Any:
+        def serve_worker(route: Route) -> None:
+            response = route.fetch()
+            without = "delete WebAssembly.Suspending; delete WebAssembly.promising;\n"
+            route.fulfill(response=response, body=without + response.text())
+
+        app = session.open_page(routes={"**/worker.js": serve_worker})
+        yield app
+        app.page.context.close()
+
+    def test_it_says_so(self, without: AppPage) -> None:
+        assert without.info["jspi"] is False
+
+    def test_the_last_expression_is_shown(self, without: AppPage) -> None:
+        done = without.run("pt.linspace(1, 20, 20).reshape(4, 5).sum(0)")
+        assert done["result"] == "tensor([34., 38., 42., 46., 50.])"
+        assert without.run("_.shape")["result"] == "(5,)"
+
+    def test_a_read_inside_code_names_the_way_out(self, without: AppPage) -> None:
+        error = without.run("print(pt.ones((2,)) * 2)")["error"]
+        assert "await x.to_numpy_async()" in error
+        done = without.run("x = pt.ones((2,)) * 2\nprint(await x.to_numpy_async())")
+        assert done["stdout"] == "[2. 2.]\n"
+
+    def test_an_await_can_be_interrupted(self, without: AppPage) -> None:
+        done = without.page.evaluate("""async () => {
+            const running = pyTensor.run("import asyncio\\nawait asyncio.sleep(60)");
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            await pyTensor.interrupt();
+            return await running;
+        }""")
+        assert done["error"].endswith("KeyboardInterrupt")
+
+
 class TestFailure:
     def test_it_is_shown_and_can_be_tried_again(self, fresh_page: OpenPage, server: str) -> None:
         broken = {"now": True}

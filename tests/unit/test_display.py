@@ -174,13 +174,13 @@ def random_options(rng: np.random.Generator) -> PrintOptions:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_arrays(rng: np.random.Generator, dtype: str) -> None:
-    for _ in range(1000):
+    for _ in range(120):
         check(random_array(rng, dtype, random_shape(rng)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_arrays_and_options(rng: np.random.Generator, dtype: str) -> None:
-    for _ in range(1000):
+    for _ in range(120):
         check(random_array(rng, dtype, random_shape(rng)), random_options(rng))
 
 
@@ -189,25 +189,25 @@ def test_random_arrays_and_options(rng: np.random.Generator, dtype: str) -> None
     "shape", [(1001,), (1000,), (2, 700), (700, 2), (7, 6, 31), (5, 300, 1), (6, 6, 6, 6)]
 )
 def test_summarised(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> None:
-    for _ in range(20):
+    for _ in range(2):
         check(random_array(rng, dtype, shape))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_digits_of_one_number(rng: np.random.Generator, dtype: str) -> None:
     options = PrintOptions(precision=20)
-    for value in from_bits(rng, 10000, dtype):
+    for value in from_bits(rng, 1500, dtype):
         check(np.array(value), options)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_powers_of_two_and_their_neighbours(dtype: str) -> None:
+def test_powers_of_two_and_their_neighbours(rng: np.random.Generator, dtype: str) -> None:
     """The gap below a power of two is half of the gap above: the shortest digits are uneven."""
     info, options = np.finfo(dtype), PrintOptions(precision=20)
     bits = np.asarray(info.tiny).view(f"u{info.bits // 8}").item().bit_length() - 1
     normal = np.arange(1, 2 ** (info.bits - 1 - bits) - 1, dtype=f"u{info.bits // 8}") << bits
     subnormal = 1 << np.arange(bits, dtype=normal.dtype)
-    for value in np.concatenate([normal, subnormal]):
+    for value in rng.choice(np.concatenate([normal, subnormal]), 200, replace=False):
         for neighbour in (value - 1, value, value + 1):
             check(np.array(neighbour.view(dtype)), options)
 
@@ -255,7 +255,7 @@ def test_specials(dtype: str, values: list[float]) -> None:
 def test_exponents_begin_at_a_ratio_of_1000_rounded_in_the_dtype(
     rng: np.random.Generator, dtype: str
 ) -> None:
-    for least in rng.uniform(0.001, 1, 300).astype(dtype):
+    for least in rng.uniform(0.001, 1, 60).astype(dtype):
         most = 1000 * least
         for other in (np.nextafter(most, 0 * most), most, np.nextafter(most, 2 * most)):
             check(np.array([least, other]))

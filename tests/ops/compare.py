@@ -1,0 +1,67 @@
+"""How results are compared: exactly, or in units in the last place of the float64 reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+SMALLEST = 2.0**-126  # of the normal float32; below it, devices may flush to zero
+
+
+def element(where: Array) -> tuple[int, ...]:
+    """The index of the first true element."""
+    return tuple(int(n) for n in np.argwhere(where)[0])
+
+
+def same(tensor: Any, expected: Array, what: str) -> None:
+    """The tensor's shape, dtype and every bit of its values are those expected; NaNs are alike."""
+    got = tensor.numpy()
+    expected = np.asarray(expected)
+    assert got.shape == expected.shape == tensor.shape, (
+        f"{what}: shape {got.shape}, not {expected.shape}"
+    )
+    assert got.dtype == expected.dtype, f"{what}: dtype {got.dtype}, not {expected.dtype}"
+    bad = got != expected
+    if got.dtype.kind == "f":
+        bad &= ~(np.isnan(got) & np.isnan(expected))
+        bad |= (np.signbit(got) != np.signbit(expected)) & (got == 0) & (expected == 0)
+    if np.any(bad):
+        at = element(bad)
+        raise AssertionError(
+            f"{what}: element {at} is {got[at]!r}, not {expected[at]!r} "
+            f"({np.count_nonzero(bad)} of {got.size} are wrong)"
+        )
+
+
+def ulp_of(reference: Array, dtype: str) -> Array:
+    """The spacing of `dtype`'s numbers at each float64 reference; at least that of normal numbers."""
+    info = np.finfo(dtype)
+    with np.errstate(all="ignore"):
+        size = np.minimum(np.abs(reference), float(info.max))
+        exponent = np.floor(np.log2(np.maximum(size, float(info.smallest_normal))))
+    return 2.0 ** (exponent - info.nmant)
+
+
+def ulps_off(got: Array, reference: Array, dtype: str) -> Array:
+    """How far each element is off, in ulp; infinite where NaN, infinity or the sign of zero differ.
+
+    What overflows the dtype must be infinite, but for half an ulp at the border; a subnormal may
+    have been flushed to zero of its own sign.
+    """
+    got64 = np.asarray(got, np.float64)
+    reference = np.asarray(reference, np.float64)
+    with np.errstate(all="ignore"):
+        rounded = reference.astype(dtype)
+        off = np.abs(got64 - reference) / ulp_of(reference, dtype)
+        off = np.where(np.isnan(reference) & np.isnan(got64), 0.0, off)
+        off = np.where(np.isnan(reference) != np.isnan(got64), np.inf, off)
+        off = np.where(np.isinf(rounded) & (got64 == rounded), 0.0, off)
+        at_border = np.isfinite(got64) & np.isinf(rounded) & np.isfinite(reference)
+        largest = float(np.finfo(dtype).max)
+        off = np.where(at_border & (np.abs(got64) < largest), np.inf, off)
+        flushed = (got64 == 0) & (np.abs(reference) < float(np.finfo(dtype).smallest_normal))
+        off = np.where(flushed, 0.0, off)
+        zero = (reference == 0) & (got64 == 0) & (np.signbit(reference) != np.signbit(got64))
+        return np.where(zero, np.inf, off)

@@ -1,0 +1,252 @@
+"""What every op must compute: NumPy in float64, the dtypes, and the error each op promises.
+
+Written without a look at the ops' own records, so that the tests disagree where those are wrong.
+An op in the registry without an entry here fails `test_registry.py`; an error bound over 4 ulp
+needs a reason here, and the op's definition cannot loosen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+DTYPES = ("bool", "int32", "uint32", "float32")  # on every device
+WIDE_DTYPES = ("int64", "float64")  # on the cpu alone
+
+# -- Promotion: NumPy's, but nothing widens to 64 bits, and int32 with uint32 raises ------------
+
+_ORDER = ("bool", "int32", "uint32", "int64", "float32", "float64")
+_TABLE = """
+          bool     int32    uint32   int64    float32  float64
+bool      bool     int32    uint32   int64    float32  float64
+int32     int32    int32    -        int64    float32  float64
+uint32    uint32   -        uint32   int64    float32  float64
+int64     int64    int64    int64    int64    float32  float64
+float32   float32  float32  float32  float32  float32  float64
+float64   float64  float64  float64  float64  float64  float64
+"""
+PROMOTE: dict[tuple[str, str], str | None] = {
+    (row.split()[0], column): None if cell == "-" else cell
+    for row in _TABLE.strip().splitlines()[1:]
+    for column, cell in zip(_ORDER, row.split()[1:], strict=True)
+}
+
+# A Python scalar is weak: it widens the kind (bool < int < float) and nothing else.
+WITH_SCALAR: dict[tuple[str, str], str] = {
+    **{(d, "bool"): d for d in _ORDER},
+    **{(d, "int"): "int32" if d == "bool" else d for d in _ORDER},
+    **{(d, "float"): d if d.startswith("float") else "float32" for d in _ORDER},
+}
+
+# -- Which dtypes an op takes, and what it gives ------------------------------------------------
+
+SAME = {d: d for d in _ORDER}
+NUMBERS = {d: d for d in _ORDER if d != "bool"}
+COUNTED = {**SAME, "bool": "int32"}
+FLOATING = {d: d if d.startswith("float") else "float32" for d in _ORDER}
+TRUTH = dict.fromkeys(_ORDER, "bool")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One elementwise op.
+
+    Attributes
+    ----------
+    reference
+        On arrays of the wide type (float64, of float64 long double; int64; bool).
+    dtypes
+        (Promoted) dtype of the operands -> dtype of the result; what is not there must raise.
+    compute
+        Dtype of the operands -> dtype that they are converted to first.
+    ulp
+        The largest error in float32 and float64.
+    reason
+        Why, where that is over 4.
+    zero_sign
+        False: the sign of a zero result is not promised (NumPy does not define it either).
+    """
+
+    reference: Callable[..., Array]
+    dtypes: Mapping[str, str]
+    compute: Mapping[str, str] = field(default_factory=dict)
+    ulp: float = 0.5
+    reason: str = ""
+    zero_sign: bool = True
+
+
+def wide(a: Array, dtype: str) -> Array:
+    """An operand in the type in which references compute."""
+    to = {"float32": np.float64, "float64": np.longdouble, "bool": np.bool_}.get(dtype, np.int64)
+    return np.asarray(a).astype(to)
+
+
+def _floating(reference: Callable[..., Array], ulp: float, reason: str = "") -> Entry:
+    return Entry(reference, FLOATING, FLOATING, ulp, reason)
+
+
+def _truth(reference: Callable[..., Array]) -> Entry:
+    return Entry(reference, TRUTH)
+
+
+def _kind(x: Array) -> str:
+    return np.asarray(x).dtype.kind
+
+
+def _sigmoid(x: Array) -> Array:
+    e = np.exp(-np.abs(x))
+    return np.where(np.isnan(x), np.nan, np.where(x >= 0, 1 / (1 + e), e / (1 + e)))
+
+
+def _relu(x: Array) -> Array:
+    return np.where((x > 0) | np.isnan(x), x, 0) if _kind(x) == "f" else np.maximum(x, 0)
+
+
+def _rounded(name: str) -> Callable[[Array], Array]:
+    return lambda x: getattr(np, name)(x) if _kind(x) == "f" else x
+
+
+def _add(x: Array, y: Array) -> Array:
+    return x | y if _kind(x) == "b" else x + y
+
+
+def _multiply(x: Array, y: Array) -> Array:
+    return x & y if _kind(x) == "b" else x * y
+
+
+def _floor_divide(x: Array, y: Array) -> Array:
+    if _kind(x) == "f":
+        return np.floor_divide(x, y)
+    return np.where(y == 0, 0, np.floor_divide(x, np.where(y == 0, 1, y)))
+
+
+def _remainder(x: Array, y: Array) -> Array:
+    if _kind(x) == "f":
+        return np.remainder(x, y)
+    return np.where(y == 0, 0, np.remainder(x, np.where(y == 0, 1, y)))
+
+
+def _power(x: Array, y: Array) -> Array:
+    """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient."""
+    if _kind(x) == "f":
+        return np.power(x, y)
+    x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
+    result, base, left = np.ones_like(x), x.copy(), np.maximum(y, 0)
+    while np.any(left):
+        result = np.where(left & 1, result * base, result)
+        base, left = base * base, left >> 1
+    inverse = np.where(x == 1, 1, np.where(x == -1, np.where(y & 1, -1, 1), 0))
+    return np.where(y < 0, inverse, result)
+
+
+UNARY: dict[str, Entry] = {
+    "exp": _floating(np.exp, 4),
+    "log": _floating(np.log, 4),
+    "sqrt": _floating(np.sqrt, 4),
+    "sin": _floating(np.sin, 4),
+    "cos": _floating(np.cos, 4),
+    "tan": _floating(np.tan, 4),
+    "tanh": _floating(np.tanh, 4),
+    "sigmoid": _floating(_sigmoid, 4),
+    "reciprocal": _floating(lambda x: 1 / x, 4),
+    "negative": Entry(np.negative, NUMBERS),
+    "positive": Entry(lambda x: x, NUMBERS),
+    "abs": Entry(np.abs, SAME),
+    "sign": Entry(np.sign, NUMBERS, zero_sign=False),
+    "square": Entry(np.square, COUNTED, COUNTED),
+    "relu": Entry(_relu, NUMBERS, zero_sign=False),
+    "floor": Entry(_rounded("floor"), SAME),
+    "ceil": Entry(_rounded("ceil"), SAME),
+    "round": Entry(_rounded("rint"), SAME),
+    "isnan": _truth(np.isnan),
+    "isinf": _truth(np.isinf),
+    "isfinite": _truth(np.isfinite),
+    "logical_not": _truth(lambda x: x == 0),
+}
+BINARY: dict[str, Entry] = {
+    "add": Entry(_add, SAME),
+    "subtract": Entry(np.subtract, NUMBERS),
+    "multiply": Entry(_multiply, SAME),
+    "divide": _floating(np.divide, 4),
+    "floor_divide": Entry(_floor_divide, NUMBERS, ulp=4),
+    "remainder": Entry(_remainder, NUMBERS, ulp=4),
+    "power": Entry(_power, NUMBERS, ulp=4),
+    "maximum": Entry(np.maximum, SAME, zero_sign=False),
+    "minimum": Entry(np.minimum, SAME, zero_sign=False),
+    "equal": _truth(np.equal),
+    "not_equal": _truth(np.not_equal),
+    "less": _truth(np.less),
+    "less_equal": _truth(np.less_equal),
+    "greater": _truth(np.greater),
+    "greater_equal": _truth(np.greater_equal),
+    "logical_and": _truth(lambda x, y: (x != 0) & (y != 0)),
+    "logical_or": _truth(lambda x, y: (x != 0) | (y != 0)),
+    "logical_xor": _truth(lambda x, y: (x != 0) ^ (y != 0)),
+}
+
+# op -> Python's operator, on tensors of every dtype the op takes.
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y,
+    "floor_divide": lambda x, y: x // y,
+    "remainder": lambda x, y: x % y,
+    "power": lambda x, y: x**y,
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
+    "less": lambda x, y: x < y,
+    "less_equal": lambda x, y: x <= y,
+    "greater": lambda x, y: x > y,
+    "greater_equal": lambda x, y: x >= y,
+}
+
+# -- Reductions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One reduction: NumPy's function, the dtypes, what no elements give ("raises", or a value)."""
+
+    numpy: Callable[..., Array]
+    dtypes: Mapping[str, str]
+    empty: float | str
+    tuples: bool = True
+
+
+REDUCTIONS: dict[str, Fold] = {
+    "sum": Fold(np.sum, COUNTED, 0),
+    "prod": Fold(np.prod, COUNTED, 1),
+    "max": Fold(np.max, SAME, "raises"),
+    "min": Fold(np.min, SAME, "raises"),
+    "any": Fold(np.any, TRUTH, False),
+    "all": Fold(np.all, TRUTH, True),
+    "argmax": Fold(np.argmax, dict.fromkeys(_ORDER, "int32"), "raises", tuples=False),
+    "argmin": Fold(np.argmin, dict.fromkeys(_ORDER, "int32"), "raises", tuples=False),
+    "mean": Fold(np.mean, FLOATING, float("nan")),
+    "var": Fold(np.var, FLOATING, float("nan")),
+    "std": Fold(np.std, FLOATING, float("nan")),
+}
+
+# -- The rest: op -> the module of tests that holds its reference -------------------------------
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("where", "clip", "isclose", "allclose", "astype"), "test_elementwise"),
+    **dict.fromkeys(("fused_multiply_add", "matmul", "dot"), "test_matmul"),
+    **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
+    **dict.fromkeys(
+        ("full", "zeros", "ones", "empty", "full_like", "zeros_like", "ones_like", "empty_like", "eye",
+         "arange", "linspace"),
+        "test_creation",
+    ),
+    **dict.fromkeys(
+        ("reshape", "ravel", "permute", "transpose", "swapaxes", "expand", "broadcast_to", "squeeze",
+         "expand_dims", "flip", "crop", "pad", "split", "matrix_transpose", "concat", "stack"),
+        "test_movement",
+    ),
+}  # fmt: skip

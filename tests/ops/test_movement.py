@@ -1,0 +1,146 @@
+"""Chains of movement against NumPy, at random and by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops import programs
+from tests.ops.compare import same
+
+PROGRAMS = 240
+GROUPS = 8
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_chains(group: int, device: str, request: pytest.FixtureRequest) -> None:
+    """reshape, permute, expand, pad, crop, slices and flip on views of views."""
+    seed = request.config.option.seed
+    for n in range(PROGRAMS // GROUPS):
+        program = programs.make([seed, 100 + group, n], (3, 6, 12)[n % 3], movement_only=True)
+        programs.check(program, device)
+
+
+# name -> (on our tensor, the same on NumPy's array) of shape (2, 3, 4)
+MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "permute negative": (lambda x: x.permute((-1, 0, 1)), lambda a: a.transpose(2, 0, 1)),
+    "permute as arguments": (lambda x: x.permute(2, 0, 1), lambda a: a.transpose(2, 0, 1)),
+    "permute_dims": (lambda x: pt.permute_dims(x, (1, 0, 2)), lambda a: a.transpose(1, 0, 2)),
+    "transpose": (lambda x: x.transpose(), lambda a: a.transpose()),
+    "transpose axes": (lambda x: x.transpose(0, 2, 1), lambda a: a.transpose(0, 2, 1)),
+    "T": (lambda x: x.T, lambda a: a.T),
+    "mT": (lambda x: x.mT, lambda a: a.swapaxes(-1, -2)),
+    "matrix_transpose": (pt.matrix_transpose, lambda a: a.swapaxes(-1, -2)),
+    "swapaxes": (lambda x: x.swapaxes(0, -1), lambda a: a.swapaxes(0, -1)),
+    "reshape": (lambda x: x.reshape(6, 4), lambda a: a.reshape(6, 4)),
+    "reshape -1": (lambda x: x.reshape((3, -1)), lambda a: a.reshape(3, -1)),
+    "reshape list": (lambda x: pt.reshape(x, [4, 6]), lambda a: a.reshape(4, 6)),
+    "reshape of a transpose": (lambda x: x.T.reshape(2, 12), lambda a: a.T.reshape(2, 12)),
+    "reshape of a flip": (lambda x: x.flip(1).reshape(6, 4), lambda a: np.flip(a, 1).reshape(6, 4)),
+    "ravel": (lambda x: x.ravel(), lambda a: a.ravel()),
+    "ravel of a transpose": (lambda x: x.mT.ravel(), lambda a: a.swapaxes(1, 2).ravel()),
+    "flatten": (lambda x: x.flatten(), lambda a: a.ravel()),
+    "expand": (lambda x: x[:, :1].expand((2, 5, 4)), lambda a: np.broadcast_to(a[:, :1], (2, 5, 4))),
+    "expand leading": (lambda x: x.expand(2, 2, 3, 4), lambda a: np.broadcast_to(a, (2, 2, 3, 4))),
+    "broadcast_to": (lambda x: pt.broadcast_to(x, (1, 2, 3, 4)), lambda a: a[None]),
+    "squeeze": (lambda x: x[:1, :, :1].squeeze(), lambda a: a[:1, :, :1].squeeze()),
+    "squeeze axis": (lambda x: x[:1, :, :1].squeeze(-1), lambda a: a[:1, :, :1].squeeze(-1)),
+    "squeeze axes": (lambda x: x[:1, :, :1].squeeze((0, 2)), lambda a: a[:1, :, :1].squeeze((0, 2))),
+    "expand_dims": (lambda x: pt.expand_dims(x, 1), lambda a: np.expand_dims(a, 1)),
+    "expand_dims tuple": (lambda x: x.expand_dims((0, -1)), lambda a: np.expand_dims(a, (0, -1))),
+    "unsqueeze": (lambda x: x.unsqueeze(-1), lambda a: a[..., None]),
+    "flip": (lambda x: x.flip(), lambda a: np.flip(a)),
+    "flip axes": (lambda x: x.flip((0, -1)), lambda a: np.flip(a, (0, 2))),
+    "crop": (lambda x: x.crop(((1, 2), (0, 2), (1, 4))), lambda a: a[1:2, 0:2, 1:4]),
+    "crop to nothing": (lambda x: x.crop(((1, 1), (0, 2), (1, 4))), lambda a: a[1:1, 0:2, 1:4]),
+    "pad": (lambda x: x.pad(((1, 0), (0, 2), (3, 1))), lambda a: np.pad(a, ((1, 0), (0, 2), (3, 1)))),
+    "pad int": (lambda x: x.pad(1), lambda a: np.pad(a, 1)),
+    "pad pair": (lambda x: x.pad((1, 2)), lambda a: np.pad(a, (1, 2))),
+    "pad value": (lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)),
+    "pad of a flip": (lambda x: x.flip(2).pad(1), lambda a: np.pad(np.flip(a, 2), 1)),
+    "pad of nothing": (lambda x: x[:0].pad(1), lambda a: np.pad(a[:0], 1)),
+    "pad twice": (lambda x: x.pad(1).pad(2, 1), lambda a: np.pad(np.pad(a, 1), 2, constant_values=1)),
+    "index": (lambda x: x[1], lambda a: a[1]),
+    "index negative": (lambda x: x[-1, -2], lambda a: a[-1, -2]),
+    "index all": (lambda x: x[1, 2, 3], lambda a: a[1, 2, 3]),
+    "slices": (lambda x: x[:, 1:, ::2], lambda a: a[:, 1:, ::2]),
+    "slices reversed": (lambda x: x[::-1, ::-2, 3:0:-1], lambda a: a[::-1, ::-2, 3:0:-1]),
+    "slices past the end": (lambda x: x[5:, :100, -100:2], lambda a: a[5:, :100, -100:2]),
+    "ellipsis": (lambda x: x[..., 1], lambda a: a[..., 1]),
+    "ellipsis in the middle": (lambda x: x[0, ..., 1], lambda a: a[0, ..., 1]),
+    "newaxis": (lambda x: x[:, None, 1, pt.newaxis], lambda a: a[:, None, 1, None]),
+    "numpy index": (lambda x: x[np.int64(1)], lambda a: a[1]),
+    "tensor index": (lambda x: x[pt.tensor(1)], lambda a: a[1]),
+    "concat": (lambda x: pt.concat([x, x.flip(0), x[:1]]), lambda a: np.concatenate([a, a[::-1], a[:1]])),
+    "concat last": (lambda x: pt.concat([x, x[..., :1]], -1), lambda a: np.concatenate([a, a[..., :1]], -1)),
+    "concat None": (lambda x: pt.concat([x, x[0]], None), lambda a: np.concatenate([a, a[0]], None)),
+    "concat empty": (lambda x: pt.concat([x[:0], x, x[:0]]), lambda a: a),
+    "concat all empty": (lambda x: pt.concat([x[:0], x[:0]]), lambda a: a[:0]),
+    "concatenate": (lambda x: pt.concatenate([x.T, x.T], 1), lambda a: np.concatenate([a.T, a.T], 1)),
+    "stack": (lambda x: pt.stack([x, x + x], 1), lambda a: np.stack([a, a + a], 1)),
+    "stack last": (lambda x: pt.stack([x.T, x.T], -1), lambda a: np.stack([a.T, a.T], -1)),
+    "iteration": (lambda x: pt.stack(list(x)[::-1]), lambda a: a[::-1]),
+}  # fmt: skip
+DTYPES = ("float32", "int32", "uint32", "bool")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_each_move(dtype: str, device: str, rng: np.random.Generator) -> None:
+    data = rng.integers(0, 2 if dtype == "bool" else 9, (2, 3, 4)).astype(dtype)
+    x = pt.tensor(data, device=device)
+    for name, (ours, numpys) in MOVES.items():
+        same(ours(x), numpys(data), f"{name}, {dtype}")
+        same(ours(x + x), numpys(data + data), f"{name} of a pending sum, {dtype}")
+
+
+@pytest.mark.computes
+def test_split(device: str) -> None:
+    data = np.arange(24, dtype=np.int32).reshape(4, 6)
+    x = pt.tensor(data, device=device)
+    for parts, axis in ((2, 0), (3, 1), ([1, 3], 0), ([2, 2, 5], -1), ([0, 9], 0)):
+        got, expected = x.split(parts, axis), np.split(data, parts, axis)
+        assert len(got) == len(expected)
+        for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+            same(a, b, f"split({parts}, {axis})[{i}]")
+
+
+@pytest.mark.computes
+def test_rank_eight(device: str) -> None:
+    data = np.arange(2**8, dtype=np.float32).reshape((2,) * 8)
+    x = pt.tensor(data, device=device)
+    order = (7, 2, 5, 0, 3, 6, 1, 4)
+    same(x.permute(order) + x, data.transpose(order) + data, "permute of rank 8")
+    same(x.permute(order).sum((1, 4, 6)), data.transpose(order).sum((1, 4, 6)), "sum of rank 8")
+
+
+@pytest.mark.computes
+def test_joining_promotes(device: str) -> None:
+    x, y = pt.tensor([1, 2], device=device), pt.tensor([0.5], device=device)
+    same(pt.concat([x, y]), np.array([1, 2, 0.5], np.float32), "concat int32, float32")
+    same(pt.concat([y, pt.tensor([True], device=device)]), np.array([0.5, 1], np.float32), "bool")
+    same(
+        pt.stack([x, pt.tensor([True, False], device=device)]),
+        np.array([[1, 2], [1, 0]], np.int32),
+        "stack",
+    )
+
+
+@pytest.mark.computes
+def test_many_operands(device: str, rng: np.random.Generator) -> None:
+    """More inputs than a kernel has bindings for."""
+    data = rng.integers(-9, 9, (24, 3, 5)).astype(np.float32)
+    parts = [pt.tensor(a, device=device) for a in data]
+    same(pt.concat(parts, 1), np.concatenate(list(data), 1), "concat of 24")
+    total, expected = parts[0], data[0]
+    for i, part in enumerate(parts[1:]):
+        total = total + part if i % 2 else pt.maximum(total, part)
+        expected = expected + data[i + 1] if i % 2 else np.maximum(expected, data[i + 1])
+    same(total, expected, "expression of 24 operands")
+    same(total.sum(1), expected.sum(1), "its sum")
+    same((parts[0] * total).sum(), (data[0] * expected).sum(), "its product's sum")

@@ -1,0 +1,43 @@
+"""Every op of the library has its entry in the tables of references, and every entry its op."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+import py_tensor as pt
+from py_tensor.ops.define import REGISTRY
+from tests.ops import references as ref
+
+TABLES = {"unary": ref.UNARY, "binary": ref.BINARY, "reduction": ref.REDUCTIONS, "elsewhere": ref.ELSEWHERE}
+
+
+def test_every_op_has_a_reference() -> None:
+    entries = [name for table in TABLES.values() for name in table]
+    assert len(entries) == len(set(entries)), "an op stands in two tables"
+    missing = sorted(set(REGISTRY) - set(entries))
+    assert not missing, f"ops without a reference in tests/ops/references.py: {missing}"
+    gone = sorted(set(entries) - set(REGISTRY))
+    assert not gone, f"references of ops that are not in the registry: {gone}"
+
+
+def test_every_op_is_public_and_documented() -> None:
+    for name, function in REGISTRY.items():
+        assert getattr(pt, name) is function, f"pt.{name} is not the registered function"
+        assert function.__doc__, f"{name} has no docstring"
+
+
+def test_a_loose_bound_has_a_reason() -> None:
+    for name, entry in {**ref.UNARY, **ref.BINARY}.items():
+        assert entry.ulp <= 4 or entry.reason, f"{name}: {entry.ulp} ulp without a reason"
+
+
+def test_ops_tested_elsewhere_are_used_there() -> None:
+    for name, module in ref.ELSEWHERE.items():
+        source = inspect.getsource(importlib.import_module(f"tests.ops.{module}"))
+        assert re.search(rf"\b{name}\b", source), f"{name} does not appear in {module}.py"
+
+
+def test_the_promotion_table_is_symmetric() -> None:
+    assert all(ref.PROMOTE[b, a] == c for (a, b), c in ref.PROMOTE.items())
