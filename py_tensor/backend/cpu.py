@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.graph.node import Meta, Node, key_of
+from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, LEAF, PAD, layout_of
+from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, PAD, layout_of, leaf_key
 
 Array = Any  # numpy.ndarray: NumPy is imported only when this device is used
 
@@ -41,7 +41,7 @@ class CPU:
             node = request.order[slot]
             array = self.np.ascontiguousarray(values[slot]).reshape(node.meta.shape)
             node.storage = array.copy() if array.base is not None else array
-            node.key = key_of(LEAF, None, node.meta)
+            node.key = leaf_key(node.meta)
             node.inputs = ()
             self.computed += 1
 

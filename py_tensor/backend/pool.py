@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 
 MIB = 1 << 20
 _LARGE_STEP = MIB // 4
@@ -19,9 +20,11 @@ def size_class(nbytes: int) -> int:
 
 
 class Pool:
-    """Freed buffers, kept by size for the next that asks; deterministic, last in first out.
+    """Freed buffers, kept by size for the next that asks: the one made first, whatever was freed
+    last, so that a loop gets the same buffers in the same places and finds its bind groups.
 
-    The pool keeps at most `limit` bytes. Ids are never reused. The caller sends CREATE and DESTROY to the device.
+    The pool keeps at most as many bytes as were ever in use at once, or `limit` if that is more.
+    Ids are never reused. The caller sends CREATE and DESTROY to the device.
     """
 
     def __init__(self, limit: int) -> None:
@@ -56,7 +59,7 @@ class Pool:
             return None
         self.pooled_bytes -= size
         self._count(size)
-        number = free.pop()
+        number = heappop(free)
         if not free:
             del self._free[size]
         return number
@@ -73,7 +76,8 @@ class Pool:
 
     def _count(self, size: int) -> None:
         self.live_bytes += size
-        self.peak_bytes = max(self.peak_bytes, self.live_bytes + self.pooled_bytes)
+        if self.live_bytes > self.peak_bytes:
+            self.peak_bytes = self.live_bytes
 
     def collect(self) -> None:
         """Take back what finalizers released."""
@@ -84,7 +88,7 @@ class Pool:
             if size is not None:  # else: it died with its device
                 self.live_bytes -= size
                 self.pooled_bytes += size
-                self._free.setdefault(size, []).append(number)
+                heappush(self._free.setdefault(size, []), number)
         while self.abandoned:
             number = self.abandoned.pop()
             size = self._sizes.pop(number, None)
@@ -96,7 +100,7 @@ class Pool:
         """Remove, largest first, what is past the limit; the ids are to be destroyed."""
         while self._doomed:
             yield self._doomed.pop()
-        while self.pooled_bytes > self.limit:
+        while self.pooled_bytes > max(self.limit, self.peak_bytes):
             yield self._evict(max(self._free))
 
     def drain(self) -> Iterator[int]:
@@ -107,7 +111,7 @@ class Pool:
 
     def _evict(self, size: int) -> int:
         free = self._free[size]
-        number = free.pop(0)
+        number = heappop(free)
         if not free:
             del self._free[size]
         self.pooled_bytes -= size

@@ -16,9 +16,9 @@ from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError
 from py_tensor.graph.build import schedule
-from py_tensor.graph.node import Meta, Node, key_of
+from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import LEAF
+from py_tensor.graph.primitives import leaf_key
 
 MAX_PLANS = 512
 MAX_IN_FLIGHT = 8
@@ -86,7 +86,7 @@ class WebGPU:
             max_buffers=limits["maxStorageBuffersPerShaderStage"],
             software=found["adapter"]["isFallbackAdapter"],
         )
-        self.pool = Pool(limit=max(256 * MIB, min(self.max_bytes, 1024 * MIB)))
+        self.pool = Pool(limit=256 * MIB)
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
         self._defined: set[int] = set()
 
@@ -196,9 +196,6 @@ class WebGPU:
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
-        for slot in request.wanted:
-            node = request.order[slot]
-            self.check(node.op.name, node.meta)
         for attempt in range(2):
             plan = self._plan(request)
             storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
@@ -225,7 +222,8 @@ class WebGPU:
         for buffer, storage in zip(numbers, made, strict=True):
             ids[buffer] = storage.number
         self._define(plan.programs)
-        commands = array("I", (word for storage in made for word in self._created(storage)))
+        new = made if self.poison else [storage for storage in made if not storage.exists]
+        commands = array("I", (word for storage in new for word in self._created(storage)))
         commands.extend(plan.filled(ids))
         params = (
             plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
@@ -237,7 +235,7 @@ class WebGPU:
             node = request.order[slot]
             # In this order: a node with storage is a leaf whatever else it holds.
             node.storage = storage
-            node.key = key_of(LEAF, None, node.meta)
+            node.key = leaf_key(node.meta)
             node.inputs = ()
         return True
 
@@ -250,6 +248,8 @@ class WebGPU:
         signature = request.signature()
         plan = self._plans.get(signature)
         if plan is None:
+            for slot in request.wanted:
+                self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
             lowered = lower(
                 schedule(request, self.profile.max_buffers), self.profile, self.programs

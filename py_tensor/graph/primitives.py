@@ -29,9 +29,16 @@ INDEX = Structural("index", vjp=NOT_DIFFERENTIABLE)
 
 def leaf(meta: Meta, storage: Any) -> Node:
     """A node whose elements are there already."""
-    node = Node(LEAF, (), None, meta, key_of(LEAF, None, meta))
+    node = Node(LEAF, (), None, meta, leaf_key(meta))
     node.storage = storage
     return node
+
+
+def leaf_key(meta: Meta) -> int:
+    """The structural key of a node whose elements are there: its meta is all that matters."""
+    if not meta.leaf_key:
+        meta.leaf_key = key_of(LEAF, None, meta)
+    return meta.leaf_key
 
 
 def const(value: int | float | bool, dtype: DType, device: Any) -> Node:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import base64
-import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = os.environ.get(
-    "CHROMIUM_GPU_FLAGS", "--headless=new --no-sandbox --enable-unsafe-webgpu"
-).split()
+# WebGPU is there in secure contexts only, which localhost is; no server has to answer.
+BLANK = "http://localhost/"
 
 # storage type, expression that loads, expression that stores
 _STORAGE = {
@@ -147,36 +142,16 @@ def kernel_source(library: str, expression: str, types: tuple[str, ...], result:
     return "\n".join(lines)
 
 
-class _Blank(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>shader lib</title>")
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @contextmanager
-def open_gpu() -> Iterator[Gpu]:
-    """A device in a fresh browser; RuntimeError where no adapter comes."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Blank)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+def open_gpu(browser: Browser) -> Iterator[Gpu]:
+    """A device in a page of its own; RuntimeError where no adapter comes."""
+    page = browser.new_page()
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                headless=False, executable_path=CHROMIUM, args=FLAGS
-            )
-            try:
-                page = browser.new_page()
-                page.goto(f"http://localhost:{server.server_port}/")
-                adapter = page.evaluate(_PRELUDE)
-                if adapter is None:
-                    raise RuntimeError(f"{CHROMIUM} {' '.join(FLAGS)}: no WebGPU adapter")
-                yield Gpu(page, adapter)
-            finally:
-                browser.close()
+        page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
+        page.goto(BLANK)
+        adapter = page.evaluate(_PRELUDE)
+        if adapter is None:
+            raise RuntimeError(f"Chromium {browser.version}: no WebGPU adapter")
+        yield Gpu(page, adapter)
     finally:
-        server.shutdown()
-        server.server_close()
+        page.close()

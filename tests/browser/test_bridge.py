@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import functools
 import http.server
-import os
 import runpy
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from playwright.sync_api import Browser
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
-FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
 
-Run = "Callable[[str], Any]"
+Run = Callable[[str], Any]
+
+HARNESS = "/tests/browser/bridge_harness.js"
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -29,7 +25,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path != "/":
-            return super().do_GET()
+            super().do_GET()
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
@@ -40,7 +37,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         super().end_headers()
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 
@@ -53,20 +50,8 @@ def origin() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            headless=False,  # the flags ask for the headless mode that has WebGPU
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-            args=FLAGS,
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def run(browser: Browser, origin: str) -> Iterator[Callable[[str], Any]]:
+def run(browser: Browser, origin: str) -> Iterator[Run]:
     """Run the body of an async function in a new page; nothing may reach the page's console."""
     page = browser.new_page()
     noise: list[str] = []
@@ -77,7 +62,7 @@ def run(browser: Browser, origin: str) -> Iterator[Callable[[str], Any]]:
     def run(body: str) -> Any:
         names = "AFFINE, Host, createBridge, faultyGpu, median, parsed"
         return page.evaluate(
-            f'async () => {{ const {{{names}}} = await import("/tests/browser/bridge_harness.js"); {body} }}'
+            f"async () => {{ const {{{names}}} = await import('{HARNESS}'); {body} }}"
         )
 
     yield run
@@ -88,7 +73,8 @@ def run(browser: Browser, origin: str) -> Iterator[Callable[[str], Any]]:
 def test_upload_dispatch_read(run: Run) -> None:
     result = run("""
         const host = await Host.open();
-        const inFlight = host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2, {factor: 2, addend: 1}).flush(1);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).affine(1, 2, {factor: 2, addend: 1});
+        const inFlight = host.flush(1);
         return [inFlight, await host.floatsOf(2, 4), await host.floatsOf(2, 2, 8), host.stats()];
     """)
     in_flight, whole, part, stats = result
@@ -116,7 +102,8 @@ def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
     first, again, together = run("""
         const host = new Host();
         const together = await Promise.all([host.bridge.acquire(), host.bridge.acquire()]);
-        return [JSON.parse(together[0]), JSON.parse(await host.bridge.acquire()), together[0] === together[1]];
+        const again = await host.bridge.acquire();
+        return [JSON.parse(together[0]), JSON.parse(again), together[0] === together[1]];
     """)
     assert together
     assert first == again
@@ -131,14 +118,17 @@ def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
 def test_acquire_asks_again_while_there_is_no_adapter(run: Run) -> None:
     late, never, none, interrupted = run("""
         let left = 2;
-        const late = {requestAdapter: async (options) => left-- > 0 ? null : navigator.gpu.requestAdapter(options)};
+        const late = {
+            requestAdapter: async (options) =>
+                left-- > 0 ? null : navigator.gpu.requestAdapter(options),
+        };
         const never = {requestAdapter: async () => null};
         const acquire = (options) => new Host(options).bridge.acquire().then(parsed);
         const patient = new Host({gpu: never}).bridge;
         const interrupted = patient.acquire();
         patient.interrupt();
-        return [await acquire({gpu: late}), await acquire({gpu: never, patience: 150}), await acquire({gpu: null}),
-                await interrupted];
+        return [await acquire({gpu: late}), await acquire({gpu: never, patience: 150}),
+                await acquire({gpu: null}), await interrupted];
     """)
     assert late["ok"]
     assert never["ok"] is False
@@ -161,7 +151,8 @@ def test_uploads_keep_their_place_among_dispatches(run: Run) -> None:
 def test_upload_writes_no_byte_too_many_before_the_last_word(run: Run) -> None:
     values = run("""
         const host = await Host.open();
-        host.create(1, 16).command(6, 1, 0xffffffff, 16).upload(1, new Uint8Array([1, 2, 3, 4, 5]), {offset: 4}).flush(1);
+        host.create(1, 16).command(6, 1, 0xffffffff, 16);
+        host.upload(1, new Uint8Array([1, 2, 3, 4, 5]), {offset: 4}).flush(1);
         const address = host.reserve(16);
         const outcome = await host.bridge.read(1, 0, 14, address, 0);
         return [outcome, [...host.heap.slice(address, address + 16)]];
@@ -173,7 +164,8 @@ def test_copy_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
     outcome, stats, failures = run("""
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).create(2, 32).create(3, 16).create(4, 32);
-        host.command(6, 2, 0x40000000, 32).affine(1, 3).command(5, 3, 0, 2, 8, 8).command(7).affine(2, 4, {n: 8});
+        host.command(6, 2, 0x40000000, 32).affine(1, 3).command(5, 3, 0, 2, 8, 8).command(7);
+        host.affine(2, 4, {n: 8});
         host.command(2, 1).command(2, 3).command(2, 2).flush(1);
         return [await host.floatsOf(4, 8), host.stats(), host.bridge.takeFailures()];
     """)
@@ -190,7 +182,8 @@ def test_parameters_beyond_the_window(run: Run) -> None:
         for (let i = 0; i < 4608; i++) host.affine(1, 2, {addend: i}).command(5, 2, 0, 3, 4 * i, 4);
         host.flush(1);
         const {outcome, values} = await host.floatsOf(3, 4608);
-        return [{outcome, wrong: values.filter((value, i) => value !== 1 + i).length}, host.stats()];
+        const wrong = values.filter((value, i) => value !== 1 + i).length;
+        return [{outcome, wrong}, host.stats()];
     """)
     assert outcome == {"outcome": "", "wrong": 0}
     assert stats["submits"] == 3  # two windows of 1 MiB, and the read
@@ -282,7 +275,8 @@ def test_flush_does_not_wait_for_a_pipeline_that_warms(run: Run) -> None:
 def test_wgsl_error_names_pipeline_and_line(run: Run) -> None:
     first, second, good = run("""
         const host = await Host.open();
-        host.bridge.definePipeline(2, AFFINE.replace("params.addend;", "params.nothing;"), "bad sum", 2, 2);
+        const bad = AFFINE.replace("params.addend;", "params.nothing;");
+        host.bridge.definePipeline(2, bad, "bad sum", 2, 2);
         host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).flush(1);
         host.affine(1, 2, {pipeline: 2}).flush(2);
         const first = await host.floatsOf(1, 4);
@@ -311,7 +305,8 @@ def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
         const gpu = faultyGpu(navigator.gpu);
         const host = await Host.open({{gpu}});
         host.bridge.definePipeline(2, AFFINE, "culprit", 2, 2);
-        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).affine(1, 2, {{addend: 1}}).flush(1);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16);
+        host.affine(1, 2, {{addend: 1}}).flush(1);
         gpu.faults.arm("validation", {{at: "{point}", after: {1 if point == "dispatch" else 0}}});
         host.affine(1, 3).affine(1, 3, {{pipeline: 2}}).flush(2);
         const failures = parsed(await host.bridge.synchronize());
@@ -355,7 +350,8 @@ def test_unknown_command_and_pipeline(run: Run) -> None:
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
         const unknown = [host.command(8, 1, 2).flush(2), parsed(host.bridge.takeFailures())];
-        const undefinedPipeline = [host.affine(1, 2, {pipeline: 77}).flush(3), parsed(host.bridge.takeFailures())];
+        const flushed = host.affine(1, 2, {pipeline: 77}).flush(3);
+        const undefinedPipeline = [flushed, parsed(host.bridge.takeFailures())];
         return [unknown, undefinedPipeline, parsed(await host.bridge.synchronize())];
     """)
     (code, [failure]), (code2, [failure2]), rest = result
@@ -380,7 +376,8 @@ def test_out_of_memory(run: Run) -> None:
         const tooLarge = parsed(await host.bridge.allocate(3, 2 ** 40));
         const good = await host.bridge.allocate(2, 16);
         host.upload(2, new Float32Array([7])).flush(2);
-        return [inFlush, inAllocate, tooLarge, [good, await host.floatsOf(2, 1)], host.stats().buffers];
+        const after = [good, await host.floatsOf(2, 1)];
+        return [inFlush, inAllocate, tooLarge, after, host.stats().buffers];
     """)
     assert [(each["flush"], each["kind"]) for each in in_flush] == [(1, "out-of-memory")]
     assert (in_allocate["flush"], in_allocate["kind"]) == (-1, "out-of-memory")
@@ -397,13 +394,15 @@ def test_lost_device_and_the_next_generation(run: Run) -> None:
         host.bridge.loseDevice();
         const refused = host.create(3, 16).flush(2);
         const ended = [(await pending[0]).outcome, parsed(await pending[1])];
-        const reads = [parsed(await host.bridge.read(2, 0, 16, 256, 0)), parsed(await host.bridge.allocate(9, 16))];
+        const read = await host.bridge.read(2, 0, 16, 256, 0);
+        const reads = [parsed(read), parsed(await host.bridge.allocate(9, 16))];
         const empty = host.stats();
         const info = parsed(await host.bridge.acquire());
         const stale = (await host.floatsOf(2, 4)).outcome;
         host.floats(11, [5, 6, 7, 8]).create(12, 16).affine(11, 12).flush(3);
         await new Promise((resolve) => setTimeout(resolve, 50));
-        return {refused, ended, reads, empty, info, stale, after: await host.floatsOf(12, 4), left: host.bridge.takeFailures()};
+        const after = await host.floatsOf(12, 4);
+        return {refused, ended, reads, empty, info, stale, after, left: host.bridge.takeFailures()};
     """)
     assert result["refused"] == 0
     for failures in (*result["ended"], result["reads"][0]):
@@ -474,7 +473,8 @@ def test_throw_in_the_middle_of_a_flush(run: Run) -> None:
         const host = await Host.open({gpu});
         host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).flush(1);
         gpu.faults.arm("throw", {after: 1});
-        host.affine(1, 2, {addend: 1}).command(7).affine(1, 3).command(7).affine(1, 3).command(2, 3).floats(4, [9]);
+        host.affine(1, 2, {addend: 1}).command(7).affine(1, 3).command(7).affine(1, 3);
+        host.command(2, 3).floats(4, [9]);
         const returned = host.flush(2);
         const failures = parsed(host.bridge.takeFailures());
         const kept = await host.floatsOf(2, 4);
@@ -509,13 +509,15 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).flush(1);
         const address = host.reserve(16);
-        const waits = [host.bridge.read(1, 0, 16, address, 0), host.bridge.synchronize(), host.bridge.drain(0),
+        const waits = [host.bridge.read(1, 0, 16, address, 0),
+                       host.bridge.synchronize(), host.bridge.drain(0),
                        host.bridge.allocate(5, 16)];
         host.bridge.interrupt();
         const outcomes = await Promise.all(waits);
         await host.bridge.synchronize();
         await new Promise((resolve) => setTimeout(resolve, 100));
-        return [outcomes, [...host.heap.slice(address, address + 16)], await host.floatsOf(1, 4), host.stats()];
+        const untouched = [...host.heap.slice(address, address + 16)];
+        return [outcomes, untouched, await host.floatsOf(1, 4), host.stats()];
     """)
     assert outcomes == ["interrupted"] * 4
     assert heap == [0] * 16
@@ -535,7 +537,8 @@ def test_bytes_widen_on_the_way_in_and_narrow_on_the_way_out(run: Run) -> None:
         wide.push(words.every((word, i) => word === flags[i]));
         host.heap.fill(7, address, address + n + 1);
         const narrow = [await host.bridge.read(1, 0, 4 * n, address, 1)];
-        narrow.push(flags.every((flag, i) => host.heap[address + i] === flag), host.heap[address + n]);
+        const right = flags.every((flag, i) => host.heap[address + i] === flag);
+        narrow.push(right, host.heap[address + n]);
         return [wide, narrow];
     """)
     assert wide == ["", True]
@@ -563,7 +566,8 @@ def test_uncaptured_errors_are_kept(run: Run) -> None:
         const gpu = {async requestAdapter(options) {
             const adapter = await navigator.gpu.requestAdapter(options);
             const requestDevice = adapter.requestDevice.bind(adapter);
-            adapter.requestDevice = async (descriptor) => (device = await requestDevice(descriptor));
+            adapter.requestDevice = async (descriptor) =>
+                (device = await requestDevice(descriptor));
             return adapter;
         }};
         const host = await Host.open({gpu});
@@ -580,7 +584,9 @@ def test_pack_refuses_what_it_does_not_understand(tmp_path: Path) -> None:
     (tmp_path / "other.js").write_text("export const shared = 1;\n")
     cases = {
         'import { shared } from "./other.js";\nconst shared2 = 1;\n': None,
-        'import { shared } from "./other.js";\nfunction shared() {}\n': "declared in other.js and in index.js",
+        'import { shared } from "./other.js";\nfunction shared() {}\n': (
+            "declared in other.js and in index.js"
+        ),
         'import { absent } from "./other.js";\n': "does not export",
         'import * as other from "./other.js";\n': "does not know",
         "export default 1;\n": "does not know",
@@ -601,7 +607,8 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
     assert run(f"""
         const packed = (0, eval)({script!r});
         const memory = new ArrayBuffer(1 << 16);
-        const bridge = packed({{_module: {{HEAPU8: new Uint8Array(memory), HEAPU32: new Uint32Array(memory)}}}});
+        const heap = {{HEAPU8: new Uint8Array(memory), HEAPU32: new Uint32Array(memory)}};
+        const bridge = packed({{_module: heap}});
         new Uint32Array(memory).set([1, 1, 16, 6, 1, 42, 16]);
         await bridge.acquire();
         const flight = bridge.flush(0, 7, 0, 0, 1);

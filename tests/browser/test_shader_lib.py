@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 from tests.browser import shader_lib_source as lib
 from tests.browser.shader_lib_gpu import Gpu, kernel_source, open_gpu
@@ -303,8 +304,8 @@ CASES: dict[str, Case] = {
     "is_inf": Case(np.isinf),
     "is_finite": Case(np.isfinite),
     "sign_bit": Case(np.signbit),
-    "f32_inf": Case(lambda: np.float64(np.inf)),
-    "f32_nan": Case(lambda: np.float64(np.nan)),
+    "f32_inf": Case(lambda: np.asarray(np.inf)),
+    "f32_nan": Case(lambda: np.asarray(np.nan)),
     "copysign_f32": Case(np.copysign, native=True),
     "mulhi_u32": Case(mulhi, domains=WORDS),
     # arithmetic.wgsl
@@ -411,8 +412,8 @@ SCALAR = {
 
 
 @pytest.fixture(scope="module")
-def gpu() -> Iterator[Gpu]:
-    with open_gpu() as opened:
+def gpu(browser: Browser) -> Iterator[Gpu]:
+    with open_gpu(browser) as opened:
         yield opened
 
 
@@ -580,4 +581,5 @@ def test_the_measure_of_error(got: float, want: float, error: float) -> None:
 
 def test_a_kernel_that_does_not_compile_is_reported(gpu: Gpu) -> None:
     error, _ = gpu.compile(kernel_source("", "missing(x0)", ("f32",), "f32"))
-    assert error and "missing" in error
+    assert error
+    assert "missing" in error

@@ -44,14 +44,15 @@ def ulp_of(reference: Array, dtype: str) -> Array:
     return 2.0 ** (exponent - info.nmant)
 
 
-def ulps_off(got: Array, reference: Array, dtype: str) -> Array:
+def ulps_off(got: Array, reference: Array, dtype: str, *, zero_sign: bool = True) -> Array:
     """How far each element is off, in ulp; infinite where NaN, infinity or the sign of zero differ.
 
     What overflows the dtype must be infinite, but for half an ulp at the border; a subnormal may
-    have been flushed to zero of its own sign.
+    have been flushed to zero.
     """
-    got64 = np.asarray(got, np.float64)
-    reference = np.asarray(reference, np.float64)
+    wide = np.float64 if dtype == "float32" else np.longdouble
+    got64 = np.asarray(got, wide)
+    reference = np.asarray(reference, wide)
     with np.errstate(all="ignore"):
         rounded = reference.astype(dtype)
         off = np.abs(got64 - reference) / ulp_of(reference, dtype)
@@ -64,4 +65,4 @@ def ulps_off(got: Array, reference: Array, dtype: str) -> Array:
         flushed = (got64 == 0) & (np.abs(reference) < float(np.finfo(dtype).smallest_normal))
         off = np.where(flushed, 0.0, off)
         zero = (reference == 0) & (got64 == 0) & (np.signbit(reference) != np.signbit(got64))
-        return np.where(zero, np.inf, off)
+        return np.where(zero & zero_sign, np.inf, off)

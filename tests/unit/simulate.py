@@ -71,6 +71,7 @@ class Simulator:
     def __init__(self, max_buffers: int = 8, *, execute: bool = True) -> None:
         self.max_buffers = max_buffers
         self.execute = execute
+        self.max_bytes = 1 << 30
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []
 

@@ -272,7 +272,6 @@ def test_kernels_do_not_depend_on_the_clock_or_on_hashes() -> None:
     assert labels() == labels()
 
 
-@pytest.mark.xfail(reason="a view is read through a copy, /tmp/bugs/01", strict=True)
 def test_reading_a_flat_view_copies_nothing() -> None:
     place = simulate.device()
     pt.tensor(np.ones((3, 4), "float32"), device=place).sum(0).numpy()

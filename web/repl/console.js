@@ -63,6 +63,7 @@ export class Console {
   /** @param {string} source */
   async run(source) {
     this.editor.history.add(source);
+    this.editor.input.placeholder = ""; // it has shown what one types here
     const entry = this.transcript.add(source);
     const outcome = await this.engine.run(source, {
       onStart: () => entry.start(),

@@ -1,0 +1,332 @@
+"""Every elementwise op on every dtype and layout, against the tables in references.py."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops import references as ref
+from tests.ops.compare import SMALLEST, element, same, ulps_off
+from tests.ops.operands import LAYOUTS, PAIRS, SPECIAL, all_pairs, pool
+
+Array = Any
+WORST: dict[tuple[str, str], float] = {}  # (op, dtype) -> the largest error seen, in ulp
+
+
+# -- Comparing ------------------------------------------------------------------------------------
+
+
+def _flushed(a: Array, dtype: str) -> Array:
+    """Subnormal numbers as the zeros that a GPU may take them for."""
+    if dtype != "float32":
+        return a
+    return np.where(np.abs(a) < SMALLEST, np.copysign(0, a), a)
+
+
+def _reference(entry: ref.Entry, arrays: list[Array], dtype: str) -> list[Array]:
+    """What operands of `dtype` must give; a second answer where subnormal operands may be flushed."""
+    compute = entry.compute.get(dtype, dtype)
+    given = [ref.wide(a.astype(dtype).astype(compute), compute) for a in arrays]
+    flushed = [_flushed(a, compute) for a in given]
+    answers = [entry.reference(*given)]
+    if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(given, flushed, strict=True)):
+        answers.append(entry.reference(*flushed))
+    return answers
+
+
+def check(name: str, entry: ref.Entry, got: Any, arrays: list[Array], dtype: str, what: str) -> None:
+    """A result against the reference: shape, dtype, every element; a failure names the worst one."""
+    result = entry.dtypes[dtype]
+    with np.errstate(all="ignore"):
+        answers = _reference(entry, arrays, dtype)
+    values = got.numpy()
+    where = f"{name}, {what}"
+    assert str(got.dtype) == result == values.dtype.name, f"{where}: dtype {got.dtype}, not {result}"
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    assert got.shape == values.shape == shape, f"{where}: shape {got.shape}, not {shape}"
+    if result.startswith("float"):
+        off = np.min([ulps_off(values, a, result, zero_sign=entry.zero_sign) for a in answers], axis=0)
+    else:
+        with np.errstate(all="ignore"):
+            off = np.min([np.where(values == np.asarray(a).astype(result), 0.0, np.inf) for a in answers], axis=0)
+    if not off.size:
+        return
+    worst = float(np.max(off))
+    WORST[name, dtype] = max(WORST.get((name, dtype), 0.0), worst)
+    bound = entry.ulp if result == "float32" else max(entry.ulp, 1.0)
+    if worst > bound:
+        at = element(off == worst)
+        operands = ", ".join(repr(np.broadcast_to(a, shape)[at]) for a in arrays)
+        raise AssertionError(
+            f"{where}, element {at}: {name}({operands}) is {values[at]!r}, not {answers[0][at]!r}: "
+            f"{worst:.3g} ulp, promised {entry.ulp} ({np.count_nonzero(off > bound)} of {off.size} wrong)"
+        )
+
+
+def unary_cases(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
+    """One op of one operand on every layout."""
+    entry, op = ref.UNARY[name], getattr(pt, name)
+    values = pool(dtype, rng)
+    for layout, make in LAYOUTS.items():
+        x, array = make(values, rng, device)
+        check(name, entry, op(x), [array], dtype, f"{dtype}, {layout}")
+    x, array = LAYOUTS["transposed"](values, rng, device)
+    same(x, array, f"{name}, {dtype}: the operand, afterwards")
+
+
+def binary_cases(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
+    """One op of two operands of one dtype on every pair of layouts."""
+    entry, op = ref.BINARY[name], getattr(pt, name)
+    a, b = all_pairs(pool(dtype, rng), pool(dtype, rng), dtype, dtype)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    check(name, entry, op(x, y), [a, b], dtype, f"{dtype}, all pairs of special values and more")
+    check(name, entry, op(x, x), [a, a], dtype, f"{dtype}, an operand with itself")
+    check(name, entry, op(x[1:], x[:-1]), [a[1:], a[:-1]], dtype, f"{dtype}, two views of one operand")
+    for layout, (first, second) in PAIRS.items():
+        (x, a1), (y, b1) = first(a, rng, device), second(b, rng, device)
+        check(name, entry, op(x, y), [a1, b1], dtype, f"{dtype}, {layout}")
+
+
+# -- One and two operands -------------------------------------------------------------------------
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+@pytest.mark.parametrize("name", ref.UNARY)
+def test_unary(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
+    if dtype in ref.UNARY[name].dtypes:
+        unary_cases(name, dtype, device, rng)
+        return
+    x = pt.tensor([True, False, True], device=device)
+    with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
+        getattr(pt, name)(x)
+    same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+@pytest.mark.parametrize("name", ref.BINARY)
+def test_binary(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
+    if dtype in ref.BINARY[name].dtypes:
+        binary_cases(name, dtype, device, rng)
+        return
+    x = pt.tensor([True, False, True], device=device)
+    with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
+        getattr(pt, name)(x, x)
+    same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
+
+
+@pytest.mark.parametrize("dtype", ref.WIDE_DTYPES)
+def test_64_bits_on_the_cpu(dtype: str, rng: np.random.Generator) -> None:
+    for name, entry in ref.UNARY.items():
+        if dtype in entry.dtypes:
+            unary_cases(name, dtype, "cpu", rng)
+    for name, entry in ref.BINARY.items():
+        if dtype in entry.dtypes:
+            binary_cases(name, dtype, "cpu", rng)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", ref.UNARY)
+def test_unary_as_methods(name: str, device: str) -> None:
+    values = np.array([0.25, 0.5, 1.0], np.float32)
+    x = pt.tensor(values, device=device)
+    check(name, ref.UNARY[name], getattr(x, name)(), [values], "float32", "method")
+    check(name, ref.UNARY[name], getattr(pt, name)([0.25, 0.5, 1.0]), [values], "float32", "of a list")
+
+
+@pytest.mark.computes
+def test_signs(device: str) -> None:
+    values = np.array([-1.5, 0.0, 2.0, np.nan], np.float32)
+    x = pt.tensor(values, device=device)
+    same(-x, -values, "-x")
+    same(+x, values, "+x")
+    same(abs(x), abs(values), "abs(x)")
+    assert pt.absolute is pt.abs
+
+
+# -- Operators, scalars, mixed dtypes -------------------------------------------------------------
+
+SCALARS: tuple[Any, ...] = (True, 0, 3, -2, 0.5, -2.0, math.inf, math.nan)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", ref.OPERATORS)
+def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator) -> None:
+    """A tensor with a Python scalar on either side: the scalar is weak."""
+    entry, operator = ref.BINARY[name], ref.OPERATORS[name]
+    for dtype in ref.DTYPES:
+        array = np.concatenate([np.array(SPECIAL[dtype], dtype), pool(dtype, rng, 40)])
+        x = pt.tensor(array, device=device)
+        for scalar in SCALARS:
+            kind = ref.WITH_SCALAR[dtype, type(scalar).__name__]
+            for given, flip in ((lambda: operator(x, scalar), False), (lambda: operator(scalar, x), True)):
+                what = f"{dtype} {'on the right of' if flip else 'with'} {scalar!r}"
+                if name == "power" and type(scalar) is int and scalar < 0 and kind in ("int32", "uint32") and not flip:
+                    with pytest.raises(ValueError, match="negative.* -2"):
+                        given()
+                    continue
+                if kind == "uint32" and type(scalar) is int and scalar < 0:
+                    with pytest.raises(OverflowError, match=r"-2.*uint32"):
+                        given()
+                    continue
+                if kind not in entry.dtypes:
+                    with pytest.raises(pt.DTypeError, match=f"^{name}"):
+                        given()
+                    continue
+                other = np.array(scalar).astype(kind)
+                arrays = [other, array] if flip else [array, other]
+                check(name, entry, given(), arrays, kind, what)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", ref.BINARY)
+def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
+    """Operands of two dtypes: the promotion table, and the op in the common dtype."""
+    entry, op = ref.BINARY[name], getattr(pt, name)
+    dtypes = ref.DTYPES if device == "webgpu" else (*ref.DTYPES, *ref.WIDE_DTYPES)
+    for first in dtypes:
+        for second in dtypes:
+            if first == second:
+                continue
+            a, b = pool(first, rng, 70), pool(second, rng, 70)
+            x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+            common = ref.PROMOTE[first, second]
+            if common is None:
+                with pytest.raises(pt.DTypeError, match=rf"^{name}: {first} and {second}"):
+                    op(x, y)
+                continue
+            with np.errstate(all="ignore"):
+                a, b = a.astype(common), b.astype(common)
+            check(name, entry, op(x, y), [a, b], common, f"{first} with {second}")
+
+
+@pytest.mark.computes
+def test_operands_of_other_kinds(device: str) -> None:
+    """Lists and NumPy arrays on either side of an operator."""
+    x, array = pt.tensor([1.0, 2.0], device=device), np.array([3.0, 4.0], np.float32)
+    for got, expected in (
+        (x + [3, 4], [4, 6]), ([3, 4] + x, [4, 6]), (x - array, [-2, -2]), (array - x, [2, 2]),
+        (array / x, [3, 2]), (x * (2, 3), [2, 6]), (array**x, [3, 16]), (np.float32(2) * x, [2, 4]),
+    ):  # fmt: skip
+        assert isinstance(got, pt.Tensor)
+        same(got, np.array(expected, np.float32), "an operator with a list or an array")
+    same(array < x, np.array([False, False]), "array < tensor")
+    same(array == x, np.array([False, False]), "array == tensor")
+    same(pt.add([1, 2], [3, 4]).to(device), np.array([4, 6], np.int32), "lists alone")
+    with pytest.raises(TypeError):
+        _ = x + "text"
+    with pytest.raises(TypeError):
+        _ = x + None
+    assert (x == None) is False  # noqa: E711
+
+
+@pytest.mark.computes
+def test_masks(device: str) -> None:
+    """``& | ^ ~`` are defined on bools and on nothing else."""
+    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    for got, expected in ((x & y, a & b), (x | y, a | b), (x ^ y, a ^ b), (~x, ~a), (x & True, a), (True ^ x, ~a)):
+        same(got, expected, "a mask")
+    with pytest.raises(pt.DTypeError, match="int32"):
+        _ = ~pt.tensor([1], device=device)
+    with pytest.raises(pt.DTypeError, match="float32"):
+        _ = x & pt.tensor([1.0], device=device)
+
+
+# -- where, clip, astype, isclose -----------------------------------------------------------------
+
+
+@pytest.mark.computes
+def test_where(device: str, rng: np.random.Generator) -> None:
+    for dtype in ref.DTYPES:
+        condition, a, b = rng.random((5, 7)) < 0.5, pool(dtype, rng, 35).reshape(5, 7), pool(dtype, rng, 35).reshape(7, 5)
+        c, x, y = (pt.tensor(v, device=device) for v in (condition, a, b))
+        same(pt.where(c, x, y.T), np.where(condition, a, b.T), f"where, {dtype}, transposed")
+        same(pt.where(c[:, :1], x, y.T[::-1]), np.where(condition[:, :1], a, b.T[::-1]), f"where, {dtype}, broadcast")
+        same(pt.where(c[0], x[0, 0], y[0, 1]), np.where(condition[0], a[0, 0], b[0, 1]), f"where, {dtype}, 0-d")
+    numbers = pt.tensor([0.0, 2.0, np.nan], device=device)
+    same(pt.where(numbers, 1, 2), np.array([2, 1, 1], np.int32), "where, numbers as condition, scalars")
+    same(pt.where(numbers > 1, 0.5, pt.tensor(3, device=device)), np.array([3, 0.5, 3], np.float32), "where, mixed")
+    same(pt.where(pt.tensor(True, device=device), 1.5, 2), np.array(1.5, np.float32), "where, all 0-d")
+    same(pt.where(numbers[:0], 1.5, 2), np.zeros(0, np.float32), "where, empty")
+
+
+@pytest.mark.computes
+def test_clip(device: str) -> None:
+    array = np.array([-3.0, -0.5, 0.25, 7.0, np.nan, np.inf], np.float32)
+    x = pt.tensor(array, device=device)
+    same(x.clip(-1, 2), np.clip(array, -1, 2), "clip")
+    same(pt.clip(x, None, 2), np.clip(array, None, 2), "clip above")
+    same(pt.clip(x, 0), np.clip(array, 0, None), "clip below")
+    same(pt.clip(x, None, None), array, "clip by nothing")
+    low = pt.tensor([[0.0], [1.0]], device=device)
+    same(x.clip(low, low + 1), np.clip(array, [[0], [1]], [[1], [2]]).astype(np.float32), "clip by tensors")
+    numbers = np.array([-5, 0, 5], np.int32)
+    same(pt.clip(pt.tensor(numbers, device=device), -1, 3), np.clip(numbers, -1, 3), "clip int32")
+
+
+def _cast(a: Array, target: str) -> Array:
+    """A float out of an integer's range: int32 gets its least value, uint32 wraps through int64."""
+    a = np.asarray(a)
+    if a.dtype.kind == "f" and target in ("int32", "uint32"):
+        limit = 2.0**31 if target == "int32" else 2.0**63
+        given = a.astype(np.float64)
+        inside = np.abs(np.trunc(given)) < limit if target == "uint32" else (given > -limit - 1) & (given < limit)
+        kept = np.where(inside, given, 0).astype(np.int64)
+        return np.where(inside, kept, -(2**31) if target == "int32" else 0).astype(target)
+    return a.astype(target)
+
+
+@pytest.mark.computes
+def test_astype(device: str, rng: np.random.Generator) -> None:
+    dtypes = ref.DTYPES if device == "webgpu" else (*ref.DTYPES, *ref.WIDE_DTYPES)
+    for source in dtypes:
+        array = pool(source, rng, 200)
+        x = pt.tensor(array, device=device)
+        for target in dtypes:
+            if target == "int64" and source.startswith("float"):
+                continue  # NumPy leaves what does not fit to the processor
+            with np.errstate(all="ignore"):
+                expected = _cast(array, target)
+            if source == "float32" and target == "bool":  # a subnormal may count as zero
+                keep = (np.abs(array) >= SMALLEST) | (array == 0) | np.isnan(array)
+                assert np.array_equal(x.astype(target).numpy()[keep], expected[keep]), "astype, float32 to bool"
+                continue
+            got = x.astype(target)
+            if target == source:
+                assert got is x
+            same(got, expected, f"astype, {source} to {target}")
+            same(x[::-3].astype(target), expected[::-3], f"astype, {source} to {target}, reversed")
+    x = pt.tensor([1.7], device=device)
+    for spelled in ("int32", int, pt.int32, np.int32, np.dtype("int32")):
+        same(x.astype(spelled), np.array([1], np.int32), f"astype({spelled!r})")
+    with pytest.raises(pt.DTypeError, match="float16"):
+        x.astype("float16")
+
+
+@pytest.mark.computes
+def test_isclose(device: str) -> None:
+    a = np.array([1.0, 1.0, 1.0, 0.0, np.inf, np.inf, np.nan, np.nan, 100.0], np.float32)
+    b = np.array([1.0, 1.000005, 1.1, 1e-9, np.inf, -np.inf, np.nan, 1.0, 100.0005], np.float32)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    for options in ({}, {"rtol": 0.2}, {"atol": 0.5}, {"equal_nan": True}):
+        same(pt.isclose(x, y, **options), np.isclose(a, b, **options), f"isclose, {options}")
+    assert pt.allclose(x[:2], y[:2]) is True
+    assert pt.allclose(x[:3], y[:3]) is False
+    assert pt.allclose(x[:3], y[:3], rtol=0.2) is True
+    assert pt.allclose(x[:0], y[:0]) is True
+    numbers = pt.tensor([1, 2], device=device)
+    assert pt.allclose(numbers, numbers) is True
+    assert pt.allclose(numbers, [1, 3]) is False
+
+
+def test_the_worst_errors() -> None:
+    """Shows what was measured: ``-rP`` prints it."""
+    for (name, dtype), worst in sorted(WORST.items()):
+        if worst:
+            print(f"{name:14} {dtype:8} {worst:8.3f} ulp")

@@ -1,0 +1,265 @@
+"""A bridge without a GPU: what `web/bridge/index.js` promises, and the faults it may report.
+
+Nothing is computed. A buffer holds a digest of what its elements depend on: the program, its
+parameters and the digests of what it read. Two buffers hold the same bytes if the same was computed
+from the same, so a result that was computed twice, or again after a fault, can be compared.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+from array import array
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from py_tensor.backend.plan import COPY, CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
+
+LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, COPY: 6, FILL: 4, SUBMIT: 1}
+MIB = 1 << 20
+
+
+class Heap:
+    """Addresses that fit 32 bits, as in Wasm, for arrays that lie anywhere."""
+
+    def __init__(self) -> None:
+        self.real: dict[int, int] = {}
+
+    def array(self) -> type[array[Any]]:
+        """A class of arrays whose `buffer_info` tells such an address."""
+        heap = self
+
+        class HeapArray(array):  # type: ignore[type-arg]
+            def buffer_info(self) -> tuple[int, int]:
+                address, length = super().buffer_info()
+                number = 16 * (len(heap.real) + 1)
+                heap.real[number] = address
+                return number, length
+
+        return HeapArray
+
+    def bytes(self, address: int, count: int) -> bytes:
+        return ctypes.string_at(self.real.get(address, address), count) if count else b""
+
+    def write(self, address: int, data: bytes) -> None:
+        ctypes.memmove(self.real.get(address, address), data, len(data))
+
+
+class Promise:
+    """A promise that is fulfilled already."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        yield from ()
+        return self.value
+
+
+class Invalid(Exception):
+    """A command that WebGPU would refuse."""
+
+
+class FakeBridge:
+    """See the JSDoc of `Bridge`.
+
+    Attributes
+    ----------
+    faults : list of str
+        What the next flushes meet, in turn: "" nothing, "throw" an exception halfway (-1),
+        "validation" an error that comes to light later, "lost" a lost device.
+    memory_faults : int
+        So many calls of `allocate` find no memory.
+    """
+
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self.generation = 0
+        self.alive = False
+        self.buffers: dict[int, int] = {}
+        self.contents: dict[int, bytes] = {}
+        self.ids: set[int] = set()
+        self.pipelines: dict[int, tuple[str, str, int, int]] = {}
+        self.failures: list[dict[str, Any]] = []
+        self.faults: list[str] = []
+        self.memory_faults = 0
+        self.counts = {"flushes": 0, "dispatches": 0, "submits": 0}
+
+    # -- The device -----------------------------------------------------------------------------
+
+    def acquire(self) -> Promise:
+        if not self.alive:
+            self.alive = True
+            self.generation += 1
+        limits = {
+            "maxBufferSize": 1024 * MIB,
+            "maxStorageBufferBindingSize": 1024 * MIB,
+            "maxStorageBuffersPerShaderStage": 8,
+        }
+        adapter = {"isFallbackAdapter": False, "vendor": "fake"}
+        found = {"ok": True, "generation": self.generation, "adapter": adapter}
+        return Promise(json.dumps({**found, "features": [], "limits": limits}))
+
+    def loseDevice(self) -> None:  # noqa: N802 - JavaScript's name
+        self.alive = False
+        self.buffers.clear()
+        self.contents.clear()
+        self.ids.clear()
+
+    def definePipeline(  # noqa: N802
+        self, number: int, wgsl: str, label: str, count: int, mask: int
+    ) -> None:
+        self.pipelines[number] = wgsl, label, count, mask
+
+    # -- Flushing -------------------------------------------------------------------------------
+
+    def flush(self, address: int, words: int, params: int, size: int, flush_id: int) -> int:
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "lost":
+            self.loseDevice()
+        if not self.alive:
+            return 0
+        self.counts["flushes"] += 1
+        stream = array("I", self.heap.bytes(address, 4 * words))
+        block = self.heap.bytes(params, size)
+        commands = list(_commands(stream))
+        broken = len(commands) // 2 if fault == "throw" else len(commands)
+        written: set[int] = set()
+        failure = None
+        for number, command in enumerate(commands):
+            if failure is None:
+                try:
+                    if number == broken:
+                        raise RuntimeError("thrown for a test")
+                    self._perform(command, block, written)
+                    continue
+                except (Invalid, RuntimeError) as error:
+                    failure = self._failure(flush_id, "exception", str(error))
+            self._keep_table(command)
+        if failure is None and fault == "throw":
+            failure = self._failure(flush_id, "exception", "thrown for a test")
+        if failure is not None:
+            self.failures.append(failure)
+            return -1
+        if fault == "validation":
+            label = next(iter(self.pipelines.values()))[1]
+            self.failures.append(self._failure(flush_id, "validation", "refused for a test", label))
+            for buffer in written:
+                self.contents[buffer] = b"invalid"
+        return 1
+
+    @staticmethod
+    def _failure(flush: int, kind: str, message: str, label: str = "") -> dict[str, Any]:
+        return {"flush": flush, "kind": kind, "label": label, "message": message}
+
+    def _keep_table(self, command: tuple[int, ...]) -> None:
+        if command[0] in (CREATE, DESTROY):
+            self._perform(command, b"", set())
+
+    def _perform(self, command: tuple[int, ...], params: bytes, written: set[int]) -> None:
+        match command:
+            case (op, number, size) if op == CREATE:
+                self._create(number, size)
+            case (op, number) if op == DESTROY:
+                if self.buffers.pop(number, None) is None:
+                    raise Invalid(f"no buffer {number} to destroy")
+                self.contents.pop(number, None)
+            case (op, number, 0, address, size, mode) if op == UPLOAD:
+                self._check(number, size * (4 if mode else 1))
+                self.contents[number] = self.heap.bytes(address, size)
+            case (op, program, offset, size, x, y, z, _, *slots) if op == DISPATCH:
+                assert max(x, y, z) <= 65535
+                self._dispatch(program, params[offset : offset + size], (x, y, z), slots, written)
+            case (op, number, value, size) if op == FILL:
+                self._check(number, size)
+                self.contents[number] = value.to_bytes(4, "little")
+            case (op,) if op == SUBMIT:
+                self.counts["submits"] += 1
+            case _:
+                raise Invalid(f"no command {command}")
+
+    def _create(self, number: int, size: int) -> None:
+        if number in self.ids:
+            raise Invalid(f"buffer {number} was there before: ids are never reused")
+        assert size % 16 == 0
+        self.ids.add(number)
+        self.buffers[number] = size
+
+    def _check(self, number: int, size: int = 0) -> None:
+        if self.buffers.get(number, -1) < size:
+            raise Invalid(f"no buffer {number} of {size} bytes")
+
+    def _dispatch(
+        self,
+        program: int,
+        params: bytes,
+        grid: tuple[int, int, int],
+        slots: list[int],
+        written: set[int],
+    ) -> None:
+        self.counts["dispatches"] += 1
+        wgsl, label, count, mask = self.pipelines[program]
+        if count != len(slots):
+            raise Invalid(f"{label}: {len(slots)} buffers for a pipeline of {count}")
+        for slot in slots:
+            self._check(slot)
+        writes = [s for n, s in enumerate(slots) if mask >> n & 1]
+        reads = [s for n, s in enumerate(slots) if not mask >> n & 1]
+        if set(reads) & set(writes) or len(set(writes)) < len(writes):
+            raise Invalid(f"{label}: a buffer is bound as read and as read_write")
+        digest = hashlib.sha256(repr((wgsl, params, grid)).encode())
+        for slot in reads:
+            digest.update(self.contents.get(slot, b"nothing"))
+        for n, slot in enumerate(writes):
+            one = digest.copy()
+            one.update(self.contents[slot] if slot in written else b"%d" % n)
+            self.contents[slot] = one.digest()
+            written.add(slot)
+
+    # -- Waiting --------------------------------------------------------------------------------
+
+    def _report(self, own: list[dict[str, Any]]) -> Promise:
+        found = [*self.failures, *own]
+        self.failures.clear()
+        return Promise(json.dumps(found) if found else "")
+
+    def _lost(self) -> list[dict[str, Any]]:
+        return [] if self.alive else [self._failure(-1, "lost", "lost for a test")]
+
+    def allocate(self, number: int, size: int) -> Promise:
+        if self.memory_faults:
+            self.memory_faults -= 1
+            return Promise(json.dumps(self._failure(-1, "out-of-memory", "none left")))
+        self._create(number, size)
+        return Promise("")
+
+    def read(self, number: int, offset: int, size: int, target: int, mode: int) -> Promise:
+        if self.alive:
+            self._check(number, size)
+            data = self.contents.get(number, b"nothing") * size
+            self.heap.write(target, data[: size // 4 if mode else size])
+        return self._report(self._lost())
+
+    def synchronize(self) -> Promise:
+        return self._report(self._lost())
+
+    def drain(self, most: int) -> Promise:
+        return Promise("")
+
+    def takeFailures(self) -> str:  # noqa: N802
+        return self._report([]).value
+
+    def stats(self) -> str:
+        total = sum(self.buffers.values())
+        return json.dumps(
+            {**self.counts, "buffers": len(self.buffers), "bufferBytes": total, "stagingBytes": 0}
+        )
+
+
+def _commands(stream: array[int]) -> Iterator[tuple[int, ...]]:
+    at = 0
+    while at < len(stream):
+        length = LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
+        yield tuple(stream[at : at + length])
+        at += length
