@@ -39,7 +39,10 @@ class Tensor(Methods):
             node.meta.device.record(node)
 
     def __del__(self) -> None:
-        self._node.live -= 1
+        node = self._node
+        node.live -= 1
+        if not node.live:
+            node.meta.device.forget(node)
 
     # -- What it is -----------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Device:
         self.name = name
         self.sync_each_op = False
         self._backend: Backend | None = None
-        self._pending: list[Node] = []
+        self._pending: dict[Node, None] = {}  # in the order of recording
         self._recorded = 0
         self._uploaded = 0
 
@@ -77,7 +77,7 @@ class Device:
         if self.sync_each_op:
             self.compute([node])
             return
-        self._pending.append(node)
+        self._pending[node] = None
         self._recorded += 1
         if self._recorded >= MAX_PENDING_NODES or self._uploaded >= MAX_UPLOADED_BYTES:
             self.flush()
@@ -91,18 +91,22 @@ class Device:
 
         Those too large to be stored stay pending: what is made of them may be small.
         """
-        pending = [n for n in self._pending if n.live and n.storage is None]
-        large = [n for n in pending if n.meta.nbytes > self.backend.max_bytes]
-        self._pending, self._recorded, self._uploaded = large, 0, 0
-        storable = [n for n in pending if n.meta.nbytes <= self.backend.max_bytes]
-        if storable:
-            self.compute(storable)
+        self._recorded, self._uploaded = 0, 0
+        limit = self.backend.max_bytes
+        # list(): finalizers may take nodes out while this runs.
+        self.compute([n for n in list(self._pending) if n.live and n.meta.nbytes <= limit])
+
+    def forget(self, node: Node) -> None:
+        """No tensor holds the node any more."""
+        self._pending.pop(node, None)
 
     def compute(self, nodes: Iterable[Node]) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds."""
         wanted = request(nodes, self.backend.max_bytes)
         if wanted.wanted:
             self.backend.compute(wanted)
+            for slot in wanted.wanted:
+                self._pending.pop(wanted.order[slot], None)
 
 
 def _make(name: str) -> Backend:

@@ -309,13 +309,19 @@ def _tiled(tile: Tile, kind: str) -> dict[str, str]:
     """The regions of the tiled template that depend on the tile alone."""
     rows, columns = range(tile.tm // 4), range(tile.tn // 4)
     accs = [f"c{i}_{v}" for i in range(tile.tm) for v in columns]
-    multiply = [f"let a{u} = tile_a[kk * {tile.bm // 4}u + ty + {u * tile.wy}u];" for u in rows]
-    multiply += [
-        f"let b{v}_ = tile_b[kk * {tile.bn // 4}u + tx + {v * tile.wx}u];" for v in columns
-    ]
-    multiply += [
-        f"c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;" for i in range(tile.tm) for v in columns
-    ]
+    multiply: list[str] = []
+    for kk in range(tile.bk):  # unrolled here: no compiler on the way does it
+        multiply.append("{")
+        multiply += [
+            f"  let a{u} = tile_a[{kk * tile.bm // 4}u + ty + {u * tile.wy}u];" for u in rows
+        ]
+        multiply += [
+            f"  let b{v}_ = tile_b[{kk * tile.bn // 4}u + tx + {v * tile.wx}u];" for v in columns
+        ]
+        multiply += [
+            f"  c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;" for i in range(tile.tm) for v in columns
+        ]
+        multiply.append("}")
     results = [
         f"const COLUMNS = {len(columns)}u;",
         f"var results = array<{kind}, {len(accs)}>({', '.join(accs)});",
@@ -323,7 +329,7 @@ def _tiled(tile: Tile, kind: str) -> dict[str, str]:
     return {
         "start": _lines([f"var {c} = {kind}();" for c in accs], 1),
         "stage": _lines(_stage(tile), 2),
-        "multiply": _lines(multiply, 3),
+        "multiply": _lines(multiply, 2),
         "results": _lines(results, 1),
     }
 
@@ -337,7 +343,7 @@ def _stage(tile: Tile) -> list[str]:
         lines += ["{", f"  let e = invocation + {first}u;"]
         if first + tile.workgroup <= blocks_a:
             lines += ["  let f = e;", *a]
-        elif first >= blocks_a:
+        elif first >= blocks_a and first + tile.workgroup <= blocks_a + blocks_b:
             lines += [f"  let f = e - {blocks_a}u;", *b]
         else:
             lines += [f"  if (e < {blocks_a}u) {{", "  let f = e;", *a]

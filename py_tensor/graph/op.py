@@ -16,16 +16,29 @@ from py_tensor.shapes import Shape
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
 # so that it can itself be differentiated.
-Vjp = Callable[..., tuple[Any, ...]]
+Vjp = (
+    Callable[[Any, Any, Any, Any], tuple[Any, ...]]
+    | Callable[[Any, Any, Any, Any, Any], tuple[Any, ...]]
+    | Callable[[Any, Any, Any, Any, Any, Any], tuple[Any, ...]]
+    | Callable[..., tuple[Any, ...]]
+)
+# numpy(np, *arrays). Both types are spelled out by the number of operands, so that type checkers
+# know the parameters of a lambda.
+OnArrays = (
+    Callable[[Any, Any], Any]
+    | Callable[[Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any, Any], Any]
+)
 
 
-class _NotDifferentiable:
+class NotDifferentiable:
     def __repr__(self) -> str:
         return "NOT_DIFFERENTIABLE"
 
 
-NOT_DIFFERENTIABLE: Final = _NotDifferentiable()
-Derivative = Vjp | _NotDifferentiable
+NOT_DIFFERENTIABLE: Final = NotDifferentiable()
+Derivative = Vjp | NotDifferentiable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +68,7 @@ class Elementwise(Op):
     """
 
     wgsl: Mapping[str, str]
-    numpy: Callable[..., Any]
+    numpy: OnArrays
     cost: int = 1
 
 
@@ -93,7 +106,7 @@ class Reduction(Op):
     element: Mapping[str, tuple[str, ...]]
     combine: Mapping[str, tuple[str, ...]]
     result: str
-    numpy: Callable[..., Any]
+    numpy: Callable[[Any, Any, tuple[int, ...]], Any]
     indexed: bool = False
 
 

@@ -264,7 +264,8 @@ def _count(x: Tensor, axis: Axes, op: str) -> int:
 def mean(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:
     """Mean over `axis`, in floating point; NaN of no elements."""
     x = _through(FLOATING, x, "mean", dtype)
-    return sum(x, axis, keepdims=keepdims) / float(_count(x, axis, "mean"))
+    count = _count(x, axis, "mean")  # first, so that a wrong axis is this op's error
+    return sum(x, axis, keepdims=keepdims) / float(count)
 
 
 def var(
@@ -282,9 +283,13 @@ def var(
     correction : float
         The divisor is the number of elements less this; `ddof` is NumPy's name for it.
     """
-    x = _through(FLOATING, x, "var")
+    return _variance("var", x, axis, correction if ddof is None else ddof, keepdims)
+
+
+def _variance(op: str, x: Operand, axis: Axes, correction: float, keepdims: bool) -> Tensor:
+    x = _through(FLOATING, x, op)
+    divisor = _count(x, axis, op) - correction
     centred = subtract(x, mean(x, axis, keepdims=True))
-    divisor = _count(x, axis, "var") - (correction if ddof is None else ddof)
     return sum(square(centred), axis, keepdims=keepdims) / float(builtins.max(divisor, 0))
 
 
@@ -297,7 +302,7 @@ def std(
     keepdims: bool = False,
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
-    return sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+    return sqrt(_variance("std", x, axis, correction if ddof is None else ddof, keepdims))
 
 
 def isclose(

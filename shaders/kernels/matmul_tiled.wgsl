@@ -61,13 +61,13 @@ fn main(
     tile_b[invocation] = b.x;
     // </stage>
     workgroupBarrier();
+    // <multiply>
     for (var kk = 0u; kk < BK; kk++) {
-      // <multiply>
       let a0 = tile_a[kk * 2u + ty];
       let b0_ = tile_b[kk * 2u + tx];
       c0_0 += a0.x * b0_;
-      // </multiply>
     }
+    // </multiply>
     workgroupBarrier();
   }
   // A loop over results, not a call for each: some compilers take exponential time over many

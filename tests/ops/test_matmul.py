@@ -1,0 +1,213 @@
+"""Matrix products against float64, within the error bound of a float32 dot product."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops.compare import element, same
+
+Array = Any
+SIZES = (0, 1, 3, 4, 5, 15, 16, 17, 63, 64, 65, 127, 128, 129)
+SAMPLE = 48  # triples out of the cube of sizes, at random
+FIXED = (
+    (1, 1, 1), (0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 129, 1), (129, 1, 129), (1, 129, 129), (129, 129, 1), (3, 65, 5),
+    (64, 64, 64), (65, 65, 65), (63, 63, 63), (128, 128, 128), (129, 129, 129), (127, 1, 3), (16, 129, 17), (5, 16, 127),
+)  # fmt: skip
+EPS = 2.0**-24
+
+
+def products(a: Array, b: Array) -> tuple[Array, Array]:
+    """The product in float64, and how far off a float32 one may be: (K + 2) eps |a| @ |b|."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return a @ b, (a.shape[-1] + 2) * EPS * (np.abs(a) @ np.abs(b)) + 1e-37
+
+
+def near(got: Any, expected: Array, bound: Array, what: str) -> None:
+    values = got.numpy()
+    assert values.dtype == np.float32, f"{what}: dtype {values.dtype}"
+    assert values.shape == expected.shape, f"{what}: shape {values.shape}, not {expected.shape}"
+    off = np.abs(values - expected)
+    bad = ~(off <= bound)
+    if np.any(bad):
+        at = element(bad)
+        raise AssertionError(
+            f"{what}: element {at} is {values[at]!r}, not {expected[at]!r} +- {np.broadcast_to(bound, off.shape)[at]:.3g} "
+            f"({np.count_nonzero(bad)} of {values.size} wrong)"
+        )
+
+
+def random(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("form", ("a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"))
+def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
+    """Fixed nasty sizes and a random sample of the cube, in each form of transposition."""
+    cube = list(itertools.product(SIZES, repeat=3))
+    chosen = [*FIXED, *(cube[i] for i in rng.choice(len(cube), SAMPLE // 4, replace=False))]
+    left, _, right = form.partition(" @ ")
+    for m, k, n in chosen:
+        a = random(rng, k, m).T if left == "a.T" else random(rng, m, k)
+        b = random(rng, n, k).T if right == "b.T" else random(rng, k, n)
+        x = pt.tensor(np.ascontiguousarray(a.T), device=device).T if left == "a.T" else pt.tensor(a, device=device)
+        y = pt.tensor(np.ascontiguousarray(b.T), device=device).T if right == "b.T" else pt.tensor(b, device=device)
+        near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
+
+
+@pytest.mark.computes
+def test_vectors(device: str, rng: np.random.Generator) -> None:
+    for k, n in ((1, 1), (5, 3), (64, 65), (129, 17), (1031, 3), (3, 1031)):
+        a, b, v = random(rng, k), random(rng, k, n), random(rng, k)
+        x, y, w = (pt.tensor(t, device=device) for t in (a, b, v))
+        near(x @ w, *products(a, v), f"vector {k} @ vector")
+        near(x @ y, *products(a, b), f"vector {k} @ matrix {k, n}")
+        near(y.T @ x, *products(b.T, a), f"matrix {n, k} @ vector")
+        near(x.flip() @ y, *products(a[::-1], b), f"flipped vector {k} @ matrix {k, n}")
+        near(pt.dot(x, w), *products(a, v), f"dot of vectors of {k}")
+    batch, v = random(rng, 3, 4, 5), random(rng, 5)
+    near(pt.tensor(batch, device=device) @ pt.tensor(v, device=device), *products(batch, v), "batch @ vector")
+    v = random(rng, 4)
+    near(pt.tensor(v, device=device) @ pt.tensor(batch, device=device), *products(v, batch), "vector @ batch")
+
+
+BATCHES = (
+    ((2,), (2,)), ((3,), (1,)), ((), (4,)), ((2, 1), (3,)), ((2, 3), (2, 3)), ((1, 1), (2, 2)), ((0,), (1,)), ((5, 1, 2), (3, 1)),
+)  # fmt: skip
+
+
+@pytest.mark.computes
+def test_batches(device: str, rng: np.random.Generator) -> None:
+    for i, (left, right) in enumerate(BATCHES):
+        m, k, n = ((4, 5, 3), (17, 16, 33), (8, 64, 4))[i % 3]
+        a, b = random(rng, *left, m, k), random(rng, *right, k, n)
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        near(pt.matmul(x, y), *products(a, b), f"matmul of {a.shape} and {b.shape}")
+        near(y.mT @ x.mT, *products(b.swapaxes(-1, -2), a.swapaxes(-1, -2)), f"transposes of {a.shape}, {b.shape}")
+
+
+@pytest.mark.computes
+def test_operands_that_are_views(device: str, rng: np.random.Generator) -> None:
+    a, b = random(rng, 40, 70), random(rng, 70, 50)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    for name, left, right in (
+        ("sliced", lambda t: t[3:20, 5:65], lambda t: t[5:65, 1:]),
+        ("with steps", lambda t: t[::3, ::2], lambda t: t[::2, 1::3]),
+        ("flipped", lambda t: t[::-1, ::-1], lambda t: t[::-1]),
+        ("flipped one way", lambda t: t, lambda t: t[:, ::-1]),
+        ("one row", lambda t: t[7:8], lambda t: t),
+        ("one column", lambda t: t, lambda t: t[:, 3:4]),
+    ):
+        near(left(x) @ right(y), *products(left(a), right(b)), f"operands {name}")
+    row = pt.tensor(a[:1], device=device).expand(9, 70)
+    near(row @ y, *products(np.broadcast_to(a[:1], (9, 70)), b), "left operand broadcast")
+    column = pt.tensor(b[:, :1], device=device).expand(70, 9)
+    near(x @ column, *products(a, np.broadcast_to(b[:, :1], (70, 9))), "right operand broadcast")
+    near(x @ x.T, *products(a, a.T), "an operand with its own transpose")
+    near((x * 2 + 1) @ y, *products(a * 2 + 1, b), "a pending left operand")
+    near(x @ (y - 1).reshape(70, 50), *products(a, b - 1), "a pending right operand")
+    near(x.pad(((1, 2), (0, 0))) @ y, *products(np.pad(a, ((1, 2), (0, 0))), b), "a padded left operand")
+    near(x[:, :6].pad(((0, 0), (2, 3))) @ y[:11], *products(np.pad(a[:, :6], ((0, 0), (2, 3))), b[:11]), "K padded")
+
+
+@pytest.mark.computes
+def test_epilogues(device: str, rng: np.random.Generator) -> None:
+    """What follows the product in the same kernel, and what uses it elsewhere."""
+    for m, k, n in ((5, 7, 3), (64, 64, 64), (33, 20, 65)):
+        a, b, bias, other = random(rng, m, k), random(rng, k, n), random(rng, n), random(rng, m, n)
+        x, y, v, w = (pt.tensor(t, device=device) for t in (a, b, bias, other))
+        product, bound = products(a, b)
+        what = f"of {m}, {k}, {n}"
+        slack = 8 * EPS * (np.abs(product) + np.abs(bias) + np.abs(other) + 1)
+        near(x @ y + v, product + bias, bound + slack, f"a bias {what}")
+        near((x @ y + v).relu(), np.maximum(product + bias, 0), bound + slack, f"bias and relu {what}")
+        near(x @ y * 2 - w, product * 2 - other, 2 * bound + 2 * slack, f"scaled, minus a matrix {what}")
+        near(pt.where(w > 0, x @ y, w), np.where(other > 0, product, other), bound + slack, f"where {what}")
+        near((x @ y).T + w.T, (product + other).T, (bound + slack).T, f"transposed {what}")
+        kept = x @ y
+        near(kept + 1, product + 1, bound + slack, f"a kept product plus 1 {what}")
+        near(kept, product, bound, f"the kept product {what}")
+        total = np.abs(product).sum() * EPS * 64 + bound.sum()
+        near((x @ y).sum(), product.sum(), total, f"the product's sum {what}")
+        near((x @ y).max(0), product.max(0), bound.max(0), f"the product's max {what}")
+    a, b, c = random(rng, 20, 30), random(rng, 30, 10), random(rng, 10, 40)
+    x, y, z = (pt.tensor(t, device=device) for t in (a, b, c))
+    first, bound = products(a, b)
+    near(x @ y @ z, first @ c, bound @ np.abs(c) + 14 * EPS * (np.abs(first) @ np.abs(c)), "a chain of three")
+
+
+@pytest.mark.computes
+def test_integers(device: str, rng: np.random.Generator) -> None:
+    """Exact, and wrapping around."""
+    for dtype in ("int32", "uint32"):
+        for m, k, n in ((3, 4, 5), (17, 65, 33), (1, 129, 1), (64, 64, 64)):
+            info = np.iinfo(dtype)
+            a = rng.integers(info.min, info.max, (m, k), dtype, endpoint=True)
+            b = rng.integers(info.min, info.max, (k, n), dtype, endpoint=True)
+            with np.errstate(over="ignore"):
+                same(pt.tensor(a, device=device) @ pt.tensor(b, device=device), a @ b, f"{dtype}, {m}, {k}, {n}")
+    a, b = rng.integers(-9, 9, (5, 6)).astype(np.int32), random(rng, 6, 3)
+    near(pt.tensor(a, device=device) @ pt.tensor(b, device=device), *products(a, b), "int32 @ float32")
+    flags = pt.tensor([[True, False]], device=device)
+    with pytest.raises(pt.DTypeError, match="^matmul.*bool"):
+        flags @ flags.T
+    same(flags @ pt.tensor([[2], [3]], device=device), np.array([[2]], np.int32), "bool @ int32")
+
+
+@pytest.mark.computes
+def test_special_values_pass_through(device: str) -> None:
+    a, b = np.eye(5, dtype=np.float32), np.ones((5, 5), np.float32)
+    a[1, 2], a[3, 3] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        same(pt.tensor(a, device=device) @ pt.tensor(b, device=device), a @ b, "NaN and infinity in the left operand")
+        same(pt.tensor(b, device=device) @ pt.tensor(a, device=device), b @ a, "NaN and infinity in the right operand")
+
+
+@pytest.mark.computes
+def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
+    """The product by broadcasting, and by the seeds' fused multiply-add."""
+    a, b = random(rng, 20, 30), random(rng, 30, 17)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    expected, bound = products(a, b)
+    near((x[:, :, None] * y[None, :, :]).sum(1), expected, bound, "the sum of a broadcast product")
+    got = pt.reshape(x, (20, 30, 1)).fused_multiply_add(y.reshape(1, 30, 17), 1)
+    near(got, expected[:, None], bound[:, None], "fused_multiply_add")
+    near(x.fused_multiply_add(x, (0, 1)), (a.astype(float) ** 2).sum(keepdims=True), 700 * EPS * (a**2).sum(), "of two axes")
+    near(x.fused_multiply_add(x.flip(1), 1), (a * a[:, ::-1]).sum(1, keepdims=True, dtype=float),
+         40 * EPS * np.abs(a * a[:, ::-1]).sum(1, keepdims=True), "with a flipped operand")
+    near(x.fused_multiply_add(y.T[:1, :], 0), (a.astype(float) * b.T[:1]).sum(0, keepdims=True),
+         40 * EPS * np.abs(a * b.T[:1]).sum(0, keepdims=True), "of the first axis")
+    near(x[:, :0].fused_multiply_add(x[:, :0], 1), np.zeros((20, 1)), np.zeros(1), "of nothing")
+    near(pt.fused_multiply_add(x, y.T[0], ()), a.astype(float) * b.T[0], np.abs(a * b.T[0]) * 2 * EPS, "over no axes")
+    flags = pt.tensor([True, True, False], device=device)
+    same(flags.fused_multiply_add(flags, 0), np.array([2], np.int32), "of bools")
+
+
+@pytest.mark.computes
+def test_dot(device: str, rng: np.random.Generator) -> None:
+    a, b = random(rng, 6, 7), random(rng, 7, 5)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    near(pt.dot(x, y), *products(a, b), "dot of matrices")
+    same(pt.dot(x, 2), a * 2, "dot with a scalar")
+    with pytest.raises(pt.ShapeError, match="^dot"):
+        pt.dot(x.reshape(1, 6, 7), y)
+
+
+@pytest.mark.computes
+def test_shapes_that_do_not_fit(device: str) -> None:
+    x, y = pt.ones((3, 4), device=device), pt.ones((5, 6), device=device)
+    for make, match in (
+        (lambda: x @ y, r"^matmul: .*\(3, 4\).*4.*\(5, 6\).*5"),
+        (lambda: x @ pt.tensor(2.0, device=device), r"^matmul: .*\(3, 4\).*\(\)"),
+        (lambda: pt.ones((2, 3, 4), device=device) @ pt.ones((3, 4, 5), device=device), r"^matmul: .*\(2,\).*\(3,\)"),
+        (lambda: x.fused_multiply_add(y, 0), r"^fused_multiply_add: .*\(3, 4\).*\(5, 6\)"),
+        (lambda: x.fused_multiply_add(x, 2), r"^fused_multiply_add: axis 2"),
+    ):
+        with pytest.raises(pt.ShapeError, match=match):
+            make()
+    same(x @ pt.ones((4, 1), device=device), np.full((3, 1), 4, np.float32), "the session afterwards")

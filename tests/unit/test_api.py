@@ -1,0 +1,73 @@
+"""Every public name says what it is, and every example in the documentation runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
+from py_tensor.ops.define import REGISTRY
+from py_tensor.tensor import Tensor
+
+PUBLIC = {n: v for n, v in vars(pt).items() if not n.startswith("_") and callable(v)}
+
+
+def modules() -> list[ModuleType]:
+    found = pkgutil.walk_packages(pt.__path__, "py_tensor.")
+    return [pt, *(importlib.import_module(m.name) for m in found)]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names_are_documented(name: str) -> None:
+    value = PUBLIC[name]
+    text = inspect.getdoc(value)
+    assert text
+    assert text.split("\n")[0].endswith((".", "`", ":")) or "\n" in text
+    assert type(value).__module__.startswith("py_tensor") or value.__module__.startswith("py_tensor")
+
+
+def test_nothing_else_is_public() -> None:
+    """Modules, helpers and constants of the implementation stay out of the way of the user."""
+    allowed = {"e", "pi", "inf", "nan", "newaxis", "typing", "testing"}
+    others = {n for n in vars(pt) if not n.startswith("_")} - set(PUBLIC) - allowed
+    assert {n for n in others if not inspect.ismodule(getattr(pt, n))} == {
+        d.name for d in pt.dtypes.ALL
+    } | {"bool_"}
+    helpers = {"make", "build", "apply", "tensor_of", "node_of", "as_index", "install", "lift"}
+    assert not helpers & set(PUBLIC)
+
+
+def test_every_op_is_public() -> None:
+    for name, function in REGISTRY.items():
+        assert getattr(pt, name) is function
+        assert function.__name__ == name
+        assert inspect.signature(function).parameters
+
+
+def test_public_methods_are_documented() -> None:
+    for name, value in inspect.getmembers(Tensor):
+        if not name.startswith("_"):
+            assert inspect.getdoc(value), name
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda m: m.__name__)
+def test_examples_run(module: ModuleType) -> None:
+    before = default_device()
+    set_default_device(CPU_DEVICE)
+    try:
+        failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    finally:
+        set_default_device(before)
+    assert not failed
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    examples = [e for m in modules() for t in finder.find(m) for e in t.examples]
+    assert len(examples) >= 4

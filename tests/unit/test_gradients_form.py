@@ -1,0 +1,113 @@
+"""That a graph can be walked backwards: nodes, ops and attributes hold all that autodiff needs.
+
+Not autodiff itself, which comes later; the derivative of every op against differences in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.order import topological
+from py_tensor.graph.primitives import CONST, LEAF
+from py_tensor.ops.define import REGISTRY
+from py_tensor.tensor import Tensor
+
+Function = Callable[..., Tensor]
+Array = np.ndarray
+
+
+def gradients(y: Tensor, inputs: list[Tensor]) -> list[Array]:
+    """The derivative of sum(y) by each input: one walk over the graph, results first.
+
+    Inputs are noted before anything is recorded: that may flush, and realized nodes drop theirs.
+    """
+    tape = [(node, node.inputs) for node in topological([y._node])]
+    found: dict[Node, Tensor] = {y._node: pt.ones_like(y)}
+    for node, operands_of_node in reversed(tape):
+        g = found.get(node)
+        if g is None or node.op in (LEAF, CONST) or node.op.vjp is NOT_DIFFERENTIABLE:
+            continue
+        operands = [Tensor(operand) for operand in operands_of_node]
+        parts = node.op.vjp(g, Tensor(node), *operands, node.attrs)
+        assert len(parts) == len(operands)
+        for operand, part in zip(operands_of_node, parts, strict=True):
+            if part is not None and operand.op is not CONST:
+                assert part.shape == operand.meta.shape, node
+                known = found.get(operand)
+                found[operand] = part if known is None else known + part
+    return [found[x._node].numpy() for x in inputs]
+
+
+def differences(f: Function, arrays: list[Array], which: int, step: float = 1e-6) -> Array:
+    result = np.zeros_like(arrays[which])
+    for at in np.ndindex(result.shape):
+        totals = []
+        for sign in (1, -1):
+            moved = [a.copy() for a in arrays]
+            moved[which][at] += sign * step
+            totals.append(float(f(*(pt.tensor(a, device="cpu") for a in moved)).sum().item()))
+        result[at] = (totals[0] - totals[1]) / (2 * step)
+    return result
+
+
+def layer_norm(x: Tensor) -> Tensor:
+    return (x - pt.mean(x, 1, keepdims=True)) / pt.sqrt(pt.var(x, 1, keepdims=True) + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes"),
+    [
+        (lambda x: pt.exp(x) * pt.log(x + 3), [(2, 3)]),
+        (lambda x, y: x * y - x / (y + 3), [(2, 3), (3,)]),
+        (lambda x, y: (x + 2) ** y, [(2, 3), (2, 3)]),
+        (lambda x: (x + 2) ** 2.5 + x**2 + (x + 2) ** -1.5, [(4,)]),
+        (lambda x: pt.tanh(x) + pt.sigmoid(x) + pt.sqrt(x + 2) + 1 / (x + 2), [(4,)]),
+        (lambda x: pt.sin(x) * pt.cos(x) + pt.tan(x) + pt.relu(x) + abs(x), [(4,)]),
+        (lambda x: x.sum(0) * x.max(1)[:2] + pt.min(x), [(3, 2)]),
+        (lambda x: pt.prod(x, 1) + x.max((0, 1)), [(3, 2)]),
+        (lambda x, w, b: pt.tanh(x @ w + b) @ w.T, [(2, 3), (3, 4), (4,)]),
+        (lambda a, b: a @ b, [(2, 1, 2, 3), (3, 3, 2)]),
+        (lambda a, b: a.fused_multiply_add(b, (0, 2)) * a, [(2, 3, 2), (3, 1)]),
+        (lambda x, y: (x.reshape(3, 2) * y).reshape(6) ** 2, [(2, 3), (3, 2)]),
+        (lambda x, y: x.permute((2, 0, 1)) * y, [(2, 3, 4), (4, 2, 3)]),
+        (lambda x: x.expand((4, 2, 3)) * pt.arange(24, device="cpu").reshape(4, 2, 3), [(2, 1)]),
+        (lambda x: x[1:, ::2] * x[:2, ::-2] + x[0, 0], [(3, 5)]),
+        (lambda x: x[5:0:-3] * 2 + x[7:1:-4], [(9,)]),
+        (lambda x: pt.flip(x, 0) * x, [(3, 2)]),
+        (lambda x: x.pad(((1, 2), (0, 1)), 3) * pt.arange(20, device="cpu").reshape(5, 4), [(2, 3)]),
+        (lambda x, y: pt.concat([x, y * 2, x], 1) * pt.arange(7, device="cpu"), [(2, 2), (2, 3)]),
+        (lambda x, y: pt.where(x > y, x * 3, y * y), [(3, 2), (2,)]),
+        (lambda x, y: pt.maximum(x, y) + pt.minimum(x, 2 * y), [(3, 2), (2,)]),
+        (lambda x: layer_norm(x) * x, [(2, 4)]),
+    ],
+)  # fmt: skip
+def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(1)
+    arrays = [rng.uniform(-1, 1, shape) for shape in shapes]
+    inputs = [pt.tensor(a, device="cpu") for a in arrays]
+    found = gradients(f(*inputs), inputs)
+    for which, gradient in enumerate(found):
+        np.testing.assert_allclose(gradient, differences(f, arrays, which), rtol=1e-5, atol=1e-7)
+
+
+def test_every_op_has_decided_on_its_derivative() -> None:
+    ops = {f.op for f in REGISTRY.values() if hasattr(f, "op")} | {*_named_ops()}
+    assert len(ops) > 50
+    for op in ops:
+        assert op.vjp is NOT_DIFFERENTIABLE or callable(op.vjp), op
+
+
+def _named_ops() -> list[Op]:
+    """Ops that stand in modules by name, primitives among them."""
+    from py_tensor import random
+    from py_tensor.graph import primitives
+    from py_tensor.ops import elementwise, reduction
+
+    modules = (primitives, elementwise, reduction, random)
+    return [v for m in modules for v in vars(m).values() if isinstance(v, Op)]
