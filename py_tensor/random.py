@@ -16,7 +16,7 @@ from py_tensor.backend.device import Device, parse
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.node import Node, make, meta_of
 from py_tensor.graph.primitives import const, index
-from py_tensor.ops.define import REGISTRY, empty_node
+from py_tensor.ops.define import empty_node, register
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
@@ -198,4 +198,4 @@ def randint(
 
 
 for _function in (rand, randn, randint):
-    REGISTRY[_function.__name__] = _function
+    register(_function, method=False)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.graph.node import Node, make
 from py_tensor.graph.op import Movement
-from py_tensor.graph.store import is_flat
 from py_tensor.graph.primitives import CONST, COPY, INDEX
+from py_tensor.graph.store import is_flat
 from py_tensor.shapes import Shape, row_major
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Tensor(Methods):
 
     __slots__ = ("__weakref__", "_node")
     __array_ufunc__ = None  # numpy_array + tensor is a tensor
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # == compares elements
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -259,13 +258,15 @@ def realize(*tensors: Tensor) -> None:
         device.compute(nodes)
 
 
-AsyncText = Coroutine[Any, Any, str]
-Method = Callable[..., Any]
+# By the number of operands, so that type checkers know the parameters of a lambda.
+Method = Callable[[Tensor], Any] | Callable[[Tensor, Any], Any] | Callable[..., Any]
+INSTALLED: set[str] = set()  # names of methods, operators and properties that definitions add
 
 
-def install(name: str, function: Method) -> None:
+def install(name: str, function: Method | property) -> None:
     """Make `function` a method of Tensor; its first parameter is the tensor."""
+    INSTALLED.add(name)
     setattr(Tensor, name, function)
 
 
-__all__ = ["Tensor", "dtypes", "install", "realize"]
+__all__ = ["INSTALLED", "Tensor", "install", "realize"]

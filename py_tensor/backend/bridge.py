@@ -49,12 +49,17 @@ def wait(promise: Any, what: str) -> Any:
     WaitError
         Where Python cannot block; the message names what to await instead.
     """
+    check_can_wait(what)
+    return import_module("pyodide.ffi").run_sync(promise)
+
+
+def check_can_wait(what: str) -> None:
+    """Raise WaitError where Python cannot block."""
     if not can_wait():
         raise WaitError(
             f"{what} has to wait for the GPU, and Python cannot block here;"
             " write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
         )
-    return import_module("pyodide.ffi").run_sync(promise)
 
 
 def load_numpy() -> Any:

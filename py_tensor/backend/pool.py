@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 MIB = 1 << 20
@@ -38,7 +38,7 @@ class Pool:
         # Finalizers only append here: they may run anywhere, even inside the methods below.
         self.released: list[int] = []
         self.abandoned: list[int] = []  # of a flush that did not come to its end: may not exist
-        self._doomed: list[int] = []
+        self._doomed: dict[int, None] = {}
 
     @property
     def live_buffers(self) -> int:
@@ -94,26 +94,44 @@ class Pool:
             size = self._sizes.pop(number, None)
             if size is not None:
                 self.live_bytes -= size
-                self._doomed.append(number)
+                self._doomed[number] = None
 
-    def surplus(self) -> Iterator[int]:
-        """Remove, largest first, what is past the limit; the ids are to be destroyed."""
-        while self._doomed:
-            yield self._doomed.pop()
+    def doomed(self) -> list[int]:
+        """Ids to be destroyed: what is past the limit, largest first, and what was abandoned."""
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
-            yield self._evict(max(self._free))
+            self._evict(max(self._free))
+        return list(self._doomed)
 
-    def drain(self) -> Iterator[int]:
-        """Remove everything pooled; the ids are to be destroyed."""
-        yield from self.surplus()
+    def destroyed(self, numbers: Iterable[int]) -> None:
+        """The device was told to destroy these."""
+        for number in numbers:
+            self._doomed.pop(number, None)
+
+    def drain(self) -> None:
+        """Doom everything pooled."""
         while self._free:
-            yield self._evict(next(iter(self._free)))
+            self._evict(next(iter(self._free)))
 
-    def _evict(self, size: int) -> int:
+    def _evict(self, size: int) -> None:
         free = self._free[size]
+        self._doomed[free[0]] = None
         number = heappop(free)
         if not free:
             del self._free[size]
         self.pooled_bytes -= size
         del self._sizes[number]
-        return number
+
+    def reconcile(self, owned: set[int]) -> None:
+        """Put the books in order after an interrupt, which may have come between any two steps.
+
+        `owned` are the ids that somebody still holds. Whatever is neither owned nor pooled is
+        doomed: nobody knows whether it exists.
+        """
+        pooled = {number for free in self._free.values() for number in free}
+        for number in [n for n in self._sizes if n not in owned and n not in pooled]:
+            self._doomed[number] = None
+            del self._sizes[number]
+        self.released.clear()
+        self.abandoned.clear()
+        self.pooled_bytes = sum(size * len(free) for size, free in self._free.items())
+        self.live_bytes = sum(self._sizes.get(number, 0) for number in owned)

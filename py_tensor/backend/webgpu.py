@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from array import array
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from py_tensor.backend import bridge as js
@@ -33,15 +36,16 @@ class Storage:
     __slots__ = ("exists", "generation", "nbytes", "number", "pool", "submission")
 
     def __init__(self, number: int, nbytes: int, pool: Pool, generation: int, exists: bool) -> None:
+        self.pool = pool
         self.number = number
         self.nbytes = nbytes
-        self.pool = pool
         self.generation = generation
         self.exists = exists  # False until the flush that creates the buffer came to its end
         self.submission: Submission = NONE
 
     def __del__(self) -> None:
-        (self.pool.released if self.exists else self.pool.abandoned).append(self.number)
+        if hasattr(self, "submission"):  # else: interrupted in __init__
+            (self.pool.released if self.exists else self.pool.abandoned).append(self.number)
 
 
 def acquire() -> WebGPU:
@@ -71,6 +75,8 @@ class WebGPU:
         self.poison = False
         self.planned = 0
         self.flushes = 0
+        self._flying = 0
+        self._abandoned_reads: list[array[int]] = []
         self._arena = array("I", [0]) * 4096
         self._set_up(acquired)
 
@@ -132,32 +138,41 @@ class WebGPU:
         source.frombytes(data)
         widen = int(meta.dtype.kind == "b")
         for attempt in range(2):
-            storage = self._allocate([nbytes])[0]
-            command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
-            commands = array("I", (*self._created(storage), *command))
-            if self._send(commands, array("I"), set(), [storage], [storage]):
+            self._ensure_large([nbytes])
+            with self._books():
+                storage = self._allocate([nbytes])[0]
+                command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
+                commands = array("I", (*self._created(storage), *command))
+                sent = self._send(commands, array("I"), set(), [storage], [storage])
+            if sent:
+                self._slow_down()
                 return storage
             if not attempt:
                 self._revive()
         raise _lost()
 
     def read(self, node: Node) -> memoryview:
-        target, promise, last = self._start_read(node)
-        if target is None:
+        if node.meta.size == 0:
             return memoryview(b"")
-        self._finish_read(node, js.wait(promise, "reading a tensor"), last)
+        js.check_can_wait("reading a tensor")
+        target, promise, last = self._start_read(node)
+        with self._kept(target):
+            outcome = js.wait(promise, "reading a tensor")
+        self._settle(outcome, last)
+        self.ledger.check(node.storage.submission)
         return memoryview(target)
 
     async def read_async(self, node: Node) -> memoryview:
-        target, promise, last = self._start_read(node)
-        if target is None:
+        if node.meta.size == 0:
             return memoryview(b"")
-        self._finish_read(node, await promise, last)
+        target, promise, last = self._start_read(node)
+        with self._kept(target):
+            outcome = await promise
+        self._settle(outcome, last)
+        self.ledger.check(node.storage.submission)
         return memoryview(target)
 
-    def _start_read(self, node: Node) -> tuple[array[int] | None, Any, int]:
-        if node.meta.size == 0:
-            return None, None, 0
+    def _start_read(self, node: Node) -> tuple[array[int], Any, int]:
         storage: Storage = node.storage
         self._check_alive(storage)
         self.ledger.check(storage.submission)
@@ -165,18 +180,23 @@ class WebGPU:
         stored = node.meta.size * node.meta.dtype.stored_itemsize
         narrow = int(node.meta.dtype.kind == "b")
         address = target.buffer_info()[0]
-        return (
-            target,
-            self.bridge.read(storage.number, 0, stored, address, narrow),
-            self.ledger.last,
-        )
+        promise = self.bridge.read(storage.number, 0, stored, address, narrow)
+        return target, promise, self.ledger.last
 
-    def _finish_read(self, node: Node, outcome: str, last: int) -> None:
-        self._settle(outcome, last)
-        self.ledger.check(node.storage.submission)
+    @contextmanager
+    def _kept(self, target: array[int]) -> Iterator[None]:
+        """Keep the memory that JavaScript will write to, though nobody waits for it any more."""
+        try:
+            yield
+        except BaseException:
+            self._abandoned_reads.append(target)
+            raise
+        # Reads end in the order in which they began.
+        self._abandoned_reads.clear()
 
     def synchronize(self) -> None:
         last = self.ledger.last
+        js.check_can_wait("pt.synchronize()")
         self._settle(js.wait(self.bridge.synchronize(), "pt.synchronize()"), last)
 
     async def synchronize_async(self) -> None:
@@ -199,9 +219,14 @@ class WebGPU:
         for attempt in range(2):
             plan = self._plan(request)
             storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+            self._ensure_large(plan.allocations())
+            # From here to the end of the flush nothing waits.
             for storage in storages:
                 self._check_alive(storage)
-            if self._run(plan, request, storages):
+            with self._books():
+                sent = self._run(plan, request, storages)
+            if sent:
+                self._slow_down()
                 break
             # What was computed from a lost device's tensors is lost with them.
             if storages or attempt:
@@ -273,12 +298,7 @@ class WebGPU:
     # -- Buffers --------------------------------------------------------------------------------
 
     def _allocate(self, sizes: list[int]) -> list[Storage]:
-        """Buffers from the pool, or new ones that `_created` makes in the same flush.
-
-        Large new ones are made at once and waited for, so that running out of memory is known
-        here, where everything can still be tried again.
-        """
-        self._ensure_large(sizes)
+        """Buffers from the pool, or new ones that `_created` makes in the same flush."""
         self.pool.collect()
         return [self._take(n) for n in sizes]
 
@@ -301,6 +321,10 @@ class WebGPU:
         return size_class(nbytes) if size_class(nbytes) <= self.max_bytes else -(-nbytes // 16) * 16
 
     def _ensure_large(self, sizes: list[int]) -> None:
+        """Make large buffers that the pool lacks at once, and wait for each.
+
+        So running out of memory is known here, where everything can still be tried again.
+        """
         if max(sizes, default=0) < CHECKED_ALLOCATION or not js.can_wait():
             return
         large = sorted(size_class(n) for n in sizes if n >= CHECKED_ALLOCATION)
@@ -344,7 +368,8 @@ class WebGPU:
         False where the device is lost. Raises for a flush that failed halfway.
         """
         submission = self.ledger.submit(sources)
-        for number in self.pool.surplus():
+        doomed = self.pool.doomed()
+        for number in doomed:
             commands.extend((DESTROY, number))
         count = len(commands)
         if count > len(self._arena):
@@ -357,6 +382,8 @@ class WebGPU:
             4 * len(params),
             submission.number,
         )
+        if flying:
+            self.pool.destroyed(doomed)
         if flying < 0:
             raise self._refusal(submission)
         if flying == 0:
@@ -367,10 +394,27 @@ class WebGPU:
         for storage in results:
             storage.submission = submission
         self.flushes += 1
-        if flying > MAX_IN_FLIGHT and js.can_wait():
-            if js.wait(self.bridge.drain(MAX_IN_FLIGHT // 2), "pt.synchronize()") == "interrupted":
-                raise KeyboardInterrupt
+        self._flying = flying
         return True
+
+    def _slow_down(self) -> None:
+        """Wait for some flushes to end where many are in flight."""
+        if (
+            self._flying > MAX_IN_FLIGHT
+            and js.can_wait()
+            and js.wait(self.bridge.drain(MAX_IN_FLIGHT // 2), "pt.synchronize()") == "interrupted"
+        ):
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _books(self) -> Iterator[None]:
+        """Keep the pool's books whatever happens inside, an interrupt above all."""
+        try:
+            yield
+        except BaseException:
+            alive = (x for x in gc.get_objects() if type(x) is Storage and hasattr(x, "submission"))
+            self.pool.reconcile({x.number for x in alive if x.pool is self.pool})
+            raise
 
     def _refusal(self, submission: Submission) -> BaseException:
         """Why JavaScript threw in the middle of a flush; its nodes stay pending."""
@@ -407,6 +451,6 @@ class WebGPU:
 
     def empty_cache(self) -> None:
         self.pool.collect()
-        commands = array("I", (word for number in self.pool.drain() for word in (DESTROY, number)))
-        if commands:
-            self._send(commands, array("I"), set(), [], [])
+        self.pool.drain()
+        if self.pool.doomed():
+            self._send(array("I"), array("I"), set(), [], [])

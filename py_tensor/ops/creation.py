@@ -10,11 +10,25 @@ from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
 from py_tensor.graph.node import make, meta_of
 from py_tensor.graph.primitives import EXPAND, const, index
-from py_tensor.ops.define import REGISTRY, Operand, Scalar, empty_node
+from py_tensor.ops.define import Operand, Scalar, empty_node, register
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import astype, tensor_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
+
+__all__ = [
+    "arange",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
 
 
 def full(
@@ -176,4 +190,4 @@ def linspace(
 for _function in (
     full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, eye, arange, linspace,
 ):  # fmt: skip
-    REGISTRY[_function.__name__] = _function
+    register(_function, method=False)

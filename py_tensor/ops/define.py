@@ -11,14 +11,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
-from py_tensor.graph.op import Derivative, Elementwise, Op
+from py_tensor.graph.op import Elementwise, NotDifferentiable, Op
 from py_tensor.graph.primitives import CAST, EXPAND, const, leaf
 from py_tensor.shapes import Shape, broadcast
 from py_tensor.tensor import Tensor, install
@@ -26,6 +26,13 @@ from py_tensor.tensor import Tensor, install
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
 EMPTY = object()  # the storage of a node without elements
+
+# What definitions give: numpy(np, *arrays), and vjp(g, y, *operands, None) with a gradient for each
+# operand, or None.
+OnArray = Callable[[Any, Any], Any]
+OnArrays = Callable[[Any, Any, Any], Any]
+UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
+BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +127,6 @@ def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def is_scalar(x: object) -> bool:
-    return isinstance(x, bool | int | float)
-
-
 def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     """Operands as tensors and Python scalars, at least one of them a tensor; on one device."""
     from py_tensor.interop import asarray
@@ -138,8 +141,8 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                 )
             device = x.device
     for x in operands:
-        if isinstance(x, Tensor) or is_scalar(x):
-            result.append(cast("Tensor | Scalar", x))
+        if isinstance(x, Tensor | bool | int | float):
+            result.append(x)
         else:
             result.append(asarray(x, device=device, op=op))
     if not any(isinstance(x, Tensor) for x in result):
@@ -187,9 +190,9 @@ def apply(
     given = coerce(op.name, operands)
     shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
     rest = given[uncast:]
-    if not any(isinstance(x, Tensor) for x in rest):
-        first = next(x for x in rest if not isinstance(x, Tensor))
-        dtype = dtypes.with_scalar(op.name, dtypes.of_scalar(first), rest[-1])  # type: ignore[arg-type]
+    scalars = [x for x in rest if not isinstance(x, Tensor)]
+    if len(scalars) == len(rest):
+        dtype = dtypes.with_scalar(op.name, dtypes.of_scalar(scalars[0]), scalars[-1])
     else:
         dtype = common_dtype(op.name, rest)
     dtype = accepts.check(op.name, dtype)
@@ -207,7 +210,7 @@ def apply(
 def _recipe(
     op: Elementwise, metas: tuple[Meta, ...], accepts: Accepts, result: DType | None
 ) -> Recipe | None:
-    """The recipe of an op on tensors; None where there is nothing to compute or an error to raise."""
+    """The recipe of an op on tensors; None where nothing is computed, or an error is to raise."""
     if any(m.device is not metas[0].device for m in metas) or not all(m.size for m in metas):
         return None
     dtype = metas[0].dtype
@@ -219,15 +222,21 @@ def _recipe(
     return Recipe(tuple(steps_to(m, shape, dtype) for m in metas), meta, key_of(op, None, meta))
 
 
+def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
+    """List a public function under its name, with the op it records; make it a method as well."""
+    if op is not None:
+        function.op = op
+    REGISTRY[function.__name__] = function
+    if method:
+        install(function.__name__, function)
+
+
 def _finish(function: Any, op: Op, name: str, doc: str, signature: str, method: bool) -> Any:
     """Name, document and register a public function made by a definition."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = inspect.cleandoc(doc)
     function.__text_signature__ = signature
-    function.op = op
-    REGISTRY[name] = function
-    if method:
-        install(name, function)
+    register(function, op, method=method)
     return function
 
 
@@ -239,9 +248,9 @@ def unary(
     name: str,
     accepts: Accepts,
     wgsl: str | Mapping[str, str],
-    numpy: Callable[..., Any],
+    numpy: OnArray,
     *,
-    vjp: Derivative,
+    vjp: UnaryVjp | NotDifferentiable,
     doc: str,
     result: DType | None = None,
     cost: int = 1,
@@ -278,20 +287,31 @@ def binary(
     name: str,
     accepts: Accepts,
     wgsl: str | Mapping[str, str],
-    numpy: Callable[..., Any],
+    numpy: OnArrays,
     *,
-    vjp: Derivative,
+    vjp: BinaryVjp | NotDifferentiable,
     doc: str,
     result: DType | None = None,
     cost: int = 1,
     operator: str | None = None,
-    method: bool = False,
-    op: Elementwise | None = None,
 ) -> Callable[[Operand, Operand], Tensor]:
-    """Define an elementwise op of two operands; `operator` also defines ``__{operator}__`` and its
-    reflection."""
-    op = op or Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
-    chosen = op
+    """Define an elementwise op of two operands.
+
+    `operator` also defines the method ``__{operator}__`` and, but for comparisons, its reflection.
+    """
+    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
+    return binary_of(op, accepts, doc=doc, result=result, operator=operator)
+
+
+def binary_of(
+    op: Elementwise,
+    accepts: Accepts,
+    *,
+    doc: str,
+    result: DType | None = None,
+    operator: str | None = None,
+) -> Callable[[Operand, Operand], Tensor]:
+    """The public function of an op of two operands that stands elsewhere, as `binary` makes it."""
     recipes: dict[tuple[Meta, Meta], Recipe] = {}
 
     def function(x: Operand, y: Operand, /) -> Tensor:
@@ -299,21 +319,21 @@ def binary(
             a, b = node_of(x), node_of(y)
             recipe = recipes.get((a.meta, b.meta))
             if recipe is None:
-                recipe = _recipe(chosen, (a.meta, b.meta), accepts, result)
+                recipe = _recipe(op, (a.meta, b.meta), accepts, result)
                 if recipe is None:
-                    return apply(chosen, (x, y), accepts, result)
+                    return apply(op, (x, y), accepts, result)
                 _remember(recipes, (a.meta, b.meta), recipe)
             first, second = recipe.steps
             if first:
                 a = follow(a, first)
             if second:
                 b = follow(b, second)
-            return Tensor(Node(chosen, (a, b), None, recipe.meta, recipe.key))
-        return apply(chosen, (x, y), accepts, result)
+            return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
+        return apply(op, (x, y), accepts, result)
 
     if operator is not None:
         _install_operator(operator, function, reflected=operator not in _COMPARISONS)
-    return _finish(function, op, name, doc, "(x, y, /)", method)
+    return _finish(function, op, op.name, doc, "(x, y, /)", method=False)
 
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}

@@ -18,14 +18,73 @@ from py_tensor.ops.define import (
     INTEGRAL_AS_INT,
     LOGICAL,
     NUMERIC,
-    REGISTRY,
     Operand,
     apply,
     binary,
+    binary_of,
     install,
+    register,
     unary,
 )
 from py_tensor.tensor import Tensor
+
+__all__ = [
+    "abs",
+    "absolute",
+    "add",
+    "ceil",
+    "clip",
+    "cos",
+    "div",
+    "divide",
+    "eq",
+    "equal",
+    "exp",
+    "floor",
+    "floor_divide",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "multiply",
+    "ne",
+    "negative",
+    "not_equal",
+    "positive",
+    "pow",
+    "power",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "round",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sqrt",
+    "square",
+    "sub",
+    "subtract",
+    "tan",
+    "tanh",
+    "true_divide",
+    "where",
+]
 
 # -- One operand, floating point ----------------------------------------------------------------
 
@@ -136,7 +195,7 @@ positive = unary(
     vjp=lambda g, y, x, _: (g,),
     doc="Each element as it is.",
 )
-abs = unary(  # noqa: A001 - NumPy's name
+abs = unary(
     "abs",
     ANY,
     {"f32": "abs_f32({0})", "i32": "abs_i32({0})", "*": "{0}"},
@@ -184,7 +243,7 @@ ceil = unary(
     vjp=NOT_DIFFERENTIABLE,
     doc="The smallest integer not below each element, in the element's dtype.",
 )
-round = unary(  # noqa: A001 - NumPy's name
+round = unary(
     "round",
     ANY,
     {"f32": "round_f32({0})", "*": "{0}"},
@@ -251,14 +310,10 @@ subtract = binary(
     operator="sub",
     doc="Difference of the elements; integers wrap around.",
 )
-multiply = binary(
-    "multiply",
+multiply = binary_of(
+    MUL,
     ANY,
-    {},
-    MUL.numpy,
-    vjp=MUL.vjp,
     operator="mul",
-    op=MUL,
     doc="Product of the elements; of bools, whether both are true.",
 )
 divide = binary(
@@ -299,15 +354,14 @@ remainder = binary(
     cost=30,
     doc="What floor division leaves, with the divisor's sign; an integer modulo 0 gives 0.",
 )
-_power = binary(
+POWER = Elementwise(
     "power",
-    NUMERIC,
-    {"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
-    lambda np, x, y: _integer_power(np, x, y) if x.dtype.kind in "iu" else np.power(x, y),
+    wgsl={"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
+    numpy=lambda np, x, y: _integer_power(np, x, y) if x.dtype.kind in "iu" else np.power(x, y),
     vjp=lambda g, y, a, b, _: (g * b * a ** (b - 1), g * y * log(where(a > 0, a, 1))),
     cost=40,
-    doc="",
 )
+_power = binary_of(POWER, NUMERIC, doc="`power`, without its checks.")
 maximum = binary(
     "maximum",
     ANY,
@@ -358,8 +412,7 @@ def power(x: Operand, y: Operand, /) -> Tensor:
     return _power(x, y)
 
 
-power.op = _power.op  # type: ignore[attr-defined]
-REGISTRY["power"] = power
+register(power, POWER, method=False)
 install("__pow__", lambda self, other: power(self, other))
 install("__rpow__", lambda self, other: power(other, self))
 
@@ -465,19 +518,17 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
     return apply(WHERE, (condition, x, y), ANY, None, uncast=1)
 
 
-where.op = WHERE  # type: ignore[attr-defined]
-REGISTRY["where"] = where
+register(where, WHERE, method=False)
 
 
-def clip(x: Operand, min: Operand | None = None, max: Operand | None = None, /) -> Tensor:  # noqa: A002
+def clip(x: Operand, min: Operand | None = None, max: Operand | None = None, /) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open."""
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     return positive(result) if result is x else result
 
 
-REGISTRY["clip"] = clip
-install("clip", clip)
+register(clip)
 install("__neg__", lambda self: negative(self))
 install("__pos__", lambda self: positive(self))
 install("__abs__", lambda self: abs(self))
@@ -513,7 +564,7 @@ def _invert(self: Tensor) -> Tensor:
 install("__invert__", _invert)
 
 # The array API's aliases, and the seeds' names.
-absolute, pow = abs, power  # noqa: A001
+absolute, pow = abs, power
 sub, mul, div, true_divide, mod = subtract, multiply, divide, divide, remainder
 eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
 for _name, _function in (

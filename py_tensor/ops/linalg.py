@@ -7,10 +7,16 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.primitives import CONTRACT
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import REGISTRY, Operand, build, common_dtype, coerce
+from py_tensor.ops.define import Operand, build, coerce, common_dtype, register
 from py_tensor.ops.movement import astype, expand, reshape, tensor_of
 from py_tensor.shapes import Shape, broadcast, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
+
+__all__ = [
+    "dot",
+    "fused_multiply_add",
+    "matmul",
+]
 
 
 def _product_dtype(op: str, a: Tensor, b: Tensor) -> DType:
@@ -86,9 +92,8 @@ def _wide_dot(a: Tensor, b: Tensor) -> Tensor:
     raise ShapeError(f"dot: takes at most 2 axes, got shapes {a.shape} and {b.shape}; use matmul")
 
 
-for _function in (fused_multiply_add, matmul, dot):
-    REGISTRY[_function.__name__] = _function
-    install(_function.__name__, _function)
+register(fused_multiply_add, CONTRACT)
+register(matmul)
+register(dot)
 install("__matmul__", lambda self, other: matmul(self, other))
 install("__rmatmul__", lambda self, other: matmul(other, self))
-fused_multiply_add.op = CONTRACT  # type: ignore[attr-defined]

@@ -1,4 +1,7 @@
-"""Movement: shapes, axes, slices, padding, joining. What shape, strides and an offset can say is free."""
+"""Movement: shapes, axes, slices, padding, joining.
+
+What shape, strides and an offset can say is free.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE
-from py_tensor.ops.define import REGISTRY, Operand, Scalar, build, empty_node, lift, node_of
 from py_tensor.graph.node import make, meta_of
+from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE
+from py_tensor.ops.define import Operand, Scalar, build, empty_node, lift, node_of, register
 from py_tensor.shapes import (
     Shape,
     check_rank,
@@ -21,6 +24,29 @@ from py_tensor.shapes import (
     resolve_reshape,
 )
 from py_tensor.tensor import Tensor, install
+
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "concat",
+    "concatenate",
+    "crop",
+    "expand",
+    "expand_dims",
+    "flip",
+    "matrix_transpose",
+    "pad",
+    "permute",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "transpose",
+    "unsqueeze",
+]
 
 
 def tensor_of(x: Operand, op: str) -> Tensor:
@@ -380,14 +406,14 @@ for _function in (
     astype, reshape, ravel, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
     expand_dims, flip, crop, pad, split, matrix_transpose,
 ):  # fmt: skip
-    REGISTRY[_function.__name__] = _function
-    install(_function.__name__, _function)
-REGISTRY["concat"], REGISTRY["stack"] = concat, stack
+    register(_function)
+register(concat, CONCAT, method=False)
+register(stack, method=False)
 install("__getitem__", getitem)
 install("flatten", ravel)
 install("unsqueeze", expand_dims)
-install("T", property(transpose))  # type: ignore[arg-type]
-install("mT", property(matrix_transpose))  # type: ignore[arg-type]
+install("T", property(transpose))
+install("mT", property(matrix_transpose))
 
 # The array API's aliases, and others that users look for.
 permute_dims, unsqueeze, concatenate = permute, expand_dims, concat

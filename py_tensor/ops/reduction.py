@@ -9,22 +9,37 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Derivative, Reduction
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.define import (
     ANY,
     FLOATING,
     INTEGRAL_AS_INT,
     LOGICAL,
-    REGISTRY,
     Accepts,
     Operand,
     build,
+    register,
 )
-from py_tensor.ops.elementwise import equal, isfinite, maximum, sqrt, square, subtract, where
-from py_tensor.ops.elementwise import abs as absolute
+from py_tensor.ops.elementwise import absolute, equal, isfinite, sqrt, square, subtract, where
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor
+
+__all__ = [
+    "all",
+    "allclose",
+    "any",
+    "argmax",
+    "argmin",
+    "isclose",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 Axes = int | tuple[int, ...] | None
 
@@ -128,7 +143,7 @@ ALL_TRUE = Reduction(
 )
 
 
-def _arg(name: str, key: str, numpy: Callable[..., Any]) -> Reduction:
+def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any]) -> Reduction:
     """The index of the largest order key, the first of equal ones; NaN has the largest key of all.
 
     The bools of `argmax` are compared as uint32.
@@ -199,7 +214,7 @@ def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Ten
     return x.astype(target)
 
 
-def sum(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:  # noqa: A001
+def sum(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all).
 
     Integers keep their dtype and wrap around; bools are counted in int32; no elements sum to 0.
@@ -214,22 +229,22 @@ def prod(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool 
     return _reduce(PROD, x, axis, keepdims, empty=1)
 
 
-def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:  # noqa: A001
+def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Largest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
     return _reduce(MAX, _through(ANY, x, "max"), axis, keepdims, empty=None)
 
 
-def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:  # noqa: A001
+def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Smallest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
     return _reduce(MIN, _through(ANY, x, "min"), axis, keepdims, empty=None)
 
 
-def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:  # noqa: A001
+def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Whether any element over `axis` is nonzero."""
     return _reduce(ANY_TRUE, _through(LOGICAL, x, "any"), axis, keepdims, empty=False)
 
 
-def all(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:  # noqa: A001
+def all(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Whether all elements over `axis` are nonzero."""
     return _reduce(ALL_TRUE, _through(LOGICAL, x, "all"), axis, keepdims, empty=True)
 
@@ -324,15 +339,10 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-_DEFINED: tuple[tuple[Callable[..., Any], Derivative | Reduction], ...] = (
+for _function, _op in (
     (sum, SUM), (prod, PROD), (max, MAX), (min, MIN), (any, ANY_TRUE), (all, ALL_TRUE),
-    (argmax, ARGMAX), (argmin, ARGMIN),
-)  # fmt: skip
-for _function, _op in _DEFINED:
-    _function.op = _op  # type: ignore[attr-defined]
-for _function in (sum, prod, max, min, any, all, argmax, argmin, mean, var, std):
-    REGISTRY[_function.__name__] = _function
-    install(_function.__name__, _function)
-for _function in (isclose, allclose):
-    REGISTRY[_function.__name__] = _function
-_ = maximum
+    (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),
+):  # fmt: skip
+    register(_function, _op)
+register(isclose, method=False)
+register(allclose, method=False)

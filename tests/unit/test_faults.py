@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -15,52 +14,9 @@ import pytest
 
 import py_tensor
 import py_tensor as pt
-from py_tensor.backend import bridge as js
-from py_tensor.backend import webgpu
-from py_tensor.backend.device import Device
-from py_tensor.backend.webgpu import CHECKED_ALLOCATION, WebGPU
+from py_tensor.backend.webgpu import CHECKED_ALLOCATION
 from py_tensor.errors import DeviceLostError, GPUError
-from tests.unit.fake_bridge import FakeBridge, Heap
-
-
-@dataclass
-class GPU:
-    """A webgpu device on a fake bridge."""
-
-    bridge: FakeBridge
-    backend: WebGPU
-    device: Device
-
-    def tensor(self, *values: float) -> pt.Tensor:
-        return pt.tensor(list(values), dtype=pt.float32, device=self.device)
-
-    def is_clean(self) -> bool:
-        """Whether every buffer came back, and goes when the cache is emptied."""
-        self.device.flush()  # FIXME 05
-        gc.collect()
-        self.backend.empty_cache()
-        info = self.backend.memory_info()
-        return not any(info[k] for k in ("live_buffers", "live_bytes", "pooled_bytes")) and not (
-            info["device_buffers"] or self.bridge.buffers
-        )
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> GPU:
-    heap = Heap()
-    monkeypatch.setattr(webgpu, "array", heap.array())
-    monkeypatch.setattr(js, "IN_PYODIDE", True)
-    monkeypatch.setattr(js, "can_wait", lambda: True)
-    monkeypatch.setattr(js, "wait", lambda promise, what: promise.value)
-    return new_gpu(heap)
-
-
-def new_gpu(heap: Heap) -> GPU:
-    bridge = FakeBridge(heap)
-    backend = WebGPU(bridge, bridge.acquire().value)
-    device = Device("webgpu")
-    device.use(backend)
-    return GPU(bridge, backend, device)
+from tests.unit.fake_bridge import GPU
 
 
 def data(x: pt.Tensor) -> bytes:

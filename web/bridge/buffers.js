@@ -42,12 +42,14 @@ export class Buffers {
 
   /**
    * Takes a buffer out of the table; destroying it is the caller's, who knows when it is free.
+   * One that is not there is no error: after an interrupt Python cannot know what came to be.
    *
    * @param {number} id
-   * @returns {GPUBuffer}
+   * @returns {GPUBuffer | undefined}
    */
   remove(id) {
-    const buffer = this.get(id);
+    const buffer = this.#table.get(id);
+    if (buffer === undefined) return undefined;
     this.#table.delete(id);
     this.#bytes -= buffer.size;
     return buffer;

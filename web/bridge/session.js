@@ -35,6 +35,7 @@ export class Session {
   /** @param {number} id */
   destroyBuffer(id) {
     const buffer = this.buffers.remove(id);
+    if (buffer === undefined) return;
     this.bindGroups.forgetBuffer(id);
     this.recorder.destroy(buffer);
   }

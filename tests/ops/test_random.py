@@ -1,0 +1,165 @@
+"""Random numbers: known answers of threefry2x32-20, the same bits on both devices, their moments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops.compare import same, ulps_off
+
+MASK = 0xFFFFFFFF
+# Random123's kat_vectors: threefry2x32, 20 rounds: (counter, key, answer).
+KNOWN = (
+    ((0x00000000, 0x00000000), (0x00000000, 0x00000000), (0x6B200159, 0x99BA4EFE)),
+    ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+    ((0x243F6A88, 0x85A308D3), (0x13198A2E, 0x03707344), (0xC4923A9C, 0x483DF7A0)),
+)
+
+
+def threefry(counter: tuple[int, int], key: tuple[int, int]) -> tuple[int, int]:
+    """Threefry2x32 with 20 rounds, written from Salmon et al. (2011), in Python's integers."""
+    extended = (*key, key[0] ^ key[1] ^ 0x1BD11BDA)
+    x, y = (counter[0] + key[0]) & MASK, (counter[1] + key[1]) & MASK
+    rotations = (13, 15, 26, 6, 17, 29, 16, 24)
+    for r in range(20):
+        x = (x + y) & MASK
+        y = ((y << rotations[r % 8]) | (y >> (32 - rotations[r % 8]))) & MASK
+        y ^= x
+        if r % 4 == 3:
+            s = r // 4 + 1
+            x = (x + extended[s % 3]) & MASK
+            y = (y + extended[(s + 1) % 3] + s) & MASK
+    return x, y
+
+
+def words(seed: int, start: int, count: int) -> list[int]:
+    """The words that a generator draws: word 0 for the counters start, start + 1, ..."""
+    key = (seed & MASK, seed >> 32)
+    return [threefry((n & MASK, 0), (key[0], key[1] ^ (n >> 32)))[0] for n in range(start, start + count)]
+
+
+def uniforms(drawn: list[int]) -> Any:
+    return np.array([(w >> 8) * 2.0**-24 for w in drawn], np.float32)
+
+
+def test_the_reference_knows_the_known_answers() -> None:
+    for counter, key, answer in KNOWN:
+        assert threefry(counter, key) == answer
+
+
+@pytest.mark.computes
+def test_rand_draws_the_words(device: str) -> None:
+    for seed in (0, 1, 2**32 - 1, 2**32, 0x1319_8A2E_0370_7344, 2**64 - 1):
+        generator = pt.Generator(seed)
+        same(generator.rand(5, device=device), uniforms(words(seed, 0, 5)), f"rand, seed {seed}")
+        same(generator.rand(2, 3, device=device), uniforms(words(seed, 5, 6)).reshape(2, 3), f"rand again, seed {seed}")
+        same(generator.rand((), device=device), uniforms(words(seed, 11, 1))[0], f"rand 0-d, seed {seed}")
+    x = pt.Generator(3).rand(1031, device=device)
+    same(x, uniforms(words(3, 0, 1031)), "rand of 1031")
+    same(pt.Generator(3).rand(1031, device=device)[::-2], uniforms(words(3, 0, 1031))[::-2], "a view of it")
+
+
+@pytest.mark.computes
+def test_randint_draws_the_words(device: str) -> None:
+    for low, high in ((0, 10), (-5, 5), (0, 1), (-(2**31), 2**31 - 1), (0, 2**31), (100, 101), (-(2**31), 2**31 - 2)):
+        expected = [low + (w * (high - low) >> 32) for w in words(9, 0, 300)]
+        got = pt.Generator(9).randint(low, high, 300, device=device)
+        same(got, np.array(expected, np.int32), f"randint({low}, {high})")
+    expected = [w * 6 >> 32 for w in words(1, 0, 6)]
+    same(pt.Generator(1).randint(6, size=(2, 3), device=device), np.array(expected, np.int32).reshape(2, 3), "randint(6)")
+    for low, high in ((5, 5), (6, 5), (0, 2**31 + 1), (-(2**31) - 1, 0)):
+        with pytest.raises(ValueError, match=rf"^randint: .*{low}, {high}"):
+            pt.randint(low, high, 3, device=device)
+
+
+@pytest.mark.computes
+def test_randn_is_box_muller(device: str) -> None:
+    """Within 4 ulp of the radius, in float64, from the words."""
+    n = 1031
+    u = np.array([((w >> 8) + 1) * 2.0**-24 for w in words(5, 0, n)])
+    v = np.array([(w >> 8) * 2.0**-24 for w in words(5, n, n)])
+    radius = np.sqrt(-2 * np.log(u))
+    expected = radius * np.cos(2 * np.pi * v)
+    got = pt.Generator(5).randn(n, device=device).numpy()
+    assert got.dtype == np.float32
+    off = np.abs(got - expected) / np.spacing(np.maximum(radius, 1e-3).astype(np.float32))
+    assert off.max() <= 4, f"randn: element {off.argmax()} is {got[off.argmax()]}, not {expected[off.argmax()]}"
+
+
+@pytest.mark.computes
+def test_both_devices_draw_the_same(device: str) -> None:
+    for shape in ((1000,), (7, 11), (3, 1, 5)):
+        ours, theirs = pt.Generator(77), pt.Generator(77)
+        same(ours.rand(shape, device=device), theirs.rand(shape, device="cpu").numpy(), f"rand {shape}")
+        same(ours.randint(-9, 9, shape, device=device), theirs.randint(-9, 9, shape, device="cpu").numpy(), f"randint {shape}")
+        a, b = ours.randn(shape, device=device).numpy(), theirs.randn(shape, device="cpu").numpy()
+        assert np.max(np.abs(a - b)) < 4e-6, f"randn {shape}"
+        assert np.median(ulps_off(a, b, "float32")) <= 4, f"randn {shape}"
+
+
+@pytest.mark.computes
+def test_numbers_are_fixed_when_they_are_drawn(device: str) -> None:
+    """Order of reading, and reading at all, does not change them."""
+    generator = pt.Generator(4)
+    a, b, c = (generator.rand(50, device=device) for _ in range(3))
+    drawn = uniforms(words(4, 0, 150))
+    same(c, drawn[100:], "the third, read first")
+    same(a + 0, drawn[:50], "the first")
+    del b
+    same(generator.rand(3, device=device), uniforms(words(4, 150, 3)), "after one that was never read")
+    x = generator.rand(20, device=device)
+    same(x - x, np.zeros(20, np.float32), "used twice, it is the same")
+
+
+@pytest.mark.computes
+def test_the_default_generator(device: str) -> None:
+    pt.manual_seed(12)
+    same(pt.rand(2, 2, device=device), uniforms(words(12, 0, 4)).reshape(2, 2), "rand after manual_seed")
+    first = pt.randn(3, device=device).numpy()
+    again = pt.manual_seed(12)
+    _ = pt.rand(4, device=device), again
+    assert np.array_equal(pt.randn(3, device=device).numpy(), first)
+    assert pt.Generator().seed != pt.Generator().seed
+    for seed in (-1, 2**64):
+        with pytest.raises(ValueError, match=str(seed)):
+            pt.Generator(seed)
+    assert pt.rand(0, 3, device=device).shape == (0, 3)
+
+
+def _uniform_distance(sample: Any) -> float:
+    """Kolmogorov-Smirnov's distance of a sample from the uniform distribution over [0, 1)."""
+    ordered = np.sort(sample.astype(np.float64))
+    steps = np.arange(1, ordered.size + 1) / ordered.size
+    return float(max(np.max(steps - ordered), np.max(ordered - steps + 1 / ordered.size)))
+
+
+@pytest.mark.computes
+def test_moments_and_distribution(device: str) -> None:
+    n = 1_000_000
+    generator = pt.Generator(2024)  # a fixed seed: a test that fails once in a thousand runs is no test
+    limit = 1.95 / math.sqrt(n)  # KS at 0.1 %
+    u = generator.rand(n, device=device).numpy()
+    assert u.min() >= 0
+    assert u.max() < 1
+    assert abs(u.mean(dtype=float) - 0.5) < 4 / math.sqrt(12 * n)
+    assert abs(u.astype(float).var() - 1 / 12) < 4 * math.sqrt(1 / 180 / n)
+    assert _uniform_distance(u) < limit
+    z = generator.randn(n, device=device).numpy().astype(float)
+    assert np.all(np.isfinite(z))
+    assert abs(z.mean()) < 4 / math.sqrt(n)
+    assert abs(z.var() - 1) < 4 * math.sqrt(2 / n)
+    assert abs((z**3).mean()) < 4 * math.sqrt(15 / n)
+    assert abs((z**4).mean() - 3) < 4 * math.sqrt(96 / n)
+    sample = z[::10]
+    cumulative = np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in sample])
+    assert _uniform_distance(cumulative) < 1.95 / math.sqrt(sample.size)
+    k = generator.randint(-3, 4, n, device=device).numpy()
+    counts = np.bincount(k + 3, minlength=7)
+    assert counts.size == 7
+    assert float(((counts - n / 7) ** 2 / (n / 7)).sum()) < 22.46  # chi-square, 6 degrees, 0.1 %
+    pairs = np.corrcoef(u[:-1], u[1:])[0, 1]
+    assert abs(pairs) < 4 / math.sqrt(n)

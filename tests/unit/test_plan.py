@@ -1,0 +1,195 @@
+"""Plans: which buffers share memory, how parameters lie, how much one submit and one dispatch do."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.plan import COPY, CREATE, DESTROY, DISPATCH, SUBMIT, Plan, make_plan
+from py_tensor.codegen.lower import Lowered
+from py_tensor.codegen.program import Dispatch, Program, from_bits, groups_for, to_bits
+from py_tensor.dtypes import float32, int32
+from py_tensor.graph.node import Node, meta_of
+from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import const, leaf
+from tests.unit import simulate
+
+PLACE = simulate.device(execute=False)
+
+
+@dataclass
+class Command:
+    """A DISPATCH of a plan, with the virtual buffers that go into its holes."""
+
+    program: int
+    offset: int
+    size: int
+    groups: int
+    buffers: list[int]
+    submit: int
+
+
+def dispatches(plan: Plan) -> Iterator[Command]:
+    holes, at, submit = dict(plan.holes), 0, 0
+    while at < len(plan.commands):
+        if plan.commands[at] == SUBMIT:
+            submit, at = submit + 1, at + 1
+            continue
+        _, program, offset, size, x, y, z, count = plan.commands[at : at + 8]
+        assert plan.commands[at] == DISPATCH
+        buffers = [holes[at + 8 + n] for n in range(count)]
+        yield Command(program, offset, size, x * y * z, buffers, submit)
+        at += 8 + count
+
+
+def random_flush(source: Random) -> tuple[Request, Lowered]:
+    """Dispatches that each write one new buffer and read some that are there."""
+    order: list[Node] = []
+    wanted: set[int] = set()
+    for _ in range(source.randint(1, 3)):
+        order.append(leaf(meta_of((source.choice((4, 100)),), float32, PLACE), ()))
+    order.append(const(1.5, float32, PLACE))
+    readable = list(range(len(order) - 1))
+    found: list[Dispatch] = []
+    sizes: list[int] = []
+    for number in range(source.randint(1, 25)):
+        if source.random() < 0.3:
+            sizes.append(source.choice((16, 300, 5000)))
+            target = -len(sizes)
+        else:
+            target = len(order)
+            order.append(pt.zeros(source.choice((4, 90, 2000)), device=PLACE)._node)
+            if source.random() < 0.4:
+                wanted.add(target)
+        reads = source.sample(readable, min(len(readable), source.randint(1, 3)))
+        slots = (*reads, target)
+        program = Program(number + 1, "p", "", len(slots), 1 << len(reads))
+        params = tuple(source.randint(0, 3) for _ in range(source.choice((3, 70))))
+        consts = ((2, 3, float32),) if source.random() < 0.2 else ()
+        consts = tuple((p, next(s for s, n in enumerate(order) if n.op.name == "const"), d) for p, _, d in consts)
+        count = source.randint(1, 200_000)
+        found.append(Dispatch(program, slots, params, consts, count, 1, source.randint(1, 1000)))
+        readable.append(target)
+    return Request(order, wanted), Lowered(tuple(found), tuple(sizes))
+
+
+def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
+    """Running the plan on shared buffers reads what running it on separate ones would."""
+    reused = 0
+    for _ in range(150):
+        request, lowered = random_flush(source)
+        plan = make_plan(request, lowered, 10**9, 10**9)
+        holds: dict[int, int] = {buffer: slot for buffer, slot in plan.leaves}
+        for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
+            assert len(set(command.buffers)) == len(set(dispatch.slots))
+            *reads, target = zip(dispatch.slots, command.buffers, strict=True)
+            for slot, buffer in reads:
+                assert holds[buffer] == slot
+            holds[target[1]] = target[0]
+        for buffer, slot, nbytes in plan.outputs:
+            assert holds[buffer] == slot
+            assert nbytes == request.order[slot].meta.nbytes
+        numbers = [b for b, *_ in (*plan.leaves, *plan.outputs, *plan.temporaries)]
+        assert sorted(numbers) == list(range(plan.buffers))
+        slots = {s for d in lowered.dispatches for s in d.slots}
+        reused += len(slots) - plan.buffers
+        assert set(plan.allocations()) >= {n for _, _, n in plan.outputs}
+    assert reused > 100
+
+
+def test_buffers_are_large_enough(source: Random) -> None:
+    for _ in range(100):
+        request, lowered = random_flush(source)
+        plan = make_plan(request, lowered, 10**9, 10**9)
+        size = {b: n for b, n in plan.temporaries} | {b: n for b, _, n in plan.outputs}
+        for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
+            for slot, buffer in zip(dispatch.slots, command.buffers, strict=True):
+                if buffer in size:
+                    needed = lowered.temporaries[-1 - slot] if slot < 0 else request.order[slot].meta.nbytes
+                    from py_tensor.backend.pool import size_class
+
+                    assert size_class(size[buffer]) >= needed
+
+
+def test_parameters(source: Random) -> None:
+    for _ in range(100):
+        request, lowered = random_flush(source)
+        plan = make_plan(request, lowered, 10**9, 10**9)
+        params = plan.patched([n.attrs if n.op.name == "const" else 0 for n in request.order])
+        for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
+            assert command.offset % 256 == 0
+            assert command.size == 4 * len(dispatch.params)
+            first = command.offset // 4
+            given = list(dispatch.params)
+            for position, _, dtype in dispatch.consts:
+                given[position] = to_bits(1.5, dtype)
+            assert params[first : first + len(given)].tolist() == given
+        assert len(plan.params) % 64 == 0
+
+
+def test_equal_parameters_stand_there_once() -> None:
+    program = Program(1, "p", "", 1, 1)
+    order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
+    same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1) for n in range(6))
+    plan = make_plan(Request(order, set(range(6))), Lowered(same, ()), 10, 10)
+    assert len(plan.params) == 64
+    assert plan.programs == [program]
+
+
+@pytest.mark.parametrize(("submit_work", "dispatch_work"), [(1000, 1000), (300, 100), (2000, 70)])
+def test_work_is_bounded(source: Random, submit_work: int, dispatch_work: int) -> None:
+    """No submit and no dispatch does more than its share, unless it is one workgroup."""
+    for _ in range(50):
+        request, lowered = random_flush(source)
+        plan = make_plan(request, lowered, submit_work, dispatch_work)
+        pieces = [p for d in lowered.dispatches for p in d.pieces(dispatch_work)]
+        work: dict[int, list[int]] = {}
+        for piece, command in zip(pieces, dispatches(plan), strict=True):
+            assert piece.count == 1 or piece.work <= dispatch_work + piece.work // piece.count
+            assert command.groups >= piece.count
+            work.setdefault(command.submit, []).append(piece.work)
+        assert all(sum(w) <= submit_work or len(w) == 1 for w in work.values())
+
+
+def test_pieces_cover_every_workgroup_once(source: Random) -> None:
+    program = Program(1, "p", "", 1, 1)
+    for _ in range(300):
+        count, work = source.randint(1, 5000), source.randint(1, 10**6)
+        limit = source.choice((1, 100, 10**4, 10**7))
+        pieces = Dispatch(program, (0,), (5, 0, 6), (), count, 1, work).pieces(limit)
+        covered = [g for p in pieces for g in range(p.params[1], p.params[1] + p.count)]
+        assert covered == list(range(count))
+        assert all(p.params[::2] == (5, 6) for p in pieces)
+        assert sum(p.work for p in pieces) <= work
+
+
+def test_grids(source: Random) -> None:
+    counts = [0, 1, 65535, 65536, 65537, 2**24 + 1, 65535**2, *(source.randint(1, 2**30) for _ in range(200))]
+    for count in counts:
+        x, y, z = groups_for(count)
+        assert max(x, y, z) <= 65535
+        assert count <= x * y * z <= count + y
+        assert bool(x * y * z) == bool(count)
+
+
+def test_holes_are_filled() -> None:
+    plan = Plan(array("I", [9, 0, 9, 0]), array("I"), holes=[(1, 0), (3, 1)], buffers=2)
+    assert plan.filled([70, 80]).tolist() == [9, 70, 9, 80]
+    assert plan.commands.tolist() == [9, 0, 9, 0]
+    assert len({CREATE, DESTROY, COPY, DISPATCH, SUBMIT}) == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [(1.0, 0x3F800000), (-0.0, 0x80000000), (1e300, 0x7F800000), (-1e300, 0xFF800000)],
+)
+def test_constants_as_bits(value: float, bits: int) -> None:
+    assert to_bits(value, float32) == bits
+    assert to_bits(-1, int32) == 2**32 - 1
+    assert to_bits(True, pt.bool) == 1
+    assert from_bits("w", float32) == "bitcast<f32>(w)"

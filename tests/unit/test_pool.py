@@ -1,0 +1,120 @@
+"""The pool of freed buffers, against a plain model of it."""
+
+from __future__ import annotations
+
+from random import Random
+
+from py_tensor.backend.pool import MIB, Pool, size_class
+
+
+def test_size_classes() -> None:
+    sizes = [1, 16, 255, 256, 257, 1000, 4096, MIB - 1, MIB, MIB + 1, 5 * MIB + 3, 2**30]
+    for n in sizes:
+        size = size_class(n)
+        assert size >= n
+        assert size % 16 == 0
+        assert size <= max(256, 2 * n)
+        assert size_class(size) == size
+        if n > MIB:
+            assert size - n < MIB // 4
+    assert sorted(map(size_class, sizes)) == list(map(size_class, sizes))
+
+
+def allocate(pool: Pool, nbytes: int) -> int:
+    number = pool.take(nbytes)
+    if number is None:
+        number = pool.new_id()
+        pool.adopt(number, nbytes)
+    return number
+
+
+def release(pool: Pool, number: int) -> None:
+    pool.released.append(number)
+
+
+def test_accounting(source: Random) -> None:
+    """Whatever happens, live and pooled bytes are those of the buffers that are there."""
+    pool = Pool(limit=8 * MIB)
+    live: dict[int, int] = {}
+    pooled: dict[int, int] = {}
+    ids: set[int] = set()
+    for _ in range(3000):
+        if source.random() < 0.5 and len(live) < 30:
+            nbytes = source.choice((1, 300, 5000, MIB, 2 * MIB + 7))
+            number = allocate(pool, nbytes)
+            if number in pooled:
+                assert pooled.pop(number) == size_class(nbytes)
+            else:
+                assert number not in ids
+            assert number not in live
+            ids.add(number)
+            live[number] = size_class(nbytes)
+        elif live:
+            number = source.choice(sorted(live))
+            release(pool, number)
+            pooled[number] = live.pop(number)
+        pool.collect()
+        for number in pool.surplus():
+            del pooled[number]
+        assert pool.live_bytes == sum(live.values())
+        assert pool.pooled_bytes == sum(pooled.values())
+        assert (pool.live_buffers, pool.pooled_buffers) == (len(live), len(pooled))
+        assert pool.pooled_bytes <= max(pool.limit, pool.peak_bytes)
+    for number in live:
+        release(pool, number)
+    pool.collect()
+    assert set(pool.drain()) == {*live, *pooled}
+    assert (pool.live_bytes, pool.pooled_bytes, pool.live_buffers, pool.pooled_buffers) == (0, 0, 0, 0)
+
+
+def test_a_loop_gets_the_same_buffers_in_the_same_places() -> None:
+    pool = Pool(limit=MIB)
+
+    def step() -> list[int]:
+        pool.collect()
+        numbers = [allocate(pool, n) for n in (100, 100, 5000, 100)]
+        for number in reversed(numbers):
+            release(pool, number)
+        return numbers
+
+    assert step() == step() == step()
+
+
+def test_only_the_size_class_is_reused() -> None:
+    pool = Pool(limit=MIB)
+    release(pool, allocate(pool, 1000))
+    pool.collect()
+    assert pool.take(2000) is None
+    assert pool.take(500) is None
+    assert pool.has(900)
+    assert not pool.has(900, 2)
+    assert pool.take(900) is not None
+
+
+def test_a_limit_of_nothing_destroys_what_was_never_in_use_at_once() -> None:
+    pool = Pool(limit=0)
+    for nbytes in (100, 5000, 70_000):
+        release(pool, allocate(pool, nbytes))
+        pool.collect()
+        list(pool.surplus())
+    assert pool.pooled_bytes <= pool.peak_bytes == size_class(70_000)
+
+
+def test_what_a_broken_flush_leaves_is_destroyed() -> None:
+    pool = Pool(limit=MIB)
+    number = allocate(pool, 100)
+    pool.abandoned.append(number)
+    pool.collect()
+    assert pool.live_buffers == 0
+    assert pool.live_bytes == 0
+    assert number in list(pool.surplus())
+    assert pool.take(100) is None
+
+
+def test_buffers_of_another_device_are_forgotten() -> None:
+    pool = Pool(limit=MIB)
+    release(pool, 12345)
+    pool.abandoned.append(12346)
+    pool.collect()
+    assert list(pool.drain()) == []
+    assert pool.live_bytes == 0
