@@ -9,7 +9,6 @@ from py_tensor import random as random
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
 from py_tensor.dtypes import DType as DType
-from py_tensor.dtypes import bool_ as bool
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import float32 as float32
 from py_tensor.dtypes import float64 as float64
@@ -51,4 +50,5 @@ pi = 3.141592653589793
 inf = float("inf")
 nan = float("nan")
 newaxis = None
+bool = bool_
 __version__ = "0.1.0"

@@ -8,7 +8,7 @@ common type, int32 with uint32, raises.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from py_tensor.errors import DTypeError
 
@@ -103,9 +103,16 @@ def promote(op: str, a: DType, b: DType) -> DType:
     found = _PROMOTE.get((a, b))
     if found is None:
         raise DTypeError(
-            f"{op}: {a} and {b} have no common 32-bit type; convert one, for example x.astype(pt.{a})"
+            f"{op}: {a} and {b} have no common 32-bit type; "
+            f"convert one, for example x.astype(pt.{a})"
         )
     return found
+
+
+def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> memoryview:
+    """The bytes of `data` as elements of a `typecode`, in row-major order."""
+    flat: Any = data.cast("B")  # type checkers take no codes but literals
+    return flat.cast(code) if shape is None else flat.cast(code, shape)
 
 
 def of_scalar(value: bool | int | float) -> DType:

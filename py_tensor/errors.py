@@ -1,4 +1,4 @@
-"""Exceptions. Each subclasses the builtin that NumPy users expect, and every message names the op."""
+"""Exceptions: each subclasses the builtin that NumPy users expect, and its message names the op."""
 
 
 class ShapeError(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
@@ -67,7 +67,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if hasattr(data, "__array_interface__"):
         return _from_interface(data, target, place, op)
-    if isinstance(data, list | tuple | range):
+    if _is_nested(data):
         return _from_nested(data, target, place, op)
     try:
         view = memoryview(data)
@@ -115,17 +115,19 @@ def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: s
     return _from_values(values, shape, dtype or _widest(kinds), device, op)
 
 
+def _is_nested(data: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(data, list | tuple | range)
+
+
 def _shape_of(data: Any) -> Shape:
     """The shape that the first element at each level suggests."""
     shape: list[int] = []
-    while isinstance(data, list | tuple | range) or (isinstance(data, Tensor) and data.ndim):
-        if isinstance(data, Tensor):
-            return (*shape, *data.shape)
+    while _is_nested(data):
         shape.append(len(data))
         if not data:
             break
         data = data[0]
-    return tuple(shape)
+    return (*shape, *data.shape) if isinstance(data, Tensor) else tuple(shape)
 
 
 def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: str) -> None:
@@ -135,7 +137,7 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
             raise _ragged(op, shape, data.shape)
         values.extend(data.reshape(-1).tolist() if data.ndim else [data.item()])
         kinds.add(data.dtype)
-    elif isinstance(data, list | tuple | range):
+    elif _is_nested(data):
         if not shape or len(data) != shape[0]:
             raise _ragged(op, shape, (len(data),))
         for item in data:
@@ -202,7 +204,7 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
         raise DTypeError(f"{op}: no dtype has the buffer format {view.format!r}; give one")
     shape = check_rank(op, tuple(view.shape or ()))
     if found is None or (dtype is not None and dtype is not found):
-        values = view.cast("B").cast(view.format).tolist() if view.contiguous else _listed(view)
+        values = dtypes.typed(view, view.format).tolist() if view.contiguous else _listed(view)
         return _from_values(values, shape, dtype or dtypes.DEFAULT_FLOAT, device, op)
     meta = meta_of(shape, found, device)
     device.backend.check(op, meta)

@@ -13,8 +13,8 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.node import Node, make, meta_of
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import const, index
 from py_tensor.ops.define import empty_node, register
 from py_tensor.shapes import Shape, parse_shape, size_of

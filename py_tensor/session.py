@@ -26,8 +26,9 @@ async def init() -> dict[str, Any]:
 
         try:
             GPU_DEVICE.use(await acquire_async())
-        except DeviceError:
+        except DeviceError as error:
             set_default_device(CPU_DEVICE)
+            return device_info() | {"no_webgpu": str(error)}
     return device_info()
 
 
@@ -61,6 +62,7 @@ def _run_self_test(device: Device) -> dict[str, bool]:
     nan, inf = float("nan"), float("inf")
     x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], device=device)
     most = tensor([2**31 - 1, -(2**31)], device=device)
+    units = tensor([1, -1], device=device)
     summed = (x + x.flip()).tolist()
     return {
         "nan": [v != v for v in (x * 0).tolist()] == [True, True, True, False, False, False]
@@ -68,7 +70,7 @@ def _run_self_test(device: Device) -> dict[str, bool]:
         and x.max().item() != x.max().item(),
         "infinity": summed[1:3] == [inf, -inf] and (1 / x).tolist()[3:5] == [-inf, inf],
         "signed_zero": str(x[3].item()) == "-0.0" and str((-x)[4].item()) == "-0.0",
-        "integer_overflow": (most + tensor([1, -1], device=device)).tolist() == [-(2**31), 2**31 - 1],
+        "integer_overflow": (most + units).tolist() == [-(2**31), 2**31 - 1],
     }
 
 

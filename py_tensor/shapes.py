@@ -1,10 +1,11 @@
-"""Arithmetic on shapes and axes: pure functions from tuples to tuples, and the errors they raise."""
+"""Arithmetic on shapes and axes: pure functions from tuples to tuples, and their errors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from operator import index as as_index
+from typing import Any, cast
 
 from py_tensor.errors import AxisError, ShapeError
 
@@ -28,14 +29,17 @@ def row_major(shape: Shape) -> tuple[int, ...]:
 def parse_shape(op: str, shape: object) -> Shape:
     """A shape from an int or a sequence of ints, all of them non-negative."""
     try:
-        sizes = (
-            tuple(as_index(n) for n in shape) if isinstance(shape, Sequence) else (as_index(shape),)
-        )  # type: ignore[arg-type]
+        sizes = tuple(map(as_index, _listed(shape)))
     except TypeError:
         raise TypeError(f"{op}: a shape is an int or a tuple of ints, not {shape!r}") from None
     if any(n < 0 for n in sizes):
         raise ShapeError(f"{op}: negative size in shape {sizes}")
     return check_rank(op, sizes)
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    """One or several sizes or axes, of which nothing is known yet, as a sequence."""
+    return cast("Sequence[Any]", given) if isinstance(given, Sequence) else (given,)
 
 
 def check_rank(op: str, shape: Shape) -> Shape:
@@ -89,10 +93,10 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
     )
 
 
-def normalize_axis(op: str, axis: object, rank: int) -> int:
+def normalize_axis(op: str, axis: Any, rank: int) -> int:
     """An axis as a number in ``[0, rank)``."""
     try:
-        number = as_index(axis)  # type: ignore[arg-type]
+        number = as_index(axis)
     except TypeError:
         raise TypeError(f"{op}: an axis is an int, not {axis!r}") from None
     if not -rank <= number < rank:
@@ -104,7 +108,7 @@ def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
     """Axes as sorted numbers in ``[0, rank)``; None means all of them."""
     if axes is None:
         return tuple(range(rank))
-    given = axes if isinstance(axes, Sequence) else (axes,)
+    given = _listed(axes)
     numbers = [normalize_axis(op, axis, rank) for axis in given]
     if len(set(numbers)) != len(numbers):
         raise AxisError(f"{op}: repeated axis in {tuple(given)}")

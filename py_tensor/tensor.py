@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend.device import Device
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, typed
 from py_tensor.graph.node import Node, make
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import CONST, COPY, INDEX
@@ -47,14 +47,17 @@ class Tensor(Methods):
 
     @property
     def shape(self) -> Shape:
+        """The size of each axis."""
         return self._node.meta.shape
 
     @property
     def dtype(self) -> DType:
+        """The type of the elements."""
         return self._node.meta.dtype
 
     @property
     def device(self) -> Device:
+        """Where the elements live."""
         return self._node.meta.device
 
     @property
@@ -124,7 +127,7 @@ class Tensor(Methods):
     # -- Taking it out --------------------------------------------------------------------------
 
     def _flat(self, data: memoryview) -> list[Any]:
-        return data.cast("B").cast(self.dtype.typecode).tolist() if self.size else []
+        return typed(data, self.dtype.typecode).tolist() if self.size else []
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars; of a 0-d tensor, the scalar."""
@@ -153,7 +156,8 @@ class Tensor(Methods):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(
-                f"bool: the truth of a tensor of shape {self.shape} is ambiguous; use any() or all()"
+                f"bool: the truth of a tensor of shape {self.shape} is ambiguous; "
+                "use any() or all()"
             )
         return bool(self.item())
 
@@ -173,8 +177,10 @@ class Tensor(Methods):
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
 
     def __buffer__(self, flags: int) -> memoryview:
-        data = self._read().cast("B")
-        return data.cast(self.dtype.typecode, list(self.shape)) if self.size else data
+        if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
+            raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
+        shape = self.shape if self.size else None
+        return typed(self._read().toreadonly(), self.dtype.typecode, shape)
 
     def numpy(self) -> Any:
         """The elements as a new NumPy array of the same shape and dtype."""
@@ -229,17 +235,11 @@ class Tensor(Methods):
 def _nest(flat: list[Any], shape: Shape) -> Any:
     if not shape:
         return flat[0]
+    if not flat:
+        return _empty(shape)
     for n in reversed(shape[1:]):
-        flat = (
-            [flat[i : i + n] for i in range(0, len(flat), n)]
-            if n
-            else [[] for _ in range(_outer(shape))]
-        )
-    return flat if flat or not shape[0] else _empty(shape)
-
-
-def _outer(shape: Shape) -> int:
-    return shape[0]
+        flat = [flat[i : i + n] for i in range(0, len(flat), n)]
+    return flat
 
 
 def _empty(shape: Shape) -> list[Any]:
@@ -258,8 +258,7 @@ def realize(*tensors: Tensor) -> None:
         device.compute(nodes)
 
 
-# By the number of operands, so that type checkers know the parameters of a lambda.
-Method = Callable[[Tensor], Any] | Callable[[Tensor, Any], Any] | Callable[..., Any]
+Method = Callable[..., Any]
 INSTALLED: set[str] = set()  # names of methods, operators and properties that definitions add
 
 

@@ -61,9 +61,9 @@ class Methods:
     # -- Properties -----------------------------------------------------------------------------
 
     @property
-    def T(self) -> Tensor: ...
+    def T(self) -> Tensor: ...  # noqa: N802 - NumPy's name
     @property
-    def mT(self) -> Tensor: ...
+    def mT(self) -> Tensor: ...  # noqa: N802 - the array API's name
 
     # -- Methods --------------------------------------------------------------------------------
 

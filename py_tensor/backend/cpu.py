@@ -60,7 +60,7 @@ class CPU:
         if op is PAD:
             return np.pad(operands[0], node.attrs, constant_values=operands[1])
         if op is CONTRACT:
-            return _contract(np, *operands, node.attrs)
+            return _contract(np, operands[0], operands[1], node.attrs)
         if op is CONCAT:
             return np.concatenate(operands, axis=node.attrs)
         if isinstance(op, Reduction):

@@ -1,4 +1,4 @@
-"""Devices: the interface every backend has, the nodes that wait on each, and which is the default."""
+"""Devices: the interface of every backend, the nodes that wait on each, which is the default."""
 
 from __future__ import annotations
 
@@ -135,9 +135,10 @@ def default_device() -> Device:
 
 def _found_gpu() -> bool:
     try:
-        return GPU_DEVICE.backend is not None
+        _ = GPU_DEVICE.backend  # made when asked for
     except DeviceError:
         return False
+    return True
 
 
 def set_default_device(device: str | Device) -> None:

@@ -12,8 +12,15 @@ from typing import Any
 
 from py_tensor.errors import DeviceLostError, GPUError
 
-
 UNCAPTURED = 0  # the flush of an error that no error scope caught
+
+
+Failure = dict[str, Any]  # flush, kind, message, and where known label and line
+
+
+def parsed(outcome: str) -> list[Failure]:
+    """The failures that the bridge's answer to a wait lists; "" says that there are none."""
+    return json.loads(outcome) if outcome else []
 
 
 class Submission:
@@ -49,7 +56,7 @@ class Ledger:
 
     def report(self, failures: str) -> None:
         """Note failures, a JSON list from the bridge."""
-        for failure in json.loads(failures) if failures else []:
+        for failure in parsed(failures):
             submission = self._open.get(failure["flush"])
             if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
                 warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
@@ -77,7 +84,8 @@ class Ledger:
         while stack:
             current = stack.pop()
             if current.error is not None:
-                raise current.error
+                # A fresh one: the stored one would collect tracebacks, and what they hold.
+                raise type(current.error)(*current.error.args)
             if current not in seen:
                 seen.add(current)
                 stack.extend(current.sources)

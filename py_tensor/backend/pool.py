@@ -20,8 +20,10 @@ def size_class(nbytes: int) -> int:
 
 
 class Pool:
-    """Freed buffers, kept by size for the next that asks: the one made first, whatever was freed
-    last, so that a loop gets the same buffers in the same places and finds its bind groups.
+    """Freed buffers, kept by size for the next that asks.
+
+    That one gets the buffer made first, whatever was freed last, so that a loop has the same
+    buffers in the same places and finds its bind groups.
 
     The pool keeps at most as many bytes as were ever in use at once, or `limit` if that is more.
     Ids are never reused. The caller sends CREATE and DESTROY to the device.

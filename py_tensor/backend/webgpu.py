@@ -6,12 +6,12 @@ import gc
 import json
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.failures import NONE, Ledger, Submission, error_of
+from py_tensor.backend.failures import NONE, Ledger, Submission, error_of, parsed
 from py_tensor.backend.plan import CREATE, DESTROY, FILL, UPLOAD, Plan, make_plan
 from py_tensor.backend.pool import MIB, Pool, size_class
 from py_tensor.codegen.lower import lower
@@ -113,14 +113,14 @@ class WebGPU:
         if not meta.dtype.on_gpu:
             hint = "float32" if meta.dtype.kind == "f" else "int32"
             raise DTypeError(
-                f"{op}: {meta.dtype} is not available on the webgpu device, which computes in 32 bits;"
-                f" convert with dtype=pt.{hint}, or use device='cpu'"
+                f"{op}: {meta.dtype} is not available on the webgpu device, "
+                f"which computes in 32 bits; convert with dtype=pt.{hint}, or use device='cpu'"
             )
         nbytes = meta.size * meta.dtype.stored_itemsize
         if nbytes > self.max_bytes:
             raise MemoryError(
-                f"{op}: {meta.dtype} of shape {meta.shape} needs {nbytes / 2**30:.2f} GiB; the largest"
-                f" buffer of this device is {self.max_bytes / 2**30:.2f} GiB"
+                f"{op}: {meta.dtype} of shape {meta.shape} needs {nbytes / 2**30:.2f} GiB; "
+                f"the largest buffer of this device is {self.max_bytes / 2**30:.2f} GiB"
             )
 
     def _check_alive(self, storage: Storage) -> None:
@@ -184,7 +184,7 @@ class WebGPU:
         return target, promise, self.ledger.last
 
     @contextmanager
-    def _kept(self, target: array[int]) -> Iterator[None]:
+    def _kept(self, target: array[int]) -> Generator[None, None, None]:
         """Keep the memory that JavaScript will write to, though nobody waits for it any more."""
         try:
             yield
@@ -209,7 +209,7 @@ class WebGPU:
             raise KeyboardInterrupt
         self.ledger.report(outcome)
         self.ledger.settle(last)
-        for failure in json.loads(outcome) if outcome else []:
+        for failure in parsed(outcome):
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
 
@@ -407,7 +407,7 @@ class WebGPU:
             raise KeyboardInterrupt
 
     @contextmanager
-    def _books(self) -> Iterator[None]:
+    def _books(self) -> Generator[None, None, None]:
         """Keep the pool's books whatever happens inside, an interrupt above all."""
         try:
             yield
@@ -421,7 +421,8 @@ class WebGPU:
         reported = self.bridge.takeFailures()
         self.ledger.report(reported)
         self.ledger.close(submission)
-        return submission.error or error_of({"message": "the flush failed in JavaScript"})
+        error, submission.error = submission.error, None
+        return error or error_of({"message": "the flush failed in JavaScript"})
 
     # -- Reports --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
 from py_tensor.codegen.program import Binding, Params
 from py_tensor.dtypes import DType
 from py_tensor.graph.kernel import (

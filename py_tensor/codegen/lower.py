@@ -16,7 +16,7 @@ from py_tensor.graph.primitives import MUL, SUM
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Dispatches in order, and the bytes of each temporary they pass on (slot -1 - n is the n-th)."""
+    """Dispatches in order, and the bytes of each temporary between them: slot -1, -2, ..."""
 
     dispatches: tuple[Dispatch, ...]
     temporaries: tuple[int, ...]

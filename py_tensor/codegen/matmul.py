@@ -107,7 +107,7 @@ class _Matmul:
             self.params.add(value)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
-        """ "o": the operand's own index is contiguous; "k": the summed one is; "g": neither."""
+        """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
         kept, reduced = load.access.strides[: self.rank], load.access.strides[self.rank :]
         own, along = _stride(kept, group), _stride(reduced, self.roles.k)
         others = [_stride(kept, g) for g in self.roles.batch] + [load.access.offset]
@@ -319,7 +319,9 @@ def _tiled(tile: Tile, kind: str) -> dict[str, str]:
             f"  let b{v}_ = tile_b[{kk * tile.bn // 4}u + tx + {v * tile.wx}u];" for v in columns
         ]
         multiply += [
-            f"  c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;" for i in range(tile.tm) for v in columns
+            f"  c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;"
+            for i in range(tile.tm)
+            for v in columns
         ]
         multiply.append("}")
     results = [

@@ -11,6 +11,7 @@ from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged
 
+CHAIN = 128  # elements that one invocation folds before it starts a new part
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 
 
@@ -214,31 +215,33 @@ class _Writer:
         space = Space(names, p.space_strides, p.width, frozenset(outer))
         arguments = self.element.arguments(self.params, space, p.width, "a")
         calls = [
-            f"acc{lane} = combine(acc{lane}, element({', '.join(args)}));"
+            f"part{lane} = combine(part{lane}, element({', '.join(args)}));"
             for lane, args in enumerate(arguments.lanes)
         ]
         step = [*inner, *arguments.statements, *calls]
         return [*split, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
+        """Fold in two levels: a long chain of additions would lose digits.
+
+        Up to `CHAIN` elements go into a part, and the parts into the accumulator.
+        """
         p = self.p
-        if p.unroll == 1:
-            head = "for (var j = first + lane; j < last; j += LANES) {"
-            return [head, *(f"  {line}" for line in step), "}"]
-        far = (p.unroll - 1) * p.lanes
-        lines = [
-            "var at = first + lane;",
-            f"for (; at + {far}u < last; at += {p.unroll * p.lanes}u) {{",
-        ]
-        for n in range(p.unroll):
-            lines += [
-                "  {",
-                f"    let j = at + {n * p.lanes}u;",
-                *(f"    {line}" for line in step),
-                "  }",
-            ]
-        lines += ["}", "for (; at < last; at += LANES) {", "  let j = at;"]
-        return [*lines, *(f"  {line}" for line in step), "}"]
+        parts = range(p.width)
+        lines = ["var at = first + lane;", "while (at < last) {"]
+        lines.append(f"  let stop = min(last, at + {CHAIN * p.lanes}u);")
+        lines += [f"  var part{n} = identity();" for n in parts]
+        if p.unroll > 1:
+            far, all_lanes = (p.unroll - 1) * p.lanes, p.unroll * p.lanes
+            lines.append(f"  for (; at + {far}u < stop; at += {all_lanes}u) {{")
+            for n in range(p.unroll):
+                lines += ["    {", f"      let j = at + {n * p.lanes}u;"]
+                lines += [*(f"      {line}" for line in step), "    }"]
+            lines.append("  }")
+        lines += ["  for (; at < stop; at += LANES) {", "    let j = at;"]
+        lines += [*(f"    {line}" for line in step), "  }"]
+        lines += [f"  acc{n} = combine(acc{n}, part{n});" for n in parts]
+        return [*lines, "}"]
 
     def _share(self) -> list[str]:
         """Fold an invocation's accumulators, then the lanes of each row."""

@@ -206,7 +206,8 @@ class _Builder:
         return node.meta.shape
 
     def _concat(self, slot: int, node: Node) -> None:
-        axis, start = node.attrs, 0
+        axis: int = node.attrs
+        start = 0
         units = row_major(node.meta.shape)
         for operand in node.inputs:
             if operand.meta.size:

@@ -16,14 +16,9 @@ from py_tensor.shapes import Shape
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
 # so that it can itself be differentiated.
-Vjp = (
-    Callable[[Any, Any, Any, Any], tuple[Any, ...]]
-    | Callable[[Any, Any, Any, Any, Any], tuple[Any, ...]]
-    | Callable[[Any, Any, Any, Any, Any, Any], tuple[Any, ...]]
-    | Callable[..., tuple[Any, ...]]
-)
-# numpy(np, *arrays). Both types are spelled out by the number of operands, so that type checkers
-# know the parameters of a lambda.
+Vjp = Callable[..., tuple[Any, ...]]
+# numpy(np, *arrays), spelled out by the number of arrays, so that type checkers know the
+# parameters of a lambda.
 OnArrays = (
     Callable[[Any, Any], Any]
     | Callable[[Any, Any, Any], Any]

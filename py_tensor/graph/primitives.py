@@ -103,13 +103,22 @@ def _grad_pad(
     return g.crop(window), None
 
 
-def _grad_contract(g: Any, y: Any, a: Any, b: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
+def _grad_product(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
     return g * b, g * a
+
+
+def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g,)
+
+
+def _grad_sum(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
+    return (g.expand(x.shape),)
 
 
 def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
     *operands, axis = operands_and_axis
-    start, parts = 0, []
+    start = 0
+    parts: list[Any] = []
     for x in operands:
         window = [(0, n) for n in g.shape]
         window[axis] = (start, start + x.shape[axis])
@@ -142,7 +151,7 @@ SLICE = Movement(
 PAD = Structural("pad", vjp=_grad_pad)
 # (a, b) of one shape: the sum over `attrs`, kept as length 1, of a * b. Matmul is this on expanded
 # operands, and so is the seeds' fused_multiply_add.
-CONTRACT = Structural("fused_multiply_add", vjp=_grad_contract)
+CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)
 # Operands side by side along the axis `attrs`, each written by a dispatch of its own.
 CONCAT = Structural("concat", vjp=_grad_concat)
 
@@ -151,11 +160,9 @@ MUL = Elementwise(
     "multiply",
     wgsl={"f32": "{0} * {1}", "i32": "{0} * {1}", "u32": "{0} * {1}", "bool": "{0} && {1}"},
     numpy=lambda np, x, y: np.multiply(x, y),
-    vjp=lambda g, y, a, b, attrs: (g * b, g * a),
+    vjp=_grad_product,
 )
-COPY = Elementwise(
-    "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), vjp=lambda g, y, x, attrs: (g,)
-)
+COPY = Elementwise("copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), vjp=_grad_copy)
 SUM = Reduction(
     "sum",
     parts=("T",),
@@ -164,7 +171,7 @@ SUM = Reduction(
     combine={"*": ("{a0} + {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
-    vjp=lambda g, y, x, axes: (g.expand(x.shape),),
+    vjp=_grad_sum,
 )
 
 

@@ -17,18 +17,9 @@ from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
 __all__ = [
-    "arange",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
+    "ones_like", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 def full(
@@ -132,11 +123,11 @@ def arange(
         start, stop = 0, start
     if step == 0:
         raise ValueError("arange: step must not be 0")
-    integral = all(isinstance(v, int) for v in (start, stop, step))
-    target = (
-        dtypes.parse(dtype) if dtype else dtypes.DEFAULT_INT if integral else dtypes.DEFAULT_FLOAT
-    )
-    count = len(range(start, stop, step)) if integral else max(0, math.ceil((stop - start) / step))  # type: ignore[arg-type]
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        default, count = dtypes.DEFAULT_INT, len(range(start, stop, step))
+    else:
+        default, count = dtypes.DEFAULT_FLOAT, max(0, math.ceil((stop - start) / step))
+    target = dtypes.parse(dtype) if dtype else default
     return _ramp("arange", count, start, step, target, parse(device))
 
 
@@ -152,7 +143,8 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
             dtypes.check_range(op, value, dtype)
     numbers = astype(numbers, dtypes.int32 if dtype is dtypes.bool_ else dtype)
     scaled = numbers if step == 1 else numbers * _wrapped(step, numbers.dtype)
-    return astype(scaled if start == 0 else scaled + _wrapped(start, numbers.dtype), dtype)
+    starts_plain = start == 0 and step > 0
+    return astype(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
 
 
 def _wrapped(value: Scalar, dtype: DType) -> Scalar:
@@ -169,9 +161,9 @@ def linspace(
     dtype: object = None,
     device: Any = None,
 ) -> Tensor:
-    """`num` evenly spaced numbers from `start` to `stop`, the last one exactly `stop` if `endpoint`.
+    """`num` evenly spaced numbers from `start` to `stop`, float32 by default.
 
-    float32 by default.
+    The last one is exactly `stop`, unless `endpoint` is False.
     """
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")

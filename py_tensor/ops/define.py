@@ -27,6 +27,9 @@ Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
 EMPTY = object()  # the storage of a node without elements
 
+# What definitions make.
+Unary = Callable[[Operand], Tensor]
+Binary = Callable[[Operand, Operand], Tensor]
 # What definitions give: numpy(np, *arrays), and vjp(g, y, *operands, None) with a gradient for each
 # operand, or None.
 OnArray = Callable[[Any, Any], Any]
@@ -255,7 +258,7 @@ def unary(
     result: DType | None = None,
     cost: int = 1,
     method: bool = True,
-) -> Callable[[Operand], Tensor]:
+) -> Unary:
     """Define an elementwise op of one operand."""
     op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
     recipes: dict[Meta, Recipe] = {}
@@ -294,7 +297,7 @@ def binary(
     result: DType | None = None,
     cost: int = 1,
     operator: str | None = None,
-) -> Callable[[Operand, Operand], Tensor]:
+) -> Binary:
     """Define an elementwise op of two operands.
 
     `operator` also defines the method ``__{operator}__`` and, but for comparisons, its reflection.
@@ -310,7 +313,7 @@ def binary_of(
     doc: str,
     result: DType | None = None,
     operator: str | None = None,
-) -> Callable[[Operand, Operand], Tensor]:
+) -> Binary:
     """The public function of an op of two operands that stands elsewhere, as `binary` makes it."""
     recipes: dict[tuple[Meta, Meta], Recipe] = {}
 
@@ -348,9 +351,7 @@ def takes(y: object) -> bool:
     )
 
 
-def _install_operator(
-    operator: str, function: Callable[[Operand, Operand], Tensor], *, reflected: bool
-) -> None:
+def _install_operator(operator: str, function: Binary, *, reflected: bool) -> None:
     def method(self: Tensor, other: Operand) -> Any:
         return function(self, other) if type(other) is Tensor or takes(other) else NotImplemented
 

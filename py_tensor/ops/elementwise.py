@@ -19,6 +19,7 @@ from py_tensor.ops.define import (
     LOGICAL,
     NUMERIC,
     Operand,
+    Unary,
     apply,
     binary,
     binary_of,
@@ -29,62 +30,15 @@ from py_tensor.ops.define import (
 from py_tensor.tensor import Tensor
 
 __all__ = [
-    "abs",
-    "absolute",
-    "add",
-    "ceil",
-    "clip",
-    "cos",
-    "div",
-    "divide",
-    "eq",
-    "equal",
-    "exp",
-    "floor",
-    "floor_divide",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "less",
-    "less_equal",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "maximum",
-    "minimum",
-    "mod",
-    "mul",
-    "multiply",
-    "ne",
-    "negative",
-    "not_equal",
-    "positive",
-    "pow",
-    "power",
-    "reciprocal",
-    "relu",
-    "remainder",
-    "round",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sqrt",
-    "square",
-    "sub",
-    "subtract",
-    "tan",
-    "tanh",
-    "true_divide",
+    "abs", "absolute", "add", "ceil", "clip", "cos", "div", "divide", "eq", "equal", "exp",
+    "floor", "floor_divide", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf",
+    "isnan", "le", "less", "less_equal", "log", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "maximum", "minimum", "mod", "mul", "multiply", "ne", "negative",
+    "not_equal", "positive", "pow", "power", "reciprocal", "relu", "remainder", "round",
+    "sigmoid", "sign", "sin", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide",
     "where",
-]
+]  # fmt: skip
+
 
 # -- One operand, floating point ----------------------------------------------------------------
 
@@ -115,7 +69,7 @@ sqrt = unary(
     cost=4,
     doc="Square root of each element; NaN below 0.",
 )
-sin = unary(
+sin: Unary = unary(  # annotated, since its derivative is made from it
     "sin",
     FLOATING,
     "sin_f32({0})",
@@ -124,7 +78,7 @@ sin = unary(
     cost=30,
     doc="Sine of each element, in radians; accurate over the whole range.",
 )
-cos = unary(
+cos: Unary = unary(
     "cos",
     FLOATING,
     "cos_f32({0})",
@@ -354,11 +308,17 @@ remainder = binary(
     cost=30,
     doc="What floor division leaves, with the divisor's sign; an integer modulo 0 gives 0.",
 )
+
+
+def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
+    return g * b * a ** (b - 1), g * y * log(where(a > 0, a, 1))
+
+
 POWER = Elementwise(
     "power",
     wgsl={"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
     numpy=lambda np, x, y: _integer_power(np, x, y) if x.dtype.kind in "iu" else np.power(x, y),
-    vjp=lambda g, y, a, b, _: (g * b * a ** (b - 1), g * y * log(where(a > 0, a, 1))),
+    vjp=_grad_power,
     cost=40,
 )
 _power = binary_of(POWER, NUMERIC, doc="`power`, without its checks.")
@@ -413,8 +373,14 @@ def power(x: Operand, y: Operand, /) -> Tensor:
 
 
 register(power, POWER, method=False)
-install("__pow__", lambda self, other: power(self, other))
-install("__rpow__", lambda self, other: power(other, self))
+
+
+def _reflected_power(self: Tensor, other: Operand) -> Tensor:
+    return power(other, self)
+
+
+install("__pow__", power)
+install("__rpow__", _reflected_power)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
 
@@ -505,11 +471,18 @@ logical_xor = binary(
 
 # -- Three operands -----------------------------------------------------------------------------
 
+
+def _grad_where(
+    g: Tensor, y: Tensor, condition: Tensor, a: Tensor, b: Tensor, attrs: None
+) -> tuple[Tensor | None, ...]:
+    return None, where(condition, g, 0), where(condition, 0, g)
+
+
 WHERE = Elementwise(
     "where",
     wgsl={"*": "select({2}, {1}, {0})"},
     numpy=lambda np, c, x, y: np.where(c, x, y),
-    vjp=lambda g, y, c, a, b, _: (None, where(c, g, 0), where(c, 0, g)),
+    vjp=_grad_where,
 )
 
 
@@ -529,9 +502,9 @@ def clip(x: Operand, min: Operand | None = None, max: Operand | None = None, /) 
 
 
 register(clip)
-install("__neg__", lambda self: negative(self))
-install("__pos__", lambda self: positive(self))
-install("__abs__", lambda self: abs(self))
+install("__neg__", negative)
+install("__pos__", positive)
+install("__abs__", abs)
 
 
 def _logical_operator(name: str, function: Any) -> None:

@@ -12,6 +12,8 @@ from py_tensor.ops.movement import astype, expand, reshape, tensor_of
 from py_tensor.shapes import Shape, broadcast, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
 
+__all__ = ["dot", "fused_multiply_add", "matmul"]
+
 __all__ = [
     "dot",
     "fused_multiply_add",
@@ -92,8 +94,12 @@ def _wide_dot(a: Tensor, b: Tensor) -> Tensor:
     raise ShapeError(f"dot: takes at most 2 axes, got shapes {a.shape} and {b.shape}; use matmul")
 
 
+def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
+    return matmul(other, self)
+
+
 register(fused_multiply_add, CONTRACT)
 register(matmul)
 register(dot)
-install("__matmul__", lambda self, other: matmul(self, other))
-install("__rmatmul__", lambda self, other: matmul(other, self))
+install("__matmul__", matmul)
+install("__rmatmul__", _reflected_matmul)

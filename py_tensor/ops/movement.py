@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index as as_index
 from types import EllipsisType
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, ShapeError
@@ -26,27 +26,10 @@ from py_tensor.shapes import (
 from py_tensor.tensor import Tensor, install
 
 __all__ = [
-    "astype",
-    "broadcast_to",
-    "concat",
-    "concatenate",
-    "crop",
-    "expand",
-    "expand_dims",
-    "flip",
-    "matrix_transpose",
-    "pad",
-    "permute",
-    "permute_dims",
-    "ravel",
-    "reshape",
-    "split",
-    "squeeze",
-    "stack",
-    "swapaxes",
-    "transpose",
-    "unsqueeze",
-]
+    "astype", "broadcast_to", "concat", "concatenate", "crop", "expand", "expand_dims", "flip",
+    "matrix_transpose", "pad", "permute", "permute_dims", "ravel", "reshape", "split",
+    "squeeze", "stack", "swapaxes", "transpose", "unsqueeze",
+]  # fmt: skip
 
 
 def tensor_of(x: Operand, op: str) -> Tensor:
@@ -55,9 +38,10 @@ def tensor_of(x: Operand, op: str) -> Tensor:
     return x if isinstance(x, Tensor) else asarray(x, op=op)
 
 
-def _ints(values: tuple[Any, ...]) -> Any:
+def _ints(values: Sequence[Any]) -> Sequence[Any]:
     """``f(x, 2, 3)`` as ``f(x, (2, 3))``."""
-    return values[0] if len(values) == 1 and isinstance(values[0], Sequence) else values
+    first: Any = values[0] if len(values) == 1 else None
+    return cast("Sequence[Any]", first) if isinstance(first, Sequence) else values
 
 
 def astype(x: Operand, dtype: object, /) -> Tensor:
@@ -275,7 +259,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     TypeError
         For anything else; selecting by a tensor is not there yet.
     """
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     for k in keys:
         if not isinstance(k, int | slice | EllipsisType | None) and not hasattr(k, "__index__"):
             raise TypeError(f"index: takes ints, slices, ... and None, not {type(k).__name__}")
@@ -292,6 +276,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
             continue
         axis = len(slices)
         if isinstance(k, slice):
+            k = cast("slice[Any, Any, Any]", k)
             slices.append(_normalize_slice(k, x.shape[axis]))
             shape.append(slices[-1][1])
         else:

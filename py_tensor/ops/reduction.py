@@ -26,20 +26,10 @@ from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, s
 from py_tensor.tensor import Tensor
 
 __all__ = [
-    "all",
-    "allclose",
-    "any",
-    "argmax",
-    "argmin",
-    "isclose",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+    "all", "allclose", "any", "argmax", "argmin", "isclose", "max", "mean", "min", "prod",
+    "std", "sum", "var",
+]  # fmt: skip
+
 
 Axes = int | tuple[int, ...] | None
 

@@ -19,13 +19,79 @@ LONG = 1031  # past a workgroup, odd, and no multiple of 4
 
 SPECIAL: dict[str, list[Any]] = {
     "bool": [False, True],
-    "int32": [0, 1, -1, 2, -2, 3, 7, -7, 10, 31, 32, 33, 46341, 65536, 2**24 + 1, 2**31 - 1, -(2**31), -(2**31) + 1],
-    "uint32": [0, 1, 2, 3, 7, 31, 32, 33, 65535, 65536, 2**24 + 1, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1],
+    "int32": [
+        0,
+        1,
+        -1,
+        2,
+        -2,
+        3,
+        7,
+        -7,
+        10,
+        31,
+        32,
+        33,
+        46341,
+        65536,
+        2**24 + 1,
+        2**31 - 1,
+        -(2**31),
+        -(2**31) + 1,
+    ],
+    "uint32": [
+        0,
+        1,
+        2,
+        3,
+        7,
+        31,
+        32,
+        33,
+        65535,
+        65536,
+        2**24 + 1,
+        2**31 - 1,
+        2**31,
+        2**31 + 1,
+        2**32 - 2,
+        2**32 - 1,
+    ],
     "int64": [0, 1, -1, 2, -3, 7, 2**31, -(2**31), 2**40 + 1, 2**63 - 1, -(2**63)],
-    "float32": [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2.0, -3.0, 3.1415927, 0.1, -7.75, 88.7, -88.7, 1e-5,
-                16777216.0, -16777217.0, 2147483648.0, 4294967296.0, 1e10, -1e30, 3.4028235e38, -3.4028235e38,
-                1.1754944e-38, 1e-40, -1e-45, float("inf"), float("-inf"), float("nan")],
-}  # fmt: skip
+    "float32": [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        -2.5,
+        2.0,
+        -3.0,
+        3.1415927,
+        0.1,
+        -7.75,
+        88.7,
+        -88.7,
+        1e-5,
+        16777216.0,
+        -16777217.0,
+        2147483648.0,
+        4294967296.0,
+        1e10,
+        -1e30,
+        3.4028235e38,
+        -3.4028235e38,
+        1.1754944e-38,
+        1e-40,
+        -1e-45,
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+    ],
+}
 SPECIAL["float64"] = [*SPECIAL["float32"], 1e300, -1e-300, 5e-324, 1.7976931348623157e308]
 
 
@@ -54,7 +120,9 @@ def _take(values: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Ar
 Layout = Callable[[Array, np.random.Generator, str], Made]
 
 
-def _of(shape: tuple[int, ...], view: Callable[[Any], Any] = lambda x: x, numpy: Any = None) -> Layout:
+def _of(
+    shape: tuple[int, ...], view: Callable[[Any], Any] = lambda x: x, numpy: Any = None
+) -> Layout:
     """Values of a shape, seen through `view` (and through `numpy`, where the two spell it apart)."""
 
     def layout(values: Array, rng: np.random.Generator, device: str) -> Made:
@@ -88,7 +156,9 @@ LAYOUTS: dict[str, Layout] = {
     "5 elements": _of((5, 1)),
     "7 elements": _of((7,)),
     "reshaped": _of((6, 4), lambda x: x.T.reshape(3, 8)),
-    "padded": _of((3, 5), lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)),
+    "padded": _of(
+        (3, 5), lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)
+    ),
 }
 
 # Layouts for two operands: name -> (of the first, of the second), whose shapes broadcast.

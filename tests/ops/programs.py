@@ -136,9 +136,31 @@ def _extreme(v: Value, ref: Array, error: Array) -> Value:
 
 AXES_OF = "axis"
 SHAPES = [
-    (), (1,), (2,), (3,), (5,), (7,), (4, 4), (3, 5), (5, 1), (1, 7), (2, 3, 4), (4, 1, 3), (7, 3, 2),
-    (16,), (33,), (8, 16), (17, 5), (3, 65), (64, 8), (2, 2, 2, 3), (1, 1), (257,), (2, 130), (5, 3, 31),
-]  # fmt: skip
+    (),
+    (1,),
+    (2,),
+    (3,),
+    (5,),
+    (7,),
+    (4, 4),
+    (3, 5),
+    (5, 1),
+    (1, 7),
+    (2, 3, 4),
+    (4, 1, 3),
+    (7, 3, 2),
+    (16,),
+    (33,),
+    (8, 16),
+    (17, 5),
+    (3, 65),
+    (64, 8),
+    (2, 2, 2, 3),
+    (1, 1),
+    (257,),
+    (2, 130),
+    (5, 3, 31),
+]
 
 
 class Maker:
@@ -488,7 +510,7 @@ class Maker:
 
     def _normalize(self) -> None:
         """A value with its own fold: softmax's and layer norm's form."""
-        i = self._pick(lambda v: v.dtype == "float32" and 0 < v.ref.ndim)
+        i = self._pick(lambda v: v.dtype == "float32" and v.ref.ndim > 0 and v.ref.size > 0)
         if i is None:
             return
         v = self._value(i)
@@ -741,13 +763,37 @@ class Maker:
 
 
 STEPS = {
-    "leaf": 1.2, "unary": 2.5, "binary": 5, "scalar": 1, "compare": 0.8, "logical": 0.5, "where": 1,
-    "cast": 0.6, "reduce": 3, "normalize": 1.2, "matmul": 0.7, "permute": 0.8, "flip": 0.5, "reshape": 0.8,
-    "expand": 0.7, "slice": 1.2, "pad": 0.5, "crop": 0.3, "concat": 0.6, "stack": 0.3,
-}  # fmt: skip
+    "leaf": 1.2,
+    "unary": 2.5,
+    "binary": 5,
+    "scalar": 1,
+    "compare": 0.8,
+    "logical": 0.5,
+    "where": 1,
+    "cast": 0.6,
+    "reduce": 3,
+    "normalize": 1.2,
+    "matmul": 0.7,
+    "permute": 0.8,
+    "flip": 0.5,
+    "reshape": 0.8,
+    "expand": 0.7,
+    "slice": 1.2,
+    "pad": 0.5,
+    "crop": 0.3,
+    "concat": 0.6,
+    "stack": 0.3,
+}
 MOVES = {
-    "leaf": 0.1, "permute": 1, "flip": 1, "reshape": 1.3, "expand": 1, "slice": 1.3, "pad": 0.7, "crop": 0.7,
-}  # fmt: skip
+    "leaf": 0.1,
+    "permute": 1,
+    "flip": 1,
+    "reshape": 1.3,
+    "expand": 1,
+    "slice": 1.3,
+    "pad": 0.7,
+    "crop": 0.7,
+}
 
 
 def make(seed: Any, lines: int, *, movement_only: bool = False) -> Program:

@@ -21,20 +21,52 @@ def test_constants(device: str) -> None:
         same(pt.ones(shape, device=device), np.ones(shape, np.float32), f"ones({shape})")
         same(pt.empty(shape, device=device) * 0, np.zeros(shape, np.float32), f"empty({shape})")
         for dtype in ref.DTYPES:
-            same(pt.zeros(shape, dtype=dtype, device=device), np.zeros(shape, dtype), f"zeros({shape}, {dtype})")
-            same(pt.ones(shape, dtype=dtype, device=device), np.ones(shape, dtype), f"ones({shape}, {dtype})")
-            same(pt.full(shape, 1, dtype=dtype, device=device), np.full(shape, 1, dtype), f"full({shape}, 1, {dtype})")
+            same(
+                pt.zeros(shape, dtype=dtype, device=device),
+                np.zeros(shape, dtype),
+                f"zeros({shape}, {dtype})",
+            )
+            same(
+                pt.ones(shape, dtype=dtype, device=device),
+                np.ones(shape, dtype),
+                f"ones({shape}, {dtype})",
+            )
+            same(
+                pt.full(shape, 1, dtype=dtype, device=device),
+                np.full(shape, 1, dtype),
+                f"full({shape}, 1, {dtype})",
+            )
             assert str(pt.empty(shape, dtype=dtype, device=device).dtype) == dtype
 
 
 @pytest.mark.computes
 def test_full_takes_the_values_dtype(device: str) -> None:
-    for value, dtype in ((2, "int32"), (2.5, "float32"), (True, "bool"), (-0.0, "float32"), (float("nan"), "float32"),
-                         (float("-inf"), "float32"), (-(2**31), "int32"), (2**31 - 1, "int32")):  # fmt: skip
+    for value, dtype in (
+        (2, "int32"),
+        (2.5, "float32"),
+        (True, "bool"),
+        (-0.0, "float32"),
+        (float("nan"), "float32"),
+        (float("-inf"), "float32"),
+        (-(2**31), "int32"),
+        (2**31 - 1, "int32"),
+    ):
         same(pt.full((2, 3), value, device=device), np.full((2, 3), value, dtype), f"full({value})")
-    same(pt.full(3, 2**32 - 1, dtype="uint32", device=device), np.full(3, 2**32 - 1, np.uint32), "full of uint32")
-    same(pt.full(3, 2.9, dtype=pt.int32, device=device), np.full(3, 2, np.int32), "full of a float in int32")
-    same(pt.full(3, 0.1, device=device) + 0.2, np.full(3, 0.1, np.float32) + np.float32(0.2), "full in an expression")
+    same(
+        pt.full(3, 2**32 - 1, dtype="uint32", device=device),
+        np.full(3, 2**32 - 1, np.uint32),
+        "full of uint32",
+    )
+    same(
+        pt.full(3, 2.9, dtype=pt.int32, device=device),
+        np.full(3, 2, np.int32),
+        "full of a float in int32",
+    )
+    same(
+        pt.full(3, 0.1, device=device) + 0.2,
+        np.full(3, 0.1, np.float32) + np.float32(0.2),
+        "full in an expression",
+    )
     for value, dtype in ((2**31, "int32"), (-1, "uint32"), (2**32, "uint32")):
         with pytest.raises(OverflowError, match=rf"^full: .*{value}.*{dtype}"):
             pt.full(2, value, dtype=dtype, device=device)
@@ -47,30 +79,73 @@ def test_like(device: str) -> None:
         for name, value in (("zeros_like", 0), ("ones_like", 1)):
             same(getattr(pt, name)(x), np.full((2, 3), value, dtype), f"{name}, {dtype}")
         same(pt.full_like(x, 1), np.full((2, 3), 1, dtype), f"full_like, {dtype}")
-        same(pt.empty_like(x).astype(pt.float32) * 0, np.zeros((2, 3), np.float32), f"empty_like, {dtype}")
-        same(pt.zeros_like(x, dtype=pt.float32), np.zeros((2, 3), np.float32), "zeros_like with a dtype")
+        same(
+            pt.empty_like(x).astype(pt.float32) * 0,
+            np.zeros((2, 3), np.float32),
+            f"empty_like, {dtype}",
+        )
+        same(
+            pt.zeros_like(x, dtype=pt.float32),
+            np.zeros((2, 3), np.float32),
+            "zeros_like with a dtype",
+        )
         assert pt.ones_like(x).device is x.device
 
 
 @pytest.mark.computes
 def test_eye(device: str) -> None:
-    for n, m, k in ((3, None, 0), (3, 5, 0), (5, 3, 1), (4, 4, -2), (1, 7, 6), (3, 3, 9), (0, 3, 0), (33, 17, -5)):
-        same(pt.eye(n, m, k=k, device=device), np.eye(n, m, k, dtype=np.float32), f"eye({n}, {m}, k={k})")
+    for n, m, k in (
+        (3, None, 0),
+        (3, 5, 0),
+        (5, 3, 1),
+        (4, 4, -2),
+        (1, 7, 6),
+        (3, 3, 9),
+        (0, 3, 0),
+        (33, 17, -5),
+    ):
+        same(
+            pt.eye(n, m, k=k, device=device),
+            np.eye(n, m, k, dtype=np.float32),
+            f"eye({n}, {m}, k={k})",
+        )
     for dtype in ref.DTYPES:
         same(pt.eye(3, 4, dtype=dtype, device=device), np.eye(3, 4, dtype=dtype), f"eye, {dtype}")
 
 
 @pytest.mark.computes
 def test_arange(device: str) -> None:
-    for args in ((5,), (0,), (-3,), (2, 9), (9, 2), (1, 10, 3), (10, 1, -3), (-5, 5, 2), (0, 1031), (2**31 - 3, 2**31 - 1),
-                 (-(2**31), -(2**31) + 3), (0, -7, -1)):  # fmt: skip
+    for args in (
+        (5,),
+        (0,),
+        (-3,),
+        (2, 9),
+        (9, 2),
+        (1, 10, 3),
+        (10, 1, -3),
+        (-5, 5, 2),
+        (0, 1031),
+        (2**31 - 3, 2**31 - 1),
+        (-(2**31), -(2**31) + 3),
+        (0, -7, -1),
+    ):
         same(pt.arange(*args, device=device), np.arange(*args, dtype=np.int32), f"arange{args}")
-        same(pt.arange(*args, dtype="float32", device=device), np.arange(*args).astype(np.float32), f"arange{args}, float32")
+        same(
+            pt.arange(*args, dtype="float32", device=device),
+            np.arange(*args).astype(np.float32),
+            f"arange{args}, float32",
+        )
     for args in ((0, 1, 0.25), (2.0,), (1.5, 6), (3, 0, -0.5), (0.0, 0.0), (1, 0, 0.5)):
         got, expected = pt.arange(*args, device=device), np.arange(*args).astype(np.float32)
         same(got, expected, f"arange{args}")
-    same(pt.arange(3, dtype="uint32", device=device), np.arange(3, dtype=np.uint32), "arange, uint32")
-    same(pt.arange(5, 0, -2, dtype="uint32", device=device), np.arange(5, 0, -2).astype(np.uint32), "arange, uint32 downwards")
+    same(
+        pt.arange(3, dtype="uint32", device=device), np.arange(3, dtype=np.uint32), "arange, uint32"
+    )
+    same(
+        pt.arange(5, 0, -2, dtype="uint32", device=device),
+        np.arange(5, 0, -2).astype(np.uint32),
+        "arange, uint32 downwards",
+    )
     same(pt.arange(2, dtype="bool", device=device), np.array([False, True]), "arange, bool")
     long = pt.arange(0, 1, 1e-3, device=device).numpy()
     np.testing.assert_allclose(long, np.arange(0, 1, 1e-3), atol=2e-7)
@@ -82,17 +157,31 @@ def test_arange(device: str) -> None:
 
 @pytest.mark.computes
 def test_linspace(device: str) -> None:
-    for args, options in (((1, 20, 20), {}), ((0, 1), {}), ((0, 1, 7), {"endpoint": False}), ((5, -5, 11), {}), ((2, 3, 1), {}),
-                          ((2, 3, 0), {}), ((-1e-3, 1e6, 1031), {}), ((3, 3, 4), {})):  # fmt: skip
+    for args, options in (
+        ((1, 20, 20), {}),
+        ((0, 1), {}),
+        ((0, 1, 7), {"endpoint": False}),
+        ((5, -5, 11), {}),
+        ((2, 3, 1), {}),
+        ((2, 3, 0), {}),
+        ((-1e-3, 1e6, 1031), {}),
+        ((3, 3, 4), {}),
+    ):
         got = pt.linspace(*args, **options, device=device)
         expected = np.linspace(*args, **options)
         assert got.shape == expected.shape
         assert str(got.dtype) == "float32"
         size = float(max(abs(args[0]), abs(args[1])))
-        np.testing.assert_allclose(got.numpy(), expected, rtol=3e-7, atol=3e-7 * size, err_msg=f"linspace{args}")
+        np.testing.assert_allclose(
+            got.numpy(), expected, rtol=3e-7, atol=3e-7 * size, err_msg=f"linspace{args}"
+        )
         if expected.size > 1 and options.get("endpoint", True):
             assert got[-1].item() == np.float32(args[1]), f"linspace{args}: the last number"
-    same(pt.linspace(0, 10, 5, dtype="int32", device=device), np.linspace(0, 10, 5).astype(np.int32), "linspace, int32")
+    same(
+        pt.linspace(0, 10, 5, dtype="int32", device=device),
+        np.linspace(0, 10, 5).astype(np.int32),
+        "linspace, int32",
+    )
     with pytest.raises(ValueError, match="^linspace: num.*-1"):
         pt.linspace(0, 1, -1, device=device)
 
@@ -112,10 +201,14 @@ def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
     if device == "webgpu":
         for dtype in ref.WIDE_DTYPES:
             for make in (
-                lambda: pt.zeros(3, dtype=dtype), lambda: pt.full((2, 2), 1, dtype=dtype), lambda: pt.arange(3, dtype=dtype),
-                lambda: pt.tensor([1], dtype=dtype), lambda: pt.ones(2).astype(dtype), lambda: pt.eye(2, dtype=dtype),
+                lambda: pt.zeros(3, dtype=dtype),
+                lambda: pt.full((2, 2), 1, dtype=dtype),
+                lambda: pt.arange(3, dtype=dtype),
+                lambda: pt.tensor([1], dtype=dtype),
+                lambda: pt.ones(2).astype(dtype),
+                lambda: pt.eye(2, dtype=dtype),
                 lambda: pt.linspace(0, 1, 3, dtype=dtype),
-            ):  # fmt: skip
+            ):
                 with pytest.raises(pt.DTypeError, match=dtype):
                     make()
     same(pt.ones(3, device=device) + 1, np.full(3, 2, np.float32), "the session afterwards")

@@ -38,21 +38,30 @@ def _reference(entry: ref.Entry, arrays: list[Array], dtype: str) -> list[Array]
     return answers
 
 
-def check(name: str, entry: ref.Entry, got: Any, arrays: list[Array], dtype: str, what: str) -> None:
+def check(
+    name: str, entry: ref.Entry, got: Any, arrays: list[Array], dtype: str, what: str
+) -> None:
     """A result against the reference: shape, dtype, every element; a failure names the worst one."""
     result = entry.dtypes[dtype]
     with np.errstate(all="ignore"):
         answers = _reference(entry, arrays, dtype)
     values = got.numpy()
     where = f"{name}, {what}"
-    assert str(got.dtype) == result == values.dtype.name, f"{where}: dtype {got.dtype}, not {result}"
+    assert str(got.dtype) == result == values.dtype.name, (
+        f"{where}: dtype {got.dtype}, not {result}"
+    )
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     assert got.shape == values.shape == shape, f"{where}: shape {got.shape}, not {shape}"
     if result.startswith("float"):
-        off = np.min([ulps_off(values, a, result, zero_sign=entry.zero_sign) for a in answers], axis=0)
+        off = np.min(
+            [ulps_off(values, a, result, zero_sign=entry.zero_sign) for a in answers], axis=0
+        )
     else:
         with np.errstate(all="ignore"):
-            off = np.min([np.where(values == np.asarray(a).astype(result), 0.0, np.inf) for a in answers], axis=0)
+            off = np.min(
+                [np.where(values == np.asarray(a).astype(result), 0.0, np.inf) for a in answers],
+                axis=0,
+            )
     if not off.size:
         return
     worst = float(np.max(off))
@@ -85,7 +94,9 @@ def binary_cases(name: str, dtype: str, device: str, rng: np.random.Generator) -
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     check(name, entry, op(x, y), [a, b], dtype, f"{dtype}, all pairs of special values and more")
     check(name, entry, op(x, x), [a, a], dtype, f"{dtype}, an operand with itself")
-    check(name, entry, op(x[1:], x[:-1]), [a[1:], a[:-1]], dtype, f"{dtype}, two views of one operand")
+    check(
+        name, entry, op(x[1:], x[:-1]), [a[1:], a[:-1]], dtype, f"{dtype}, two views of one operand"
+    )
     for layout, (first, second) in PAIRS.items():
         (x, a1), (y, b1) = first(a, rng, device), second(b, rng, device)
         check(name, entry, op(x, y), [a1, b1], dtype, f"{dtype}, {layout}")
@@ -136,7 +147,9 @@ def test_unary_as_methods(name: str, device: str) -> None:
     values = np.array([0.25, 0.5, 1.0], np.float32)
     x = pt.tensor(values, device=device)
     check(name, ref.UNARY[name], getattr(x, name)(), [values], "float32", "method")
-    check(name, ref.UNARY[name], getattr(pt, name)([0.25, 0.5, 1.0]), [values], "float32", "of a list")
+    check(
+        name, ref.UNARY[name], getattr(pt, name)([0.25, 0.5, 1.0]), [values], "float32", "of a list"
+    )
 
 
 @pytest.mark.computes
@@ -164,9 +177,18 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
         x = pt.tensor(array, device=device)
         for scalar in SCALARS:
             kind = ref.WITH_SCALAR[dtype, type(scalar).__name__]
-            for given, flip in ((lambda: operator(x, scalar), False), (lambda: operator(scalar, x), True)):
+            for given, flip in (
+                (lambda: operator(x, scalar), False),
+                (lambda: operator(scalar, x), True),
+            ):
                 what = f"{dtype} {'on the right of' if flip else 'with'} {scalar!r}"
-                if name == "power" and type(scalar) is int and scalar < 0 and kind in ("int32", "uint32") and not flip:
+                if (
+                    name == "power"
+                    and type(scalar) is int
+                    and scalar < 0
+                    and kind in ("int32", "uint32")
+                    and not flip
+                ):
                     with pytest.raises(ValueError, match="negative.* -2"):
                         given()
                     continue
@@ -210,9 +232,15 @@ def test_operands_of_other_kinds(device: str) -> None:
     """Lists and NumPy arrays on either side of an operator."""
     x, array = pt.tensor([1.0, 2.0], device=device), np.array([3.0, 4.0], np.float32)
     for got, expected in (
-        (x + [3, 4], [4, 6]), ([3, 4] + x, [4, 6]), (x - array, [-2, -2]), (array - x, [2, 2]),
-        (array / x, [3, 2]), (x * (2, 3), [2, 6]), (array**x, [3, 16]), (np.float32(2) * x, [2, 4]),
-    ):  # fmt: skip
+        (x + [3, 4], [4, 6]),
+        ([3, 4] + x, [4, 6]),
+        (x - array, [-2, -2]),
+        (array - x, [2, 2]),
+        (array / x, [3, 2]),
+        (x * (2, 3), [2, 6]),
+        (array**x, [3, 16]),
+        (np.float32(2) * x, [2, 4]),
+    ):
         assert isinstance(got, pt.Tensor)
         same(got, np.array(expected, np.float32), "an operator with a list or an array")
     same(array < x, np.array([False, False]), "array < tensor")
@@ -230,7 +258,14 @@ def test_masks(device: str) -> None:
     """``& | ^ ~`` are defined on bools and on nothing else."""
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
-    for got, expected in ((x & y, a & b), (x | y, a | b), (x ^ y, a ^ b), (~x, ~a), (x & True, a), (True ^ x, ~a)):
+    for got, expected in (
+        (x & y, a & b),
+        (x | y, a | b),
+        (x ^ y, a ^ b),
+        (~x, ~a),
+        (x & True, a),
+        (True ^ x, ~a),
+    ):
         same(got, expected, "a mask")
     with pytest.raises(pt.DTypeError, match="int32"):
         _ = ~pt.tensor([1], device=device)
@@ -244,15 +279,39 @@ def test_masks(device: str) -> None:
 @pytest.mark.computes
 def test_where(device: str, rng: np.random.Generator) -> None:
     for dtype in ref.DTYPES:
-        condition, a, b = rng.random((5, 7)) < 0.5, pool(dtype, rng, 35).reshape(5, 7), pool(dtype, rng, 35).reshape(7, 5)
+        condition, a, b = (
+            rng.random((5, 7)) < 0.5,
+            pool(dtype, rng, 35).reshape(5, 7),
+            pool(dtype, rng, 35).reshape(7, 5),
+        )
         c, x, y = (pt.tensor(v, device=device) for v in (condition, a, b))
         same(pt.where(c, x, y.T), np.where(condition, a, b.T), f"where, {dtype}, transposed")
-        same(pt.where(c[:, :1], x, y.T[::-1]), np.where(condition[:, :1], a, b.T[::-1]), f"where, {dtype}, broadcast")
-        same(pt.where(c[0], x[0, 0], y[0, 1]), np.where(condition[0], a[0, 0], b[0, 1]), f"where, {dtype}, 0-d")
+        same(
+            pt.where(c[:, :1], x, y.T[::-1]),
+            np.where(condition[:, :1], a, b.T[::-1]),
+            f"where, {dtype}, broadcast",
+        )
+        same(
+            pt.where(c[0], x[0, 0], y[0, 1]),
+            np.where(condition[0], a[0, 0], b[0, 1]),
+            f"where, {dtype}, 0-d",
+        )
     numbers = pt.tensor([0.0, 2.0, np.nan], device=device)
-    same(pt.where(numbers, 1, 2), np.array([2, 1, 1], np.int32), "where, numbers as condition, scalars")
-    same(pt.where(numbers > 1, 0.5, pt.tensor(3, device=device)), np.array([3, 0.5, 3], np.float32), "where, mixed")
-    same(pt.where(pt.tensor(True, device=device), 1.5, 2), np.array(1.5, np.float32), "where, all 0-d")
+    same(
+        pt.where(numbers, 1, 2),
+        np.array([2, 1, 1], np.int32),
+        "where, numbers as condition, scalars",
+    )
+    same(
+        pt.where(numbers > 1, 0.5, pt.tensor(3, device=device)),
+        np.array([3, 0.5, 3], np.float32),
+        "where, mixed",
+    )
+    same(
+        pt.where(pt.tensor(True, device=device), 1.5, 2),
+        np.array(1.5, np.float32),
+        "where, all 0-d",
+    )
     same(pt.where(numbers[:0], 1.5, 2), np.zeros(0, np.float32), "where, empty")
 
 
@@ -265,7 +324,11 @@ def test_clip(device: str) -> None:
     same(pt.clip(x, 0), np.clip(array, 0, None), "clip below")
     same(pt.clip(x, None, None), array, "clip by nothing")
     low = pt.tensor([[0.0], [1.0]], device=device)
-    same(x.clip(low, low + 1), np.clip(array, [[0], [1]], [[1], [2]]).astype(np.float32), "clip by tensors")
+    same(
+        x.clip(low, low + 1),
+        np.clip(array, [[0], [1]], [[1], [2]]).astype(np.float32),
+        "clip by tensors",
+    )
     numbers = np.array([-5, 0, 5], np.int32)
     same(pt.clip(pt.tensor(numbers, device=device), -1, 3), np.clip(numbers, -1, 3), "clip int32")
 
@@ -276,7 +339,11 @@ def _cast(a: Array, target: str) -> Array:
     if a.dtype.kind == "f" and target in ("int32", "uint32"):
         limit = 2.0**31 if target == "int32" else 2.0**63
         given = a.astype(np.float64)
-        inside = np.abs(np.trunc(given)) < limit if target == "uint32" else (given > -limit - 1) & (given < limit)
+        inside = (
+            np.abs(np.trunc(given)) < limit
+            if target == "uint32"
+            else (given > -limit - 1) & (given < limit)
+        )
         kept = np.where(inside, given, 0).astype(np.int64)
         return np.where(inside, kept, -(2**31) if target == "int32" else 0).astype(target)
     return a.astype(target)
@@ -295,7 +362,9 @@ def test_astype(device: str, rng: np.random.Generator) -> None:
                 expected = _cast(array, target)
             if source == "float32" and target == "bool":  # a subnormal may count as zero
                 keep = (np.abs(array) >= SMALLEST) | (array == 0) | np.isnan(array)
-                assert np.array_equal(x.astype(target).numpy()[keep], expected[keep]), "astype, float32 to bool"
+                assert np.array_equal(x.astype(target).numpy()[keep], expected[keep]), (
+                    "astype, float32 to bool"
+                )
                 continue
             got = x.astype(target)
             if target == source:

@@ -15,9 +15,24 @@ Array = Any
 SIZES = (0, 1, 3, 4, 5, 15, 16, 17, 63, 64, 65, 127, 128, 129)
 SAMPLE = 48  # triples out of the cube of sizes, at random
 FIXED = (
-    (1, 1, 1), (0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 129, 1), (129, 1, 129), (1, 129, 129), (129, 129, 1), (3, 65, 5),
-    (64, 64, 64), (65, 65, 65), (63, 63, 63), (128, 128, 128), (129, 129, 129), (127, 1, 3), (16, 129, 17), (5, 16, 127),
-)  # fmt: skip
+    (1, 1, 1),
+    (0, 3, 4),
+    (3, 0, 4),
+    (3, 4, 0),
+    (1, 129, 1),
+    (129, 1, 129),
+    (1, 129, 129),
+    (129, 129, 1),
+    (3, 65, 5),
+    (64, 64, 64),
+    (65, 65, 65),
+    (63, 63, 63),
+    (128, 128, 128),
+    (129, 129, 129),
+    (127, 1, 3),
+    (16, 129, 17),
+    (5, 16, 127),
+)
 EPS = 2.0**-24
 
 
@@ -55,8 +70,16 @@ def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
     for m, k, n in chosen:
         a = random(rng, k, m).T if left == "a.T" else random(rng, m, k)
         b = random(rng, n, k).T if right == "b.T" else random(rng, k, n)
-        x = pt.tensor(np.ascontiguousarray(a.T), device=device).T if left == "a.T" else pt.tensor(a, device=device)
-        y = pt.tensor(np.ascontiguousarray(b.T), device=device).T if right == "b.T" else pt.tensor(b, device=device)
+        x = (
+            pt.tensor(np.ascontiguousarray(a.T), device=device).T
+            if left == "a.T"
+            else pt.tensor(a, device=device)
+        )
+        y = (
+            pt.tensor(np.ascontiguousarray(b.T), device=device).T
+            if right == "b.T"
+            else pt.tensor(b, device=device)
+        )
         near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
 
 
@@ -71,14 +94,29 @@ def test_vectors(device: str, rng: np.random.Generator) -> None:
         near(x.flip() @ y, *products(a[::-1], b), f"flipped vector {k} @ matrix {k, n}")
         near(pt.dot(x, w), *products(a, v), f"dot of vectors of {k}")
     batch, v = random(rng, 3, 4, 5), random(rng, 5)
-    near(pt.tensor(batch, device=device) @ pt.tensor(v, device=device), *products(batch, v), "batch @ vector")
+    near(
+        pt.tensor(batch, device=device) @ pt.tensor(v, device=device),
+        *products(batch, v),
+        "batch @ vector",
+    )
     v = random(rng, 4)
-    near(pt.tensor(v, device=device) @ pt.tensor(batch, device=device), *products(v, batch), "vector @ batch")
+    near(
+        pt.tensor(v, device=device) @ pt.tensor(batch, device=device),
+        *products(v, batch),
+        "vector @ batch",
+    )
 
 
 BATCHES = (
-    ((2,), (2,)), ((3,), (1,)), ((), (4,)), ((2, 1), (3,)), ((2, 3), (2, 3)), ((1, 1), (2, 2)), ((0,), (1,)), ((5, 1, 2), (3, 1)),
-)  # fmt: skip
+    ((2,), (2,)),
+    ((3,), (1,)),
+    ((), (4,)),
+    ((2, 1), (3,)),
+    ((2, 3), (2, 3)),
+    ((1, 1), (2, 2)),
+    ((0,), (1,)),
+    ((5, 1, 2), (3, 1)),
+)
 
 
 @pytest.mark.computes
@@ -88,7 +126,11 @@ def test_batches(device: str, rng: np.random.Generator) -> None:
         a, b = random(rng, *left, m, k), random(rng, *right, k, n)
         x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
         near(pt.matmul(x, y), *products(a, b), f"matmul of {a.shape} and {b.shape}")
-        near(y.mT @ x.mT, *products(b.swapaxes(-1, -2), a.swapaxes(-1, -2)), f"transposes of {a.shape}, {b.shape}")
+        near(
+            y.mT @ x.mT,
+            *products(b.swapaxes(-1, -2), a.swapaxes(-1, -2)),
+            f"transposes of {a.shape}, {b.shape}",
+        )
 
 
 @pytest.mark.computes
@@ -111,8 +153,16 @@ def test_operands_that_are_views(device: str, rng: np.random.Generator) -> None:
     near(x @ x.T, *products(a, a.T), "an operand with its own transpose")
     near((x * 2 + 1) @ y, *products(a * 2 + 1, b), "a pending left operand")
     near(x @ (y - 1).reshape(70, 50), *products(a, b - 1), "a pending right operand")
-    near(x.pad(((1, 2), (0, 0))) @ y, *products(np.pad(a, ((1, 2), (0, 0))), b), "a padded left operand")
-    near(x[:, :6].pad(((0, 0), (2, 3))) @ y[:11], *products(np.pad(a[:, :6], ((0, 0), (2, 3))), b[:11]), "K padded")
+    near(
+        x.pad(((1, 2), (0, 0))) @ y,
+        *products(np.pad(a, ((1, 2), (0, 0))), b),
+        "a padded left operand",
+    )
+    near(
+        x[:, :6].pad(((0, 0), (2, 3))) @ y[:11],
+        *products(np.pad(a[:, :6], ((0, 0), (2, 3))), b[:11]),
+        "K padded",
+    )
 
 
 @pytest.mark.computes
@@ -125,9 +175,24 @@ def test_epilogues(device: str, rng: np.random.Generator) -> None:
         what = f"of {m}, {k}, {n}"
         slack = 8 * EPS * (np.abs(product) + np.abs(bias) + np.abs(other) + 1)
         near(x @ y + v, product + bias, bound + slack, f"a bias {what}")
-        near((x @ y + v).relu(), np.maximum(product + bias, 0), bound + slack, f"bias and relu {what}")
-        near(x @ y * 2 - w, product * 2 - other, 2 * bound + 2 * slack, f"scaled, minus a matrix {what}")
-        near(pt.where(w > 0, x @ y, w), np.where(other > 0, product, other), bound + slack, f"where {what}")
+        near(
+            (x @ y + v).relu(),
+            np.maximum(product + bias, 0),
+            bound + slack,
+            f"bias and relu {what}",
+        )
+        near(
+            x @ y * 2 - w,
+            product * 2 - other,
+            2 * bound + 2 * slack,
+            f"scaled, minus a matrix {what}",
+        )
+        near(
+            pt.where(w > 0, x @ y, w),
+            np.where(other > 0, product, other),
+            bound + slack,
+            f"where {what}",
+        )
         near((x @ y).T + w.T, (product + other).T, (bound + slack).T, f"transposed {what}")
         kept = x @ y
         near(kept + 1, product + 1, bound + slack, f"a kept product plus 1 {what}")
@@ -138,7 +203,12 @@ def test_epilogues(device: str, rng: np.random.Generator) -> None:
     a, b, c = random(rng, 20, 30), random(rng, 30, 10), random(rng, 10, 40)
     x, y, z = (pt.tensor(t, device=device) for t in (a, b, c))
     first, bound = products(a, b)
-    near(x @ y @ z, first @ c, bound @ np.abs(c) + 14 * EPS * (np.abs(first) @ np.abs(c)), "a chain of three")
+    near(
+        x @ y @ z,
+        first @ c,
+        bound @ np.abs(c) + 14 * EPS * (np.abs(first) @ np.abs(c)),
+        "a chain of three",
+    )
 
 
 @pytest.mark.computes
@@ -150,9 +220,17 @@ def test_integers(device: str, rng: np.random.Generator) -> None:
             a = rng.integers(info.min, info.max, (m, k), dtype, endpoint=True)
             b = rng.integers(info.min, info.max, (k, n), dtype, endpoint=True)
             with np.errstate(over="ignore"):
-                same(pt.tensor(a, device=device) @ pt.tensor(b, device=device), a @ b, f"{dtype}, {m}, {k}, {n}")
+                same(
+                    pt.tensor(a, device=device) @ pt.tensor(b, device=device),
+                    a @ b,
+                    f"{dtype}, {m}, {k}, {n}",
+                )
     a, b = rng.integers(-9, 9, (5, 6)).astype(np.int32), random(rng, 6, 3)
-    near(pt.tensor(a, device=device) @ pt.tensor(b, device=device), *products(a, b), "int32 @ float32")
+    near(
+        pt.tensor(a, device=device) @ pt.tensor(b, device=device),
+        *products(a, b),
+        "int32 @ float32",
+    )
     flags = pt.tensor([[True, False]], device=device)
     with pytest.raises(pt.DTypeError, match="^matmul.*bool"):
         flags @ flags.T
@@ -164,8 +242,16 @@ def test_special_values_pass_through(device: str) -> None:
     a, b = np.eye(5, dtype=np.float32), np.ones((5, 5), np.float32)
     a[1, 2], a[3, 3] = np.nan, np.inf
     with np.errstate(invalid="ignore"):
-        same(pt.tensor(a, device=device) @ pt.tensor(b, device=device), a @ b, "NaN and infinity in the left operand")
-        same(pt.tensor(b, device=device) @ pt.tensor(a, device=device), b @ a, "NaN and infinity in the right operand")
+        same(
+            pt.tensor(a, device=device) @ pt.tensor(b, device=device),
+            a @ b,
+            "NaN and infinity in the left operand",
+        )
+        same(
+            pt.tensor(b, device=device) @ pt.tensor(a, device=device),
+            b @ a,
+            "NaN and infinity in the right operand",
+        )
 
 
 @pytest.mark.computes
@@ -177,13 +263,31 @@ def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
     near((x[:, :, None] * y[None, :, :]).sum(1), expected, bound, "the sum of a broadcast product")
     got = pt.reshape(x, (20, 30, 1)).fused_multiply_add(y.reshape(1, 30, 17), 1)
     near(got, expected[:, None], bound[:, None], "fused_multiply_add")
-    near(x.fused_multiply_add(x, (0, 1)), (a.astype(float) ** 2).sum(keepdims=True), 700 * EPS * (a**2).sum(), "of two axes")
-    near(x.fused_multiply_add(x.flip(1), 1), (a * a[:, ::-1]).sum(1, keepdims=True, dtype=float),
-         40 * EPS * np.abs(a * a[:, ::-1]).sum(1, keepdims=True), "with a flipped operand")
-    near(x.fused_multiply_add(y.T[:1, :], 0), (a.astype(float) * b.T[:1]).sum(0, keepdims=True),
-         40 * EPS * np.abs(a * b.T[:1]).sum(0, keepdims=True), "of the first axis")
+    near(
+        x.fused_multiply_add(x, (0, 1)),
+        (a.astype(float) ** 2).sum(keepdims=True),
+        700 * EPS * (a**2).sum(),
+        "of two axes",
+    )
+    near(
+        x.fused_multiply_add(x.flip(1), 1),
+        (a * a[:, ::-1]).sum(1, keepdims=True, dtype=float),
+        40 * EPS * np.abs(a * a[:, ::-1]).sum(1, keepdims=True),
+        "with a flipped operand",
+    )
+    near(
+        x.fused_multiply_add(y.T[:1, :], 0),
+        (a.astype(float) * b.T[:1]).sum(0, keepdims=True),
+        40 * EPS * np.abs(a * b.T[:1]).sum(0, keepdims=True),
+        "of the first axis",
+    )
     near(x[:, :0].fused_multiply_add(x[:, :0], 1), np.zeros((20, 1)), np.zeros(1), "of nothing")
-    near(pt.fused_multiply_add(x, y.T[0], ()), a.astype(float) * b.T[0], np.abs(a * b.T[0]) * 2 * EPS, "over no axes")
+    near(
+        pt.fused_multiply_add(x, y.T[0], ()),
+        a.astype(float) * b.T[0],
+        np.abs(a * b.T[0]) * 2 * EPS,
+        "over no axes",
+    )
     flags = pt.tensor([True, True, False], device=device)
     same(flags.fused_multiply_add(flags, 0), np.array([2], np.int32), "of bools")
 
@@ -204,10 +308,15 @@ def test_shapes_that_do_not_fit(device: str) -> None:
     for make, match in (
         (lambda: x @ y, r"^matmul: .*\(3, 4\).*4.*\(5, 6\).*5"),
         (lambda: x @ pt.tensor(2.0, device=device), r"^matmul: .*\(3, 4\).*\(\)"),
-        (lambda: pt.ones((2, 3, 4), device=device) @ pt.ones((3, 4, 5), device=device), r"^matmul: .*\(2,\).*\(3,\)"),
+        (
+            lambda: pt.ones((2, 3, 4), device=device) @ pt.ones((3, 4, 5), device=device),
+            r"^matmul: .*\(2,\).*\(3,\)",
+        ),
         (lambda: x.fused_multiply_add(y, 0), r"^fused_multiply_add: .*\(3, 4\).*\(5, 6\)"),
         (lambda: x.fused_multiply_add(x, 2), r"^fused_multiply_add: axis 2"),
     ):
         with pytest.raises(pt.ShapeError, match=match):
             make()
-    same(x @ pt.ones((4, 1), device=device), np.full((3, 1), 4, np.float32), "the session afterwards")
+    same(
+        x @ pt.ones((4, 1), device=device), np.full((3, 1), 4, np.float32), "the session afterwards"
+    )

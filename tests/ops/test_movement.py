@@ -45,12 +45,18 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "ravel": (lambda x: x.ravel(), lambda a: a.ravel()),
     "ravel of a transpose": (lambda x: x.mT.ravel(), lambda a: a.swapaxes(1, 2).ravel()),
     "flatten": (lambda x: x.flatten(), lambda a: a.ravel()),
-    "expand": (lambda x: x[:, :1].expand((2, 5, 4)), lambda a: np.broadcast_to(a[:, :1], (2, 5, 4))),
+    "expand": (
+        lambda x: x[:, :1].expand((2, 5, 4)),
+        lambda a: np.broadcast_to(a[:, :1], (2, 5, 4)),
+    ),
     "expand leading": (lambda x: x.expand(2, 2, 3, 4), lambda a: np.broadcast_to(a, (2, 2, 3, 4))),
     "broadcast_to": (lambda x: pt.broadcast_to(x, (1, 2, 3, 4)), lambda a: a[None]),
     "squeeze": (lambda x: x[:1, :, :1].squeeze(), lambda a: a[:1, :, :1].squeeze()),
     "squeeze axis": (lambda x: x[:1, :, :1].squeeze(-1), lambda a: a[:1, :, :1].squeeze(-1)),
-    "squeeze axes": (lambda x: x[:1, :, :1].squeeze((0, 2)), lambda a: a[:1, :, :1].squeeze((0, 2))),
+    "squeeze axes": (
+        lambda x: x[:1, :, :1].squeeze((0, 2)),
+        lambda a: a[:1, :, :1].squeeze((0, 2)),
+    ),
     "expand_dims": (lambda x: pt.expand_dims(x, 1), lambda a: np.expand_dims(a, 1)),
     "expand_dims tuple": (lambda x: x.expand_dims((0, -1)), lambda a: np.expand_dims(a, (0, -1))),
     "unsqueeze": (lambda x: x.unsqueeze(-1), lambda a: a[..., None]),
@@ -58,13 +64,19 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "flip axes": (lambda x: x.flip((0, -1)), lambda a: np.flip(a, (0, 2))),
     "crop": (lambda x: x.crop(((1, 2), (0, 2), (1, 4))), lambda a: a[1:2, 0:2, 1:4]),
     "crop to nothing": (lambda x: x.crop(((1, 1), (0, 2), (1, 4))), lambda a: a[1:1, 0:2, 1:4]),
-    "pad": (lambda x: x.pad(((1, 0), (0, 2), (3, 1))), lambda a: np.pad(a, ((1, 0), (0, 2), (3, 1)))),
+    "pad": (
+        lambda x: x.pad(((1, 0), (0, 2), (3, 1))),
+        lambda a: np.pad(a, ((1, 0), (0, 2), (3, 1))),
+    ),
     "pad int": (lambda x: x.pad(1), lambda a: np.pad(a, 1)),
     "pad pair": (lambda x: x.pad((1, 2)), lambda a: np.pad(a, (1, 2))),
     "pad value": (lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)),
     "pad of a flip": (lambda x: x.flip(2).pad(1), lambda a: np.pad(np.flip(a, 2), 1)),
     "pad of nothing": (lambda x: x[:0].pad(1), lambda a: np.pad(a[:0], 1)),
-    "pad twice": (lambda x: x.pad(1).pad(2, 1), lambda a: np.pad(np.pad(a, 1), 2, constant_values=1)),
+    "pad twice": (
+        lambda x: x.pad(1).pad(2, 1),
+        lambda a: np.pad(np.pad(a, 1), 2, constant_values=1),
+    ),
     "index": (lambda x: x[1], lambda a: a[1]),
     "index negative": (lambda x: x[-1, -2], lambda a: a[-1, -2]),
     "index all": (lambda x: x[1, 2, 3], lambda a: a[1, 2, 3]),
@@ -76,16 +88,28 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "newaxis": (lambda x: x[:, None, 1, pt.newaxis], lambda a: a[:, None, 1, None]),
     "numpy index": (lambda x: x[np.int64(1)], lambda a: a[1]),
     "tensor index": (lambda x: x[pt.tensor(1)], lambda a: a[1]),
-    "concat": (lambda x: pt.concat([x, x.flip(0), x[:1]]), lambda a: np.concatenate([a, a[::-1], a[:1]])),
-    "concat last": (lambda x: pt.concat([x, x[..., :1]], -1), lambda a: np.concatenate([a, a[..., :1]], -1)),
-    "concat None": (lambda x: pt.concat([x, x[0]], None), lambda a: np.concatenate([a, a[0]], None)),
+    "concat": (
+        lambda x: pt.concat([x, x.flip(0), x[:1]]),
+        lambda a: np.concatenate([a, a[::-1], a[:1]]),
+    ),
+    "concat last": (
+        lambda x: pt.concat([x, x[..., :1]], -1),
+        lambda a: np.concatenate([a, a[..., :1]], -1),
+    ),
+    "concat None": (
+        lambda x: pt.concat([x, x[0]], None),
+        lambda a: np.concatenate([a, a[0]], None),
+    ),
     "concat empty": (lambda x: pt.concat([x[:0], x, x[:0]]), lambda a: a),
     "concat all empty": (lambda x: pt.concat([x[:0], x[:0]]), lambda a: a[:0]),
-    "concatenate": (lambda x: pt.concatenate([x.T, x.T], 1), lambda a: np.concatenate([a.T, a.T], 1)),
+    "concatenate": (
+        lambda x: pt.concatenate([x.T, x.T], 1),
+        lambda a: np.concatenate([a.T, a.T], 1),
+    ),
     "stack": (lambda x: pt.stack([x, x + x], 1), lambda a: np.stack([a, a + a], 1)),
     "stack last": (lambda x: pt.stack([x.T, x.T], -1), lambda a: np.stack([a.T, a.T], -1)),
     "iteration": (lambda x: pt.stack(list(x)[::-1]), lambda a: a[::-1]),
-}  # fmt: skip
+}
 DTYPES = ("float32", "int32", "uint32", "bool")
 
 

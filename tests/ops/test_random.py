@@ -39,7 +39,10 @@ def threefry(counter: tuple[int, int], key: tuple[int, int]) -> tuple[int, int]:
 def words(seed: int, start: int, count: int) -> list[int]:
     """The words that a generator draws: word 0 for the counters start, start + 1, ..."""
     key = (seed & MASK, seed >> 32)
-    return [threefry((n & MASK, 0), (key[0], key[1] ^ (n >> 32)))[0] for n in range(start, start + count)]
+    return [
+        threefry((n & MASK, 0), (key[0], key[1] ^ (n >> 32)))[0]
+        for n in range(start, start + count)
+    ]
 
 
 def uniforms(drawn: list[int]) -> Any:
@@ -56,21 +59,45 @@ def test_rand_draws_the_words(device: str) -> None:
     for seed in (0, 1, 2**32 - 1, 2**32, 0x1319_8A2E_0370_7344, 2**64 - 1):
         generator = pt.Generator(seed)
         same(generator.rand(5, device=device), uniforms(words(seed, 0, 5)), f"rand, seed {seed}")
-        same(generator.rand(2, 3, device=device), uniforms(words(seed, 5, 6)).reshape(2, 3), f"rand again, seed {seed}")
-        same(generator.rand((), device=device), uniforms(words(seed, 11, 1))[0], f"rand 0-d, seed {seed}")
+        same(
+            generator.rand(2, 3, device=device),
+            uniforms(words(seed, 5, 6)).reshape(2, 3),
+            f"rand again, seed {seed}",
+        )
+        same(
+            generator.rand((), device=device),
+            uniforms(words(seed, 11, 1))[0],
+            f"rand 0-d, seed {seed}",
+        )
     x = pt.Generator(3).rand(1031, device=device)
     same(x, uniforms(words(3, 0, 1031)), "rand of 1031")
-    same(pt.Generator(3).rand(1031, device=device)[::-2], uniforms(words(3, 0, 1031))[::-2], "a view of it")
+    same(
+        pt.Generator(3).rand(1031, device=device)[::-2],
+        uniforms(words(3, 0, 1031))[::-2],
+        "a view of it",
+    )
 
 
 @pytest.mark.computes
 def test_randint_draws_the_words(device: str) -> None:
-    for low, high in ((0, 10), (-5, 5), (0, 1), (-(2**31), 2**31 - 1), (0, 2**31), (100, 101), (-(2**31), 2**31 - 2)):
+    for low, high in (
+        (0, 10),
+        (-5, 5),
+        (0, 1),
+        (-(2**31), 2**31 - 1),
+        (0, 2**31),
+        (100, 101),
+        (-(2**31), 2**31 - 2),
+    ):
         expected = [low + (w * (high - low) >> 32) for w in words(9, 0, 300)]
         got = pt.Generator(9).randint(low, high, 300, device=device)
         same(got, np.array(expected, np.int32), f"randint({low}, {high})")
     expected = [w * 6 >> 32 for w in words(1, 0, 6)]
-    same(pt.Generator(1).randint(6, size=(2, 3), device=device), np.array(expected, np.int32).reshape(2, 3), "randint(6)")
+    same(
+        pt.Generator(1).randint(6, size=(2, 3), device=device),
+        np.array(expected, np.int32).reshape(2, 3),
+        "randint(6)",
+    )
     for low, high in ((5, 5), (6, 5), (0, 2**31 + 1), (-(2**31) - 1, 0)):
         with pytest.raises(ValueError, match=rf"^randint: .*{low}, {high}"):
             pt.randint(low, high, 3, device=device)
@@ -87,15 +114,25 @@ def test_randn_is_box_muller(device: str) -> None:
     got = pt.Generator(5).randn(n, device=device).numpy()
     assert got.dtype == np.float32
     off = np.abs(got - expected) / np.spacing(np.maximum(radius, 1e-3).astype(np.float32))
-    assert off.max() <= 4, f"randn: element {off.argmax()} is {got[off.argmax()]}, not {expected[off.argmax()]}"
+    assert off.max() <= 4, (
+        f"randn: element {off.argmax()} is {got[off.argmax()]}, not {expected[off.argmax()]}"
+    )
 
 
 @pytest.mark.computes
 def test_both_devices_draw_the_same(device: str) -> None:
     for shape in ((1000,), (7, 11), (3, 1, 5)):
         ours, theirs = pt.Generator(77), pt.Generator(77)
-        same(ours.rand(shape, device=device), theirs.rand(shape, device="cpu").numpy(), f"rand {shape}")
-        same(ours.randint(-9, 9, shape, device=device), theirs.randint(-9, 9, shape, device="cpu").numpy(), f"randint {shape}")
+        same(
+            ours.rand(shape, device=device),
+            theirs.rand(shape, device="cpu").numpy(),
+            f"rand {shape}",
+        )
+        same(
+            ours.randint(-9, 9, shape, device=device),
+            theirs.randint(-9, 9, shape, device="cpu").numpy(),
+            f"randint {shape}",
+        )
         a, b = ours.randn(shape, device=device).numpy(), theirs.randn(shape, device="cpu").numpy()
         assert np.max(np.abs(a - b)) < 4e-6, f"randn {shape}"
         assert np.median(ulps_off(a, b, "float32")) <= 4, f"randn {shape}"
@@ -110,7 +147,11 @@ def test_numbers_are_fixed_when_they_are_drawn(device: str) -> None:
     same(c, drawn[100:], "the third, read first")
     same(a + 0, drawn[:50], "the first")
     del b
-    same(generator.rand(3, device=device), uniforms(words(4, 150, 3)), "after one that was never read")
+    same(
+        generator.rand(3, device=device),
+        uniforms(words(4, 150, 3)),
+        "after one that was never read",
+    )
     x = generator.rand(20, device=device)
     same(x - x, np.zeros(20, np.float32), "used twice, it is the same")
 
@@ -118,7 +159,11 @@ def test_numbers_are_fixed_when_they_are_drawn(device: str) -> None:
 @pytest.mark.computes
 def test_the_default_generator(device: str) -> None:
     pt.manual_seed(12)
-    same(pt.rand(2, 2, device=device), uniforms(words(12, 0, 4)).reshape(2, 2), "rand after manual_seed")
+    same(
+        pt.rand(2, 2, device=device),
+        uniforms(words(12, 0, 4)).reshape(2, 2),
+        "rand after manual_seed",
+    )
     first = pt.randn(3, device=device).numpy()
     again = pt.manual_seed(12)
     _ = pt.rand(4, device=device), again
@@ -140,7 +185,9 @@ def _uniform_distance(sample: Any) -> float:
 @pytest.mark.computes
 def test_moments_and_distribution(device: str) -> None:
     n = 1_000_000
-    generator = pt.Generator(2024)  # a fixed seed: a test that fails once in a thousand runs is no test
+    generator = pt.Generator(
+        2024
+    )  # a fixed seed: a test that fails once in a thousand runs is no test
     limit = 1.95 / math.sqrt(n)  # KS at 0.1 %
     u = generator.rand(n, device=device).numpy()
     assert u.min() >= 0

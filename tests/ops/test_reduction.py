@@ -34,7 +34,11 @@ def check(name: str, got: Any, array: Array, axis: Any, keepdims: bool, what: st
     dtype, where = array.dtype.name, f"{name}({axis}, keepdims={keepdims}), {what}"
     result = fold.dtypes[dtype]
     given = array.astype({"f": np.float64, "b": np.int64}.get(array.dtype.kind, np.int64))
-    given = given.astype(np.float32).astype(np.float64) if result == "float32" and dtype != "float32" else given
+    given = (
+        given.astype(np.float32).astype(np.float64)
+        if result == "float32" and dtype != "float32"
+        else given
+    )
     if name in ("max", "min", *PICK):
         given = array
     with np.errstate(all="ignore"):
@@ -50,21 +54,35 @@ def check(name: str, got: Any, array: Array, axis: Any, keepdims: bool, what: st
                 bound = EPS * (4 + n) * np.mean(size, axis=axis, keepdims=keepdims)
             else:
                 scale = np.mean(size**2, axis=axis, keepdims=keepdims)
-                bound = EPS * (16 + n) * (scale if name == "var" else np.sqrt(scale) + scale / np.maximum(expected, 1e-3))
+                bound = (
+                    EPS
+                    * (16 + n)
+                    * (
+                        scale
+                        if name == "var"
+                        else np.sqrt(scale) + scale / np.maximum(expected, 1e-3)
+                    )
+                )
         else:
             bound = None
     if bound is None:
         same(got, expected.astype(result), where)
         return
     values = got.numpy()
-    assert values.dtype.name == result == str(got.dtype), f"{where}: dtype {values.dtype}, not {result}"
-    assert values.shape == expected.shape == got.shape, f"{where}: shape {values.shape}, not {expected.shape}"
+    assert values.dtype.name == result == str(got.dtype), (
+        f"{where}: dtype {values.dtype}, not {result}"
+    )
+    assert values.shape == expected.shape == got.shape, (
+        f"{where}: shape {values.shape}, not {expected.shape}"
+    )
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(values - expected) <= bound)
     bad &= ~((values == expected) | (np.isnan(values) & np.isnan(expected)))
     if np.any(bad):
         at = element(bad)
-        raise AssertionError(f"{where}: element {at} is {values[at]!r}, not {expected[at]!r} ({np.count_nonzero(bad)} wrong)")
+        raise AssertionError(
+            f"{where}: element {at} is {values[at]!r}, not {expected[at]!r} ({np.count_nonzero(bad)} wrong)"
+        )
 
 
 def choices(name: str) -> list[Any]:
@@ -118,8 +136,14 @@ VIEWS = {
     "transposed": (lambda x: x.transpose(2, 0, 1), lambda a: a.transpose(2, 0, 1)),
     "flipped": (lambda x: x[::-1, :, ::-1], lambda a: a[::-1, :, ::-1]),
     "sliced with a step": (lambda x: x[:, 1::2, ::-3], lambda a: a[:, 1::2, ::-3]),
-    "broadcast": (lambda x: x[:, :1].expand(5, 9, 11), lambda a: np.broadcast_to(a[:, :1], (5, 9, 11))),
-    "broadcast last": (lambda x: x[..., :1].expand(5, 7, 11), lambda a: np.broadcast_to(a[..., :1], (5, 7, 11))),
+    "broadcast": (
+        lambda x: x[:, :1].expand(5, 9, 11),
+        lambda a: np.broadcast_to(a[:, :1], (5, 9, 11)),
+    ),
+    "broadcast last": (
+        lambda x: x[..., :1].expand(5, 7, 11),
+        lambda a: np.broadcast_to(a[..., :1], (5, 7, 11)),
+    ),
     "padded": (lambda x: x.pad(1), lambda a: np.pad(a, 1)),
     "pending": (lambda x: x * 2, lambda a: a * 2),
     "joined": (lambda x: pt.concat([x, x[::-1]], 1), lambda a: np.concatenate([a, a[::-1]], 1)),
@@ -168,20 +192,35 @@ def test_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 def test_special_values(device: str) -> None:
     inf, nan = np.inf, np.nan
-    rows = np.array([
-        [1, nan, 3, 2], [nan, nan, 0, 1], [-inf, -inf, -inf, -inf], [inf, 1, -inf, 2], [-0.0, 0.0, -0.0, 0.0],
-        [nan, inf, -inf, 0], [3.4028235e38, 1, 2, -3.4028235e38], [0, 0, 0, nan],
-    ], np.float32)  # fmt: skip
+    rows = np.array(
+        [
+            [1, nan, 3, 2],
+            [nan, nan, 0, 1],
+            [-inf, -inf, -inf, -inf],
+            [inf, 1, -inf, 2],
+            [-0.0, 0.0, -0.0, 0.0],
+            [nan, inf, -inf, 0],
+            [3.4028235e38, 1, 2, -3.4028235e38],
+            [0, 0, 0, nan],
+        ],
+        np.float32,
+    )
     x = pt.tensor(rows, device=device)
     with np.errstate(all="ignore"):
         for name in ("sum", "prod", "mean"):
             expected = getattr(rows, name)(1)
             np.testing.assert_array_equal(getattr(x, name)(1).numpy(), expected, err_msg=name)
         for name in ("max", "min"):
-            np.testing.assert_array_equal(getattr(x, name)(1).numpy(), getattr(rows, name)(1), err_msg=name)
-            np.testing.assert_array_equal(getattr(x.T, name)(0).numpy(), getattr(rows, name)(1), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(x, name)(1).numpy(), getattr(rows, name)(1), err_msg=name
+            )
+            np.testing.assert_array_equal(
+                getattr(x.T, name)(0).numpy(), getattr(rows, name)(1), err_msg=name
+            )
         for name in ("any", "all", *PICK):
-            np.testing.assert_array_equal(getattr(x, name)(1).numpy(), getattr(rows, name)(1), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(x, name)(1).numpy(), getattr(rows, name)(1), err_msg=name
+            )
     long = np.full(5000, -np.inf, np.float32)
     assert pt.tensor(long, device=device).max().item() == -np.inf
     long[4321] = np.nan
@@ -198,8 +237,11 @@ def test_the_first_of_equal_elements(device: str, rng: np.random.Generator) -> N
             for name, axis in itertools.product(PICK, (None, 0, 1)):
                 expected = np.asarray(getattr(array, name)(axis)).astype(np.int32)
                 same(getattr(x, name)(axis), expected, f"{name}({axis}) of {dtype} {array.shape}")
-                same(getattr(x[:, ::-1], name)(axis), np.asarray(getattr(array[:, ::-1], name)(axis)).astype(np.int32),
-                     f"{name}({axis}) of {dtype} {array.shape}, flipped")
+                same(
+                    getattr(x[:, ::-1], name)(axis),
+                    np.asarray(getattr(array[:, ::-1], name)(axis)).astype(np.int32),
+                    f"{name}({axis}) of {dtype} {array.shape}, flipped",
+                )
     many = np.full(9000, 7, np.int32)
     assert pt.tensor(many, device=device).argmax().item() == 0
     zeros = pt.tensor([0.0, -0.0, 0.0], device=device)
@@ -216,11 +258,27 @@ def test_several_folds_together(device: str, rng: np.random.Generator) -> None:
         for axis in (0, 1, (0, 1)):
             what = f"{shape}, axis {axis}"
             same(x.sum(axis) + x.max(axis), a.sum(axis) + a.max(axis), f"sum + max, {what}")
-            same(x.sum(axis) + y.min(axis) * 2, a.sum(axis) + b.min(axis) * 2, f"sum of one, min of another, {what}")
-            same((x * y).sum(axis) - (x + y).max(axis), (a * b).sum(axis) - (a + b).max(axis), f"of pending operands, {what}")
-            same(x - x.max(axis, keepdims=True), a - a.max(axis, keepdims=True), f"rows less their max, {what}")
+            same(
+                x.sum(axis) + y.min(axis) * 2,
+                a.sum(axis) + b.min(axis) * 2,
+                f"sum of one, min of another, {what}",
+            )
+            same(
+                (x * y).sum(axis) - (x + y).max(axis),
+                (a * b).sum(axis) - (a + b).max(axis),
+                f"of pending operands, {what}",
+            )
+            same(
+                x - x.max(axis, keepdims=True),
+                a - a.max(axis, keepdims=True),
+                f"rows less their max, {what}",
+            )
             centred = x - x.sum(axis, keepdims=True)
-            same(centred.max(axis), (a - a.sum(axis, keepdims=True)).max(axis), f"a fold of a fold, {what}")
+            same(
+                centred.max(axis),
+                (a - a.sum(axis, keepdims=True)).max(axis),
+                f"a fold of a fold, {what}",
+            )
             same(centred, a - a.sum(axis, keepdims=True), f"and its rows, {what}")
         same(x.sum(0).sum(), a.sum(), f"one axis after the other, {shape}")
         same(x.sum() + x.max(), a.sum() + a.max(), f"of everything, {shape}")
@@ -242,17 +300,28 @@ def test_softmax(device: str, rng: np.random.Generator) -> None:
             wide = np.exp(a.astype(np.float64) - a.max(axis, keepdims=True))
             expected = wide / wide.sum(axis, keepdims=True)
             got = (e / e.sum(axis, keepdims=True)).numpy()
-            np.testing.assert_allclose(got, expected, rtol=3e-6, err_msg=f"softmax({axis}) of {shape}")
+            np.testing.assert_allclose(
+                got, expected, rtol=3e-6, err_msg=f"softmax({axis}) of {shape}"
+            )
 
 
 @pytest.mark.computes
 def test_variance_options(device: str, rng: np.random.Generator) -> None:
     a = rng.standard_normal((6, 50)).astype(np.float32)
     x = pt.tensor(a, device=device)
-    for ours, numpys in (({"ddof": 1}, {"ddof": 1}), ({"correction": 1}, {"ddof": 1}), ({"correction": 0.5}, {"ddof": 0.5})):
+    for ours, numpys in (
+        ({"ddof": 1}, {"ddof": 1}),
+        ({"correction": 1}, {"ddof": 1}),
+        ({"correction": 0.5}, {"ddof": 0.5}),
+    ):
         for name in ("var", "std"):
             got = getattr(x, name)(1, **ours).numpy()
-            np.testing.assert_allclose(got, getattr(a.astype(float), name)(1, **numpys), rtol=1e-5, err_msg=f"{name} {ours}")
+            np.testing.assert_allclose(
+                got,
+                getattr(a.astype(float), name)(1, **numpys),
+                rtol=1e-5,
+                err_msg=f"{name} {ours}",
+            )
     one = pt.tensor([3.0], device=device)
     assert np.isnan(one.var(ddof=1).item())
     assert one.var().item() == 0
@@ -263,7 +332,11 @@ def test_dtype_argument(device: str) -> None:
     x = pt.tensor([1, 2, 3], device=device)
     same(x.sum(dtype=pt.float32), np.float32(6), "sum in float32")
     same(x.prod(dtype="float32"), np.float32(6), "prod in float32")
-    same(pt.tensor([1.5, 2.5], device=device).sum(dtype=pt.int32), np.int32(3), "sum of floats in int32")
+    same(
+        pt.tensor([1.5, 2.5], device=device).sum(dtype=pt.int32),
+        np.int32(3),
+        "sum of floats in int32",
+    )
     same(pt.tensor([True, True], device=device).mean(), np.float32(1), "mean of bools")
 
 
@@ -310,5 +383,9 @@ def test_axes_that_are_wrong(device: str) -> None:
             getattr(x, name)(0.5)
     with pytest.raises(ValueError, match="^max"):
         pt.zeros((0,), device=device).max()
-    same(pt.zeros((0, 3), device=device).max(1), np.zeros(0, np.float32), "max over rows that are not there")
+    same(
+        pt.zeros((0, 3), device=device).max(1),
+        np.zeros(0, np.float32),
+        "max over rows that are not there",
+    )
     same(x.sum(), np.float32(6), "the session afterwards")

@@ -10,7 +10,12 @@ import py_tensor as pt
 from py_tensor.ops.define import REGISTRY
 from tests.ops import references as ref
 
-TABLES = {"unary": ref.UNARY, "binary": ref.BINARY, "reduction": ref.REDUCTIONS, "elsewhere": ref.ELSEWHERE}
+TABLES = {
+    "unary": ref.UNARY,
+    "binary": ref.BINARY,
+    "reduction": ref.REDUCTIONS,
+    "elsewhere": ref.ELSEWHERE,
+}
 
 
 def test_every_op_has_a_reference() -> None:

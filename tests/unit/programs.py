@@ -43,7 +43,7 @@ class Pair:
         return self.there.dtype.kind
 
 
-class Skip(Exception):
+class NoOperandsError(Exception):
     """The pool has no operands for a step."""
 
 
@@ -63,7 +63,7 @@ class Program:
             for _ in range(self.random.randint(1, 3)):
                 self.leaf(self.shape())
             for _ in range(steps):
-                with suppress(Skip):
+                with suppress(NoOperandsError):
                     self.random.choices(STEPS, WEIGHTS)[0](self)
                 while len(self.pool) > 12:
                     self.forget()
@@ -86,7 +86,7 @@ class Program:
         """A tensor of the pool, more often a recent one."""
         found = [p for p in self.pool if test(p)]
         if not found:
-            raise Skip
+            raise NoOperandsError
         return self.random.choice(found[-4:] if self.random.random() < 0.5 else found)
 
     def leaf(self, shape: Shape, dtype: str | None = None) -> Pair:
@@ -256,7 +256,7 @@ class Program:
             self.record(f"{{0}}[{', '.join(keys)}]", x)
 
     def pad(self) -> None:
-        x = self.any(lambda p: 0 < len(p.shape))
+        x = self.any(lambda p: len(p.shape) > 0)
         widths = tuple((self.random.randint(0, 2), self.random.randint(0, 2)) for _ in x.shape)
         fill = self.random.choice((0, 1, -2)) if x.kind != "b" else self.random.choice((0, 1))
         self.record("{0}.pad({widths}, {fill})", x, widths=widths, fill=fill)
@@ -270,10 +270,8 @@ class Program:
     def reduce(self) -> None:
         x = self.any()
         keep = self.random.random() < 0.5
-        form = self.random.choice(
-            ("{0}.sum({axes}, keepdims={keep})", "{0}.max({axes}, keepdims={keep})")
-            + ("pt.min({0}, {axes}, keepdims={keep})", "{0}.sum({axes}, keepdims={keep})")
-        )
+        forms = ("{0}.sum({axes}, keepdims={keep})", "{0}.max({axes}, keepdims={keep})")
+        form = self.random.choice((*forms, forms[0], "pt.min({0}, {axes}, keepdims={keep})"))
         self.record(form, x, axes=self.axes(x), keep=keep)
 
     def reduce_exact(self) -> None:
@@ -300,7 +298,7 @@ class Program:
         self.record(self.random.choice(forms), x, axes=self.axes(x), exact=False)
 
     def matmul(self) -> None:
-        a = self.any(lambda p: 0 < len(p.shape) < 4 and p.kind != "b")
+        a = self.any(lambda p: p.shape and len(p.shape) < 4 and p.kind != "b")
         k, n = a.shape[-1], self.random.randint(1, 4)
         if self.random.random() < 0.5:
             b = self.leaf(self.random.choice(((k, n), (k,), (2, k, n))), "float32")

@@ -16,6 +16,9 @@ import numpy as np
 
 from py_tensor.backend.cpu import _cast
 from py_tensor.backend.device import Device
+from py_tensor.codegen.lower import Lowered, lower
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Programs
 from py_tensor.errors import DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
@@ -72,6 +75,7 @@ class Simulator:
         self.max_buffers = max_buffers
         self.execute = execute
         self.max_bytes = 1 << 30
+        self.programs: Programs | None = None  # if there, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []
 
@@ -89,6 +93,9 @@ class Simulator:
         self.requests.append(request)
         self.kernels = schedule(request, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
+        if self.programs is not None:
+            profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)
+            check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
         buffers = run(self.kernels, request) if self.execute else {}
         for slot in request.wanted:
             node = request.order[slot]
@@ -188,6 +195,19 @@ def _check_alive(kernel: Kernel) -> None:
             assert n in used, f"{kernel.label}: {body.instructions[n]} is computed for nobody"
             assert all(a < n for a in operands(body.instructions[n]))
             used.update(operands(body.instructions[n]))
+
+
+def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
+    """Assert what WebGPU demands of dispatches."""
+    for d in lowered.dispatches:
+        writes = [s for n, s in enumerate(d.slots) if d.program.writable >> n & 1]
+        assert len(d.slots) == d.program.buffers <= max_buffers
+        assert len(set(d.slots)) == len(d.slots), f"{d.program.label}: a buffer bound twice"
+        assert writes
+        assert d.count > 0
+        assert d.work > 0
+        assert all(0 <= word < 2**32 for word in d.params)
+        assert all(0 < position < len(d.params) for position, _, _ in d.consts)
 
 
 # -- The interpreter ----------------------------------------------------------------------------

@@ -196,7 +196,7 @@ def test_summarised(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_digits_of_one_number(rng: np.random.Generator, dtype: str) -> None:
     options = PrintOptions(precision=20)
-    for value in from_bits(rng, 1500, dtype):
+    for value in from_bits(rng, 900, dtype):
         check(np.array(value), options)
 
 

@@ -128,7 +128,7 @@ def test_coordinates_are_those_of_the_flat_index(source: Random) -> None:
 def _is_affine(where: list[tuple[int, ...]], values: list[tuple[int, ...]]) -> bool:
     """Whether some affine map with digits of one sign per step takes these values.
 
-    `coordinates` looks for no other: a step of +3 over an axis of 2 that goes (+2, -1) is not found.
+    `coordinates` looks for no other: a step of +3 over an axis of 2, (+2, -1), is not found.
     """
     table = dict(zip(where, values, strict=True))
     corner = where[0]

@@ -32,6 +32,14 @@ def release(pool: Pool, number: int) -> None:
     pool.released.append(number)
 
 
+def destroy(pool: Pool) -> list[int]:
+    """Carry out what a flush does with doomed buffers."""
+    numbers = pool.doomed()
+    pool.destroyed(numbers)
+    assert not set(numbers).intersection(pool.doomed())
+    return numbers
+
+
 def test_accounting(source: Random) -> None:
     """Whatever happens, live and pooled bytes are those of the buffers that are there."""
     pool = Pool(limit=8 * MIB)
@@ -54,7 +62,7 @@ def test_accounting(source: Random) -> None:
             release(pool, number)
             pooled[number] = live.pop(number)
         pool.collect()
-        for number in pool.surplus():
+        for number in destroy(pool):
             del pooled[number]
         assert pool.live_bytes == sum(live.values())
         assert pool.pooled_bytes == sum(pooled.values())
@@ -63,8 +71,14 @@ def test_accounting(source: Random) -> None:
     for number in live:
         release(pool, number)
     pool.collect()
-    assert set(pool.drain()) == {*live, *pooled}
-    assert (pool.live_bytes, pool.pooled_bytes, pool.live_buffers, pool.pooled_buffers) == (0, 0, 0, 0)
+    pool.drain()
+    assert set(destroy(pool)) == {*live, *pooled}
+    assert (pool.live_bytes, pool.pooled_bytes, pool.live_buffers, pool.pooled_buffers) == (
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_a_loop_gets_the_same_buffers_in_the_same_places() -> None:
@@ -96,7 +110,7 @@ def test_a_limit_of_nothing_destroys_what_was_never_in_use_at_once() -> None:
     for nbytes in (100, 5000, 70_000):
         release(pool, allocate(pool, nbytes))
         pool.collect()
-        list(pool.surplus())
+        destroy(pool)
     assert pool.pooled_bytes <= pool.peak_bytes == size_class(70_000)
 
 
@@ -107,7 +121,8 @@ def test_what_a_broken_flush_leaves_is_destroyed() -> None:
     pool.collect()
     assert pool.live_buffers == 0
     assert pool.live_bytes == 0
-    assert number in list(pool.surplus())
+    assert pool.doomed() == pool.doomed() == [number]  # until the device was told
+    assert destroy(pool) == [number]
     assert pool.take(100) is None
 
 
@@ -116,5 +131,36 @@ def test_buffers_of_another_device_are_forgotten() -> None:
     release(pool, 12345)
     pool.abandoned.append(12346)
     pool.collect()
-    assert list(pool.drain()) == []
+    pool.drain()
+    assert pool.doomed() == []
     assert pool.live_bytes == 0
+
+
+def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
+    """What is owned stays, what is pooled may be taken, everything else is destroyed."""
+    for _ in range(200):
+        pool = Pool(limit=MIB)
+        numbers = [allocate(pool, source.choice((100, 5000))) for _ in range(10)]
+        for number in numbers[:4]:
+            release(pool, number)
+        pool.collect()
+        owned = set(source.sample(numbers[4:], 3))
+        match source.randrange(3):  # what an interrupt cut off: the result is lost
+            case 0:
+                pool.take(100)
+            case 1:
+                pool.adopt(numbers[9], 100)
+            case _:
+                release(pool, numbers[9])
+        pool.live_bytes += source.choice((0, 256))
+        pool.reconcile(owned)
+        pooled = {n for n in numbers[:4] if n not in pool.doomed()}
+        assert pool.live_buffers == len(owned)
+        assert set(pool.doomed()) == set(numbers) - owned - pooled
+        assert pool.pooled_buffers == len(pooled)
+        taken = {pool.take(size) for size in (100, 5000) for _ in range(10)} - {None}
+        assert taken == pooled
+        for number in owned | pooled:
+            release(pool, number)
+        pool.collect()
+        assert pool.live_bytes == 0

@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 from tests.unit.programs import Program
 
@@ -19,6 +20,9 @@ FIRST = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(3
 
 @pytest.mark.parametrize("max_buffers", [4, 8, 10])
 def test_random_programs(max_buffers: int) -> None:
+    programs = Programs()
     for seed in range(FIRST, FIRST + COUNT // 3):
         rng = random.Random(seed)
-        Program(seed, simulate.device(max_buffers)).run(rng.randint(3, 40))
+        place = simulate.device(max_buffers)
+        place.backend.programs = programs if seed % 4 == 0 else None
+        Program(seed, place).run(rng.randint(3, 40))

@@ -143,7 +143,7 @@ def test_reshape_is_numpys() -> None:
             try:
                 expected = np.empty(shape).reshape(target).shape
             except ValueError:
-                with pytest.raises(ShapeError, match="^reshape: "):
+                with pytest.raises(ShapeError, match=r"^reshape: "):
                     shapes.resolve_reshape("reshape", shape, target)
             else:
                 assert shapes.resolve_reshape("reshape", shape, target) == expected

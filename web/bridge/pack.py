@@ -1,8 +1,8 @@
-"""Pack the bridge's modules into one script, for hosts that cannot import them from their own origin.
+"""Pack the bridge's modules into one script, for hosts whose origin does not serve them.
 
 The script is one expression whose value is the function ``createBridge``, so that Pyodide's
-``run_js(pack(directory))`` returns it. No parser of JavaScript is needed, because the modules keep to
-forms that stand at the beginning of a line; whatever else is found there is an error.
+``run_js(pack(directory))`` returns it. No parser of JavaScript is needed, because the modules keep
+to forms that stand at the beginning of a line; whatever else is found there is an error.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ class BridgeHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         here = Path(self.root) / "web" / "bridge"
         spec = importlib.util.spec_from_file_location("pack", here / "pack.py")
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         target = Path(self.root) / ".cache" / "bridge.js"

@@ -1,0 +1,207 @@
+"""What the GPU does wrong, through a GPU that fails when told to; and interrupts, and two reads.
+
+Correct code provokes none of this, so the page gets a bridge over `faulty_gpu.js`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route
+
+HERE = Path(__file__).parent
+BRIDGE = HERE.parents[1] / "web" / "bridge" / "index.js"
+WRAPPER = """
+import { createBridge as create } from "./real_index.js";
+import { faultyGpu } from "./faulty_gpu.js";
+export function createBridge(pyodide, options = {}) {
+  const gpu = faultyGpu(navigator.gpu);
+  self.faults = gpu.faults;
+  return create(pyodide, { ...options, gpu });
+}
+"""
+Run = Callable[[str], dict[str, Any]]
+
+
+def _serve(text: Callable[[], str]) -> Callable[[Route], None]:
+    def handle(route: Route) -> None:
+        headers = {
+            "content-type": "text/javascript",
+            "cross-origin-resource-policy": "same-origin",
+            "cross-origin-embedder-policy": "require-corp",
+        }
+        route.fulfill(body=text(), headers=headers)
+
+    return handle
+
+
+@pytest.fixture(scope="module")
+def faulty(session: Any) -> Iterator[Run]:
+    """Runs Python in a page whose GPU fails when told to: `faults.arm(kind)`."""
+    routes = {
+        "**/bridge/index.js": _serve(lambda: WRAPPER),
+        "**/bridge/real_index.js": _serve(BRIDGE.read_text),
+        "**/bridge/faulty_gpu.js": _serve((HERE / "faulty_gpu.js").read_text),
+    }
+    app = session.open_page(routes=routes)
+    run: Run = app.run
+    prepared = run(
+        "import asyncio\nfrom js import Object, faults\nfrom pyodide.ffi import to_js\n"
+        "def plan(at): return to_js({'at': at}, dict_converter=Object.fromEntries)"
+    )
+    assert prepared["error"] is None, prepared["error"]
+    found = run("str(pt.default_device()), (await pt.init()).get(\"no_webgpu\")")
+    assert "webgpu" in found["result"], found
+    yield run
+    app.page.context.close()
+
+
+def passes(outcome: dict[str, Any]) -> dict[str, Any]:
+    assert outcome["error"] is None, outcome["error"]
+    return outcome
+
+
+SAFE = "kept = pt.arange(5) * 2; kept.realize(); pt.synchronize()"
+STILL_FINE = "assert kept.tolist() == [0, 2, 4, 6, 8] and (kept + 1).tolist() == [1, 3, 5, 7, 9]"
+
+
+@pytest.mark.parametrize("at", ["dispatch", "pipeline"])
+def test_a_validation_error_names_the_op_and_stays_with_its_results(faulty: Run, at: str) -> None:
+    other = "exp" if at == "dispatch" else "tanh"
+    passes(
+        faulty(f"""
+{SAFE}
+struck = faults.struck
+faults.arm("validation", plan("{at}"))
+bad = pt.{other}(pt.rand(7)); bad.realize()
+later = bad + 1
+for name, x in dict(bad=bad, later=later, sum=bad.sum()).items():
+    try: x.tolist()
+    except pt.GPUError as error: assert "{other}" in str(error), str(error)
+    else: raise AssertionError(f"no error from {{name}}, {{faults.struck - struck}} struck")
+assert faults.struck == struck + 1
+{STILL_FINE}
+""")
+    )
+
+
+def test_out_of_memory_empties_the_pool_and_tries_once_more(faulty: Run) -> None:
+    passes(
+        faulty(f"""
+{SAFE}
+spare = [pt.rand(1000 + i) for i in range(5)]; pt.realize(*spare); pt.synchronize(); del spare
+assert pt.memory_info()["pooled_buffers"] > 0
+struck = faults.struck
+faults.arm("out-of-memory")
+big = pt.rand(17 * 2**20); big.realize()
+assert 0 <= float(big[5]) < 1 and faults.struck == struck + 1
+{STILL_FINE}
+""")
+    )
+
+
+def test_out_of_memory_twice_raises_and_nothing_is_lost(faulty: Run) -> None:
+    passes(
+        faulty(f"""
+{SAFE}
+pt.empty_cache(); import gc; gc.collect()
+faults.arm("out-of-memory"); faults.arm("out-of-memory")
+big = pt.rand(19 * 2**20)
+try: big.realize()
+except MemoryError as error: assert "MiB" in str(error)
+else: raise AssertionError("no error")
+assert 0 <= float(big[5]) < 1  # it is still pending, and there is room now
+{STILL_FINE}
+""")
+    )
+
+
+def test_a_throw_in_the_middle_of_a_flush_leaves_it_pending(faulty: Run) -> None:
+    passes(
+        faulty(f"""
+{SAFE}
+faults.arm("throw")
+y = kept * 3
+try: y.realize()
+except pt.GPUError: pass
+else: raise AssertionError("no error")
+assert y.tolist() == [0, 6, 12, 18, 24]
+{STILL_FINE}
+""")
+    )
+
+
+def test_a_lost_device_is_replaced(faulty: Run) -> None:
+    passes(
+        faulty("""
+old = pt.arange(4); old.realize(); pt.synchronize()
+generation = pt.device_info()["generation"]
+faults.arm("lost")
+for attempt in range(3):
+    try: (old + attempt).tolist()
+    except pt.DeviceLostError: pass
+    else: raise AssertionError("no error")
+new = pt.tensor([1, 2, 3])
+assert (new * 2).tolist() == [2, 4, 6]
+try: (old + 1).tolist()
+except pt.DeviceLostError as error: assert "lost" in str(error)
+else: raise AssertionError("no error")
+assert pt.device_info()["generation"] == generation + 1
+assert pt.rand(5).sum().item() > 0
+""")
+    )
+
+
+def test_two_reads_awaited_at_once(faulty: Run) -> None:
+    passes(
+        faulty("""
+a, b = pt.arange(1000), pt.ones(5)
+x, y, z = await asyncio.gather((a * 2).to_numpy_async(), b.to_numpy_async(), (a + b.sum()).to_numpy_async())
+assert x[999] == 1998 and y.tolist() == [1] * 5 and z[10] == 15
+""")
+    )
+
+
+def test_a_read_that_is_cancelled_harms_nothing(faulty: Run) -> None:
+    passes(
+        faulty("""
+for _ in range(20):
+    task = asyncio.ensure_future((pt.rand(100000) * 2).to_numpy_async())
+    await asyncio.sleep(0)
+    task.cancel()
+    try: await task
+    except asyncio.CancelledError: pass
+assert (pt.arange(10) + 1).sum().item() == 55
+""")
+    )
+
+
+def test_interrupts_at_random_points(session: Any) -> None:
+    """A loop of flushes and reads, interrupted twenty times: each ends it, and the next one is right."""
+    app = session.open_page()
+    app.run("import random")
+    page = app.page
+    for number in range(20):
+        page.evaluate(
+            "code => { window.outcome = null; pyTensor.run(code).then(r => { window.outcome = r; }); }",
+            "x = pt.rand(64, 64)\nwhile True:\n    x = (x @ x).sum(0) * 0.01 + pt.rand(64, 64); x.realize()\n"
+            "    if random.random() < .3: x.tolist()",
+        )
+        page.wait_for_timeout(40 + 13 * number)
+        page.evaluate("pyTensor.interrupt()")
+        for _ in range(200):
+            outcome = page.evaluate("window.outcome")
+            if outcome is not None:
+                break
+            page.wait_for_timeout(10)
+        assert outcome is not None, "the loop went on"
+        assert "KeyboardInterrupt" in outcome["error"], outcome["error"]
+        answer = app.run("(pt.arange(10) * 2).sum().item()")
+        assert answer["error"] is None, answer["error"]
+        assert answer["result"] == "90"
+    info = app.run("import gc; del x; gc.collect(); pt.memory_info()['live_buffers']")
+    assert int(info["result"]) <= 4, info
+    page.context.close()

@@ -1,0 +1,194 @@
+"""Errors of movement, shapes and indexing: each names the op and what was given; the session lives on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops import references as ref
+from tests.ops.compare import same
+
+# (a tensor of shape (2, 3, 4)) -> the error, and what its message must hold
+WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "reshape to another size": (
+        lambda x: x.reshape(5, 5),
+        pt.ShapeError,
+        r"^reshape: .*\(2, 3, 4\).*24.*\(5, 5\)",
+    ),
+    "reshape with two -1": (lambda x: x.reshape(-1, -1), pt.ShapeError, r"^reshape: .*\(-1, -1\)"),
+    "reshape with -2": (lambda x: x.reshape(-2, 12), pt.ShapeError, r"^reshape: .*\(-2, 12\)"),
+    "reshape that does not divide": (
+        lambda x: x.reshape(-1, 7),
+        pt.ShapeError,
+        r"^reshape: .*\(2, 3, 4\).*\(-1, 7\)",
+    ),
+    "reshape to 9 axes": (
+        lambda x: x.reshape((1,) * 8 + (24,)),
+        pt.ShapeError,
+        r"^reshape: .*9 axes.*8",
+    ),
+    "reshape to text": (lambda x: x.reshape("ab"), TypeError, ""),
+    "permute too few": (
+        lambda x: x.permute((0, 1)),
+        pt.ShapeError,
+        r"^permute: .*\(0, 1\).*3 axes.*\(2, 3, 4\)",
+    ),
+    "permute twice the same": (
+        lambda x: x.permute((0, 1, 1)),
+        pt.ShapeError,
+        r"^permute: .*\(0, 1, 1\)",
+    ),
+    "permute out of range": (
+        lambda x: x.permute((0, 1, 3)),
+        pt.AxisError,
+        r"^permute: axis 3.*3 axes",
+    ),
+    "transpose of other axes": (lambda x: x.transpose(0, 5, 1), pt.AxisError, r"axis 5"),
+    "swapaxes": (lambda x: x.swapaxes(0, 3), pt.AxisError, r"^swapaxes: axis 3.*3 axes"),
+    "matrix_transpose of a vector": (
+        lambda x: x[0, 0].mT,
+        pt.ShapeError,
+        r"^matrix_transpose: .*\(4,\)",
+    ),
+    "expand": (lambda x: x.expand(2, 3, 5), pt.ShapeError, r"^expand: .*\(2, 3, 4\).*\(2, 3, 5\)"),
+    "expand to fewer axes": (
+        lambda x: x.expand(3, 4),
+        pt.ShapeError,
+        r"^expand: .*\(2, 3, 4\).*\(3, 4\)",
+    ),
+    "expand to a negative size": (
+        lambda x: x[:1].expand(-1, 3, 4),
+        pt.ShapeError,
+        r"^expand: .*-1",
+    ),
+    "squeeze a long axis": (
+        lambda x: x.squeeze(1),
+        pt.ShapeError,
+        r"^squeeze: axis 1.*\(2, 3, 4\)",
+    ),
+    "squeeze out of range": (lambda x: x.squeeze(3), pt.AxisError, r"^squeeze: axis 3.*3 axes"),
+    "expand_dims": (lambda x: x.expand_dims(5), pt.AxisError, r"^expand_dims: axis 5"),
+    "expand_dims twice": (
+        lambda x: x.expand_dims((0, 0)),
+        pt.AxisError,
+        r"^expand_dims: repeated.*\(0, 0\)",
+    ),
+    "flip": (lambda x: x.flip(-4), pt.AxisError, r"^flip: axis -4.*3 axes"),
+    "flip twice": (lambda x: x.flip((1, -2)), pt.AxisError, r"^flip: repeated.*\(1, -2\)"),
+    "crop outside": (
+        lambda x: x.crop(((0, 2), (1, 4), (0, 4))),
+        pt.ShapeError,
+        r"^crop: \(1, 4\).*axis 1.*\(2, 3, 4\)",
+    ),
+    "crop backwards": (
+        lambda x: x.crop(((1, 0), (0, 3), (0, 4))),
+        pt.ShapeError,
+        r"^crop: \(1, 0\).*axis 0",
+    ),
+    "crop too few": (lambda x: x.crop(((0, 1),)), pt.ShapeError, r"^crop: .*1 pair.*3 axes"),
+    "crop no pairs": (lambda x: x.crop((0, 1, 2)), pt.ShapeError, r"^crop: .*\(0, 1, 2\)"),
+    "pad by less than nothing": (
+        lambda x: x.pad(((0, -1), (0, 0), (0, 0))),
+        pt.ShapeError,
+        r"^pad: .*-1",
+    ),
+    "pad too many": (lambda x: x.pad(((0, 1),) * 4), pt.ShapeError, r"^pad: .*4 pairs.*3 axes"),
+    "index out of range": (lambda x: x[2], IndexError, r"^index: 2.*axis 0.*\(2, 3, 4\)"),
+    "index out of range, negative": (
+        lambda x: x[0, -4],
+        IndexError,
+        r"^index: -4.*axis 1.*\(2, 3, 4\)",
+    ),
+    "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: 4.*3 axes"),
+    "two ellipses": (lambda x: x[..., ...], IndexError, r"^index: .*\.\.\."),
+    "index by a float": (lambda x: x[0.5], TypeError, r"^index: .*float"),
+    "index by a mask": (lambda x: x[x > 0], TypeError, r"^index: .*pt\.where"),
+    "index by a list": (lambda x: x[[0, 1]], TypeError, r"^index: .*list"),
+    "index by a bool": (lambda x: x[True], TypeError, r"^index: .*"),
+    "index to 9 axes": (lambda x: x[(None,) * 6], pt.ShapeError, r"^index: .*9 axes"),
+    "slice of step 0": (lambda x: x[::0], ValueError, r"step"),
+    "concat of other shapes": (
+        lambda x: pt.concat([x, x[:, :2]]),
+        pt.ShapeError,
+        r"^concat: .*\(2, 3, 4\).*\(2, 2, 4\).*axis 0",
+    ),
+    "concat of other ranks": (
+        lambda x: pt.concat([x, x[0]]),
+        pt.ShapeError,
+        r"^concat: .*\(2, 3, 4\).*\(3, 4\)",
+    ),
+    "concat along no axis": (lambda x: pt.concat([x, x], 3), pt.AxisError, r"^concat: axis 3"),
+    "concat of scalars": (lambda x: pt.concat([x[0, 0, 0]]), pt.ShapeError, r"^concat: 0-d"),
+    "concat of nothing": (lambda x: pt.concat([]), ValueError, r"^concat: "),
+    "concat of two kinds": (
+        lambda x: pt.concat([x.astype("int32"), x.astype("uint32")]),
+        pt.DTypeError,
+        r"^concat: int32 and uint32",
+    ),
+    "stack of other shapes": (
+        lambda x: pt.stack([x, x[:1]]),
+        pt.ShapeError,
+        r"^stack: .*\(2, 3, 4\).*\(1, 3, 4\)",
+    ),
+    "split that does not divide": (
+        lambda x: x.split(2, 1),
+        pt.ShapeError,
+        r"^split: axis 1.*\(2, 3, 4\).*2",
+    ),
+    "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
+}
+
+
+@pytest.mark.computes
+def test_each_message(device: str) -> None:
+    data = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = pt.tensor(data, device=device)
+    for name, (make, error, match) in WRONG.items():
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is asserted below, by name
+            pytest.fail(f"{name}: no error, but {make(x)!r}")
+        message = str(caught.value)
+        assert isinstance(caught.value, error), f"{name}: {caught.type.__name__}: {message}"
+        assert re.search(match, message), f"{name}: {message!r} does not say {match!r}"
+        assert len(message) < 400, f"{name}: the message is long"
+    same(x * 2, data * 2, "the session afterwards")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", ref.BINARY)
+def test_shapes_that_do_not_broadcast(name: str, device: str) -> None:
+    x, y = pt.ones((8, 3, 4), device=device), pt.ones((5, 4), device=device)
+    with pytest.raises(pt.ShapeError) as caught:
+        getattr(pt, name)(x, y)
+    message = str(caught.value)
+    assert message.startswith(f"{name}: shapes (8, 3, 4) and (5, 4) do not broadcast\n")
+    assert "axis -2: 3 vs 5" in message
+    same(x[0, 0] + y[0], np.full(4, 2, np.float32), "the session afterwards")
+
+
+@pytest.mark.computes
+def test_where_that_does_not_broadcast(device: str) -> None:
+    x = pt.ones(3, device=device)
+    with pytest.raises(pt.ShapeError, match=r"^where: .*\(3,\).*\(4,\)"):
+        pt.where(x > 0, x, pt.ones(4, device=device))
+    same(x + 1, np.full(3, 2, np.float32), "the session afterwards")
+
+
+@pytest.mark.computes
+def test_errors_leave_pending_work_alone(device: str) -> None:
+    """What was recorded before an error is computed after it."""
+    x = pt.ones((2, 3), device=device)
+    y = (x + 1) * 3
+    for make in (
+        lambda: y + pt.ones(5, device=device),
+        lambda: y.reshape(7),
+        lambda: y[9],
+        lambda: y.sum(4),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            make()
+    same(y, np.full((2, 3), 6, np.float32), "pending before the errors")

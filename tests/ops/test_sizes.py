@@ -1,0 +1,161 @@
+"""Sizes that break others: grids, dispatches, bindings and indices past their usual limits.
+
+Large operands are made on the device, so that a test costs what the kernel costs.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import testing
+
+MIB = 2**20
+
+
+def check_ramp(x: pt.Tensor, scale: float, *, at: tuple[int, ...]) -> None:
+    """`x` is scale * i at each flat index i; looks at some, among them the edges."""
+    for i in at:
+        assert float(x[i]) == np.float32(scale) * np.float32(i), f"element {i}"
+
+
+@pytest.mark.computes
+def test_more_workgroups_than_a_grid_dimension_holds(device: str) -> None:
+    n = 65536 * 256 + 3  # one element to an invocation, 256 to a workgroup: 65,537 workgroups
+    x = pt.arange(n, device=device, dtype=pt.float32).reshape(n, 1) * pt.ones((1, 1), device=device)
+    flat = (x[::-1] * 0.5)[::-1].reshape(-1)
+    flat.realize()
+    check_ramp(flat, 0.5, at=(0, 1, 255, 256, 65535 * 256 - 1, 65535 * 256, n - 2, n - 1))
+
+
+@pytest.mark.computes
+def test_more_rows_than_a_grid_dimension_holds(device: str) -> None:
+    rows = 70001
+    x = pt.arange(rows * 5, device=device).reshape(rows, 5)
+    x.realize()
+    want = np.arange(rows * 5, dtype=np.int64).reshape(rows, 5).sum(1).astype(np.int32)
+    np.testing.assert_array_equal(x.sum(1).numpy(), want)
+    np.testing.assert_array_equal(x.T.sum(0).numpy(), want)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("mib", [129, 257])
+def test_buffers_past_the_default_limits(device: str, mib: int) -> None:
+    n = mib * MIB // 4 + 1
+    x = pt.arange(n, device=device, dtype=pt.int32)
+    x.realize()
+    y = x + 1
+    y.realize()
+    picked = [0, 1, n // 2, n - 2, n - 1]
+    assert [int(y[i]) for i in picked] == [i + 1 for i in picked]
+    assert int((y - x).sum()) == n
+    del x, y
+    gc.collect()
+    pt.empty_cache()
+
+
+@pytest.mark.computes
+def test_sum_of_2_to_the_25_ones_is_exact(device: str) -> None:
+    x = pt.ones(2**25, device=device) * 1.0
+    x.realize()
+    assert float(x.sum()) == 2**25
+
+
+@pytest.mark.computes
+def test_twelve_operands_in_one_expression(device: str, rng: np.random.Generator) -> None:
+    arrays = [rng.standard_normal((9, 5), dtype=np.float32) for _ in range(12)]
+    tensors = [pt.tensor(a, device=device) for a in arrays]
+    got = tensors[0]
+    want = arrays[0].astype(np.float64)
+    for t, a in zip(tensors[1:], arrays[1:], strict=True):
+        got, want = got * 0.5 + t, want * 0.5 + a
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.computes
+def test_rank_8(device: str, rng: np.random.Generator) -> None:
+    shape = (2, 3, 1, 2, 3, 2, 1, 2)
+    a = rng.standard_normal(shape, dtype=np.float32)
+    x = pt.tensor(a, device=device)
+    order = (7, 3, 0, 5, 2, 6, 1, 4)
+    np.testing.assert_array_equal((x.permute(order) * 2).numpy(), a.transpose(order) * 2)
+    np.testing.assert_allclose(
+        x.permute(order).sum((1, 4, 6)).numpy(),
+        a.transpose(order).sum((1, 4, 6), dtype=np.float64),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    with pytest.raises(pt.ShapeError, match="at most 8"):
+        x.reshape((1, *shape))
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("inner", [1, 2, 3, 5, 7])
+def test_small_inner_dimensions(device: str, inner: int, rng: np.random.Generator) -> None:
+    a = rng.standard_normal((1031, inner), dtype=np.float32)
+    b = rng.standard_normal((inner, 1031), dtype=np.float32)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    np.testing.assert_array_equal((x + y.T).numpy(), a + b.T)
+    for axis in (0, 1):
+        want = a.sum(axis, dtype=np.float64)
+        np.testing.assert_allclose(x.sum(axis).numpy(), want, rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(x.max(axis).numpy(), a.max(axis))
+    np.testing.assert_allclose((y @ x).numpy(), b.astype("f8") @ a.astype("f8"), atol=2e-4)
+
+
+@pytest.mark.computes
+def test_a_fused_intermediate_past_2_to_the_32(device: str) -> None:
+    if device == "cpu":
+        pytest.skip("the cpu device computes intermediates in memory")
+    n = 66000  # n * n is past 2**32, and 17 GiB as float32
+    x = pt.arange(n, device=device).reshape(n, 1)
+    y = pt.arange(n, device=device).reshape(1, n)
+    wide = (x % 7) * (y % 5)  # held by a tensor, and yet never stored
+    row = wide.max(1)
+    np.testing.assert_array_equal(row.numpy(), (np.arange(n) % 7) * 4)
+    counts = (x % 7 == y % 7).sum()
+    want = sum(int(c) ** 2 for c in np.bincount(np.arange(n) % 7))
+    assert int(counts) == (want + 2**31) % 2**32 - 2**31
+
+
+@pytest.mark.computes
+def test_a_tensor_larger_than_the_device_allows(device: str) -> None:
+    if device == "cpu":
+        pytest.skip("memory is the cpu device's only limit")
+    x = pt.ones((200_000, 200_000), device=device)
+    with pytest.raises(MemoryError, match=r"exp: float32 of shape \(200000, 200000\) needs 149"):
+        pt.exp(x).realize()
+    assert float(pt.exp(x).max()) == pytest.approx(np.e)
+    assert pt.ones(3, device=device).tolist() == [1, 1, 1]
+
+
+@pytest.mark.computes
+def test_a_long_loop_holds_its_memory_constant(device: str) -> None:
+    if device == "cpu":
+        pytest.skip("GPU buffers are counted")
+    x = pt.rand(1000, device=device)
+    x.realize()
+
+    def run(steps: int) -> int:
+        nonlocal x
+        for _ in range(steps):
+            x = x * 0.5 + 1.0
+        x.realize()
+        pt.synchronize()
+        return pt.memory_info()["device_buffers"]
+
+    before = run(100)
+    assert run(10_000) <= before + 2
+    assert float(x[0]) == pytest.approx(2.0)
+
+
+@pytest.mark.computes
+def test_ten_thousand_pending_nodes(device: str) -> None:
+    x = pt.zeros(16, device=device)
+    held = [x + i for i in range(10_000)]
+    assert float(held[9_999][3]) == 9_999
+    assert float(held[1][0]) == 1
+    assert testing.dispatches() > 0

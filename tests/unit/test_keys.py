@@ -1,0 +1,125 @@
+"""Keys: what shares a program, and what shares a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.graph.order import request
+from tests.unit.fake_bridge import GPU
+
+Expression = Callable[..., pt.Tensor]
+
+
+def programs_of(
+    gpu: GPU, source: Random, f: Expression, shapes: Callable[[list[int]], list[tuple[int, ...]]]
+) -> list[int]:
+    """How many programs there are after each of 50 sizes."""
+    counts = []
+    for _ in range(50):
+        sizes = [source.choice((1, 2, 3, 5, 8, 17, 64, 100, 255, 1000, 4096)) for _ in range(3)]
+        xs = [pt.zeros(s, device=gpu.device).realize() for s in shapes(sizes)]
+        f(*xs).realize()
+        counts.append(gpu.backend.stats()["programs"])
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("most", "f", "shapes"),
+    [
+        (4, lambda x: x * 2 + 1, lambda s: [(s[0], s[1])]),
+        (8, lambda x, y: x * y + pt.exp(x), lambda s: [(s[0], s[1]), (s[1],)]),
+        (14, lambda x: x.sum(1), lambda s: [(s[0], s[1])]),
+        (14, lambda x: x.max(0), lambda s: [(s[0], s[1])]),
+        (20, lambda x, y: x @ y, lambda s: [(s[0], s[1]), (s[1], s[2])]),
+    ],
+)
+def test_a_new_size_makes_no_new_program(
+    gpu: GPU, source: Random, most: int, f: Expression, shapes: Callable[..., list[tuple[int, ...]]]
+) -> None:
+    """Beyond a few variants of width, lanes, tile and slices; the later half brings hardly any."""
+    counts = programs_of(gpu, source, f, shapes)
+    assert counts[-1] <= most
+    assert counts[-1] - counts[25] <= 4
+
+
+def signature(*results: pt.Tensor) -> tuple[int, ...]:
+    return request([x._node for x in results]).signature()
+
+
+def test_equal_structures_have_equal_keys(gpu: GPU) -> None:
+    x, y = gpu.tensor(1, 2), gpu.tensor(3, 4)
+    assert signature(pt.exp(x) + y) == signature(pt.exp(y) + x)
+    assert signature(x * 2) == signature(y * 3)
+    assert signature(x.sum()) == signature(y.sum())
+
+
+def test_what_differs_has_another_key(gpu: GPU) -> None:
+    x, y, z = gpu.tensor(1, 2), gpu.tensor(3, 4), gpu.tensor(5, 6, 7)
+    held = x + y
+    different = [
+        x + x,
+        x + y,
+        x - y,
+        z + z,
+        x * 2,
+        x.sum(),
+        x.max(),
+        pt.flip(x),
+        x.reshape(2, 1) + y,
+        x.astype(pt.int32),
+        x.astype(pt.bool),
+        pt.exp(x) + y,
+        y + pt.exp(x),
+        pt.exp(held) + held,
+        x.pad(1),
+        x.pad((1, 2)),
+        z[::2] + x,
+        z[:2] + x,
+    ]
+    del held
+    signatures = {signature(t) for t in different}
+    assert len(signatures) == len(different)
+
+
+def test_what_is_stored_is_part_of_the_key(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    dropped = signature(pt.exp(x) * 2)
+    held = pt.exp(x)
+    assert signature(held * 2) != dropped
+
+
+def test_the_key_of_a_realized_node_is_a_leafs(gpu: GPU) -> None:
+    x, y = gpu.tensor(1, 2), pt.exp(gpu.tensor(1, 2)).realize()
+    assert signature(x + 1) == signature(y + 1)
+
+
+def test_constants_share_a_plan(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    (x * 2 + 3).realize()
+    before = gpu.backend.planned
+    results = [x * n + n / 2 for n in range(10)]
+    for y in results:
+        y.realize()
+    assert gpu.backend.planned == before
+    assert len({bytes(y._read()) for y in results}) == 10
+
+
+def test_a_loop_plans_once(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2, 3)
+    planned = []
+    for step in range(20):
+        x = (x - x.sum() * (0.1 * step)).realize()
+        planned.append(gpu.backend.planned)
+    assert planned[1] == planned[-1]
+
+
+def test_plans_are_bounded(gpu: GPU) -> None:
+    from py_tensor.backend.webgpu import MAX_PLANS
+
+    for n in range(1, MAX_PLANS + 30):
+        (pt.zeros(n, device=gpu.device) + 1).realize()
+    assert gpu.backend.stats()["plans"] <= MAX_PLANS

@@ -1,0 +1,126 @@
+"""The shaders: each file is WGSL by itself, and a kernel gets of the library what it uses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from py_tensor.codegen import library
+
+SHADERS = Path(__file__).parents[2] / "shaders"
+LIBRARY = sorted((SHADERS / "lib").glob("*.wgsl"))
+TEMPLATES = sorted([*(SHADERS / "templates").glob("*.wgsl"), *(SHADERS / "kernels").glob("*.wgsl")])
+OPEN, CLOSE = re.compile(r"^\s*// <(\w+)>$"), re.compile(r"^\s*// </(\w+)>$")
+ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def code_of(path: Path) -> str:
+    return re.sub(r"//[^\n]*", "", path.read_text())
+
+
+def balanced(code: str) -> bool:
+    stack: list[str] = []
+    pairs = {")": "(", "]": "[", "}": "{"}
+    for c in code:
+        if c in "([{":
+            stack.append(c)
+        elif c in pairs and (not stack or stack.pop() != pairs[c]):
+            return False
+    return not stack
+
+
+@pytest.mark.parametrize("path", LIBRARY + TEMPLATES, ids=lambda p: p.stem)
+def test_files_stand_by_themselves(path: Path) -> None:
+    code = code_of(path)
+    assert balanced(code)
+    assert path.read_text().startswith("//"), "a file begins by saying what it is"
+    assert ("@compute" in code) == (path in TEMPLATES)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
+def test_regions_of_templates(path: Path) -> None:
+    """Every region opens and closes once, none lies in another, and all hold an example."""
+    inside, seen = None, {}
+    for line in path.read_text().splitlines():
+        if opened := OPEN.match(line):
+            assert inside is None
+            assert opened[1] not in seen
+            inside, seen[opened[1]] = opened[1], 0
+        elif closed := CLOSE.match(line):
+            assert closed[1] == inside
+            inside = None
+        elif inside:
+            seen[inside] += 1
+    assert inside is None
+    assert "interface" in seen
+    assert all(seen.values())
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
+def test_what_a_template_names_is_declared(path: Path) -> None:
+    """In the file itself: its example interface is complete without Python."""
+    code = code_of(path)
+    calls = set(re.findall(r"(?<![\w.@])([a-z]\w*)\s*\(", code))
+    declared = set(re.findall(r"\bfn\s+(\w+)", code))
+    builtin = {"if", "for", "return", "min", "max", "select", "bitcast", "u32", "i32", "f32"}
+    builtin |= {
+        "workgroupBarrier",
+        "builtin",
+        "group",
+        "binding",
+        "workgroup_size",
+        "vec4",
+        "array",
+    }
+    assert calls - declared - builtin <= set(library.items())
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
+def test_filling(path: Path) -> None:
+    regions = {m[1]: f"// the {m[1]}" for m in map(OPEN.match, path.read_text().splitlines()) if m}
+    filled = library.fill(path.stem, **regions)
+    for name, text in regions.items():
+        assert text in filled
+        assert f"// <{name}>" not in filled
+    with pytest.raises(LookupError, match="0 regions named nothing"):
+        library.fill(path.stem, nothing="")
+
+
+def test_no_item_is_defined_twice() -> None:
+    names = [n for p in LIBRARY for n in ITEM.findall(code_of(p))]
+    assert len(names) == len(set(names))
+    assert set(names) == set(library.items())
+
+
+def test_items_are_whole() -> None:
+    for name, text in library.items().items():
+        assert re.match(rf"(fn|const|struct|override)\s+{name}\b", text)
+        assert balanced(text)
+        assert text.endswith(("}", ";"))
+
+
+@pytest.mark.parametrize("name", sorted(library.items()))
+def test_the_closure_of_each_item(name: str) -> None:
+    """All that the item needs, at any distance, and nothing besides."""
+    items = library.items()
+    found = set(ITEM.findall(library.used_by(f"{name}(x)")))
+    reached, waiting = {name}, [name]
+    while waiting:
+        for word in set(WORD.findall(items[waiting.pop()])) & set(items):
+            if word not in reached:
+                reached.add(word)
+                waiting.append(word)
+    assert found == reached
+
+
+def test_nothing_is_used_by_nothing() -> None:
+    assert library.used_by("fn main() { let x = 1u; }") == ""
+
+
+def test_items_stand_before_the_kernel_in_the_order_of_the_files() -> None:
+    order = list(library.items())
+    text = library.used_by(" ".join(order))
+    assert ITEM.findall(text) == order
