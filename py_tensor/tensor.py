@@ -184,19 +184,19 @@ class Tensor(Methods):
 
     def numpy(self) -> Any:
         """The elements as a new NumPy array of the same shape and dtype."""
-        return self._as_array(self._read())
+        from py_tensor.backend.bridge import load_numpy
+
+        return self._as_array(load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
         """The same, awaited: for hosts in which Python cannot block."""
-        return self._as_array(await self._read_async())
+        from py_tensor.backend.bridge import load_numpy_async
 
-    def _as_array(self, data: memoryview) -> Any:
-        from py_tensor.backend.bridge import load_numpy
+        return self._as_array(await load_numpy_async(), await self._read_async())
 
-        np = load_numpy()
-        return (
-            np.frombuffer(data, dtype=self.dtype.name, count=self.size).reshape(self.shape).copy()
-        )
+    def _as_array(self, np: Any, data: memoryview) -> Any:
+        flat = np.frombuffer(data, dtype=self.dtype.name, count=self.size)
+        return flat.reshape(self.shape).copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:

@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 from py_tensor.errors import DeviceError, WaitError
@@ -71,5 +72,17 @@ def load_numpy() -> Any:
             raise DeviceError(
                 "the cpu device computes with NumPy, which is not installed"
             ) from None
-    wait(import_module("pyodide_js").loadPackage("numpy"), "loading NumPy for the cpu device")
+    if not can_wait():
+        raise WaitError(
+            "NumPy is not loaded, and Python cannot block here to load it;"
+            ' write `await pyodide.loadPackage("numpy")` in JavaScript first'
+        )
+    wait(import_module("pyodide_js").loadPackage("numpy"), "loading NumPy")
     return import_module("numpy")
+
+
+async def load_numpy_async() -> Any:
+    """The same, awaited."""
+    if IN_PYODIDE and find_spec("numpy") is None:
+        await import_module("pyodide_js").loadPackage("numpy")
+    return load_numpy()

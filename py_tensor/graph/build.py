@@ -76,8 +76,8 @@ def schedule(request: Request, max_buffers: int) -> list[Kernel]:
     Kernels with several outputs can wait for each other, and a view that is no affine map needs a
     buffer that nobody counted; what is stored after all may leave a reduction without a use where
     it was folded. Such kernels are planned again: first each output by itself, then with an operand
-    stored. A kernel of one output waits for its ancestors alone, and one whose
-    operands are all stored binds few buffers, so this ends.
+    stored. A kernel of one output waits for its ancestors alone, and one whose operands are all
+    stored binds few buffers, so this ends.
     """
     apart: set[int] = set()
     cut: set[int] = set()
@@ -182,7 +182,7 @@ class _Builder:
         elif is_anchor(node):
             self._reduce(slot, [slot])
         else:
-            anchors = self._fusable_anchors(slot)
+            anchors = [] if slot in self.apart else self._fusable_anchors(slot)
             if anchors:
                 self._reduce(slot, anchors)
             else:

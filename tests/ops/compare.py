@@ -36,7 +36,7 @@ def same(tensor: Any, expected: Array, what: str) -> None:
 
 
 def ulp_of(reference: Array, dtype: str) -> Array:
-    """The spacing of `dtype`'s numbers at each float64 reference; at least that of normal numbers."""
+    """The spacing of `dtype`'s numbers at each reference; at least that of normal numbers."""
     info = np.finfo(dtype)
     with np.errstate(all="ignore"):
         size = np.minimum(np.abs(reference), float(info.max))
@@ -51,9 +51,9 @@ def ulps_off(got: Array, reference: Array, dtype: str, *, zero_sign: bool = True
     have been flushed to zero.
     """
     wide = np.float64 if dtype == "float32" else np.longdouble
-    got64 = np.asarray(got, wide)
     reference = np.asarray(reference, wide)
     with np.errstate(all="ignore"):
+        got64 = np.asarray(got, wide)
         rounded = reference.astype(dtype)
         off = np.abs(got64 - reference) / ulp_of(reference, dtype)
         off = np.where(np.isnan(reference) & np.isnan(got64), 0.0, off)

@@ -123,7 +123,7 @@ Layout = Callable[[Array, np.random.Generator, str], Made]
 def _of(
     shape: tuple[int, ...], view: Callable[[Any], Any] = lambda x: x, numpy: Any = None
 ) -> Layout:
-    """Values of a shape, seen through `view` (and through `numpy`, where the two spell it apart)."""
+    """Values of a shape, seen through `view`, and `numpy` where the two libraries differ."""
 
     def layout(values: Array, rng: np.random.Generator, device: str) -> Made:
         array = np.asarray(_take(values, shape, rng))

@@ -20,7 +20,7 @@ WIDE_DTYPES = ("int64", "float64")  # on the cpu alone
 
 # -- Promotion: NumPy's, but nothing widens to 64 bits, and int32 with uint32 raises ------------
 
-_ORDER = ("bool", "int32", "uint32", "int64", "float32", "float64")
+_ORDER: tuple[str, ...] = ("bool", "int32", "uint32", "int64", "float32", "float64")
 _TABLE = """
           bool     int32    uint32   int64    float32  float64
 bool      bool     int32    uint32   int64    float32  float64
@@ -49,7 +49,8 @@ SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 COUNTED = {**SAME, "bool": "int32"}
 FLOATING = {d: d if d.startswith("float") else "float32" for d in _ORDER}
-TRUTH = dict.fromkeys(_ORDER, "bool")
+TRUTH: dict[str, str] = {d: "bool" for d in _ORDER}  # noqa: C420 - whose keys would be literals
+INDEX: dict[str, str] = {d: "int32" for d in _ORDER}  # noqa: C420
 
 
 @dataclass(frozen=True)
@@ -226,8 +227,8 @@ REDUCTIONS: dict[str, Fold] = {
     "min": Fold(np.min, SAME, "raises"),
     "any": Fold(np.any, TRUTH, False),
     "all": Fold(np.all, TRUTH, True),
-    "argmax": Fold(np.argmax, dict.fromkeys(_ORDER, "int32"), "raises", tuples=False),
-    "argmin": Fold(np.argmin, dict.fromkeys(_ORDER, "int32"), "raises", tuples=False),
+    "argmax": Fold(np.argmax, INDEX, "raises", tuples=False),
+    "argmin": Fold(np.argmin, INDEX, "raises", tuples=False),
     "mean": Fold(np.mean, FLOATING, float("nan")),
     "var": Fold(np.var, FLOATING, float("nan")),
     "std": Fold(np.std, FLOATING, float("nan")),

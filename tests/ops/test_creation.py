@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -149,15 +150,15 @@ def test_arange(device: str) -> None:
     same(pt.arange(2, dtype="bool", device=device), np.array([False, True]), "arange, bool")
     long = pt.arange(0, 1, 1e-3, device=device).numpy()
     np.testing.assert_allclose(long, np.arange(0, 1, 1e-3), atol=2e-7)
-    with pytest.raises(ValueError, match="^arange: step"):
+    with pytest.raises(ValueError, match=r"^arange: step"):
         pt.arange(0, 5, 0, device=device)
-    with pytest.raises(OverflowError, match="^arange: .*int32"):
+    with pytest.raises(OverflowError, match=r"^arange: .*int32"):
         pt.arange(2**31, 2**31 + 3, device=device)
 
 
 @pytest.mark.computes
 def test_linspace(device: str) -> None:
-    for args, options in (
+    cases: tuple[tuple[Any, Any], ...] = (
         ((1, 20, 20), {}),
         ((0, 1), {}),
         ((0, 1, 7), {"endpoint": False}),
@@ -166,7 +167,8 @@ def test_linspace(device: str) -> None:
         ((2, 3, 0), {}),
         ((-1e-3, 1e6, 1031), {}),
         ((3, 3, 4), {}),
-    ):
+    )
+    for args, options in cases:
         got = pt.linspace(*args, **options, device=device)
         expected = np.linspace(*args, **options)
         assert got.shape == expected.shape
@@ -182,15 +184,27 @@ def test_linspace(device: str) -> None:
         np.linspace(0, 10, 5).astype(np.int32),
         "linspace, int32",
     )
-    with pytest.raises(ValueError, match="^linspace: num.*-1"):
+    with pytest.raises(ValueError, match=r"^linspace: num.*-1"):
         pt.linspace(0, 1, -1, device=device)
+
+
+TAKE_A_DTYPE: dict[str, Callable[[str], Any]] = {
+    "zeros": lambda dtype: pt.zeros(3, dtype=dtype),
+    "full": lambda dtype: pt.full((2, 2), 1, dtype=dtype),
+    "arange": lambda dtype: pt.arange(3, dtype=dtype),
+    "tensor": lambda dtype: pt.tensor([1], dtype=dtype),
+    "astype": lambda dtype: pt.ones(2).astype(dtype),
+    "eye": lambda dtype: pt.eye(2, dtype=dtype),
+    "linspace": lambda dtype: pt.linspace(0, 1, 3, dtype=dtype),
+}
 
 
 @pytest.mark.computes
 def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
+    half: Any = (2, 0.5)
     for make, error, match in (
         (lambda: pt.zeros((2, -3), device=device), pt.ShapeError, r"-3"),
-        (lambda: pt.zeros((2, 0.5), device=device), TypeError, r"0\.5"),
+        (lambda: pt.zeros(half, device=device), TypeError, r"0\.5"),
         (lambda: pt.zeros((1,) * 9, device=device), pt.ShapeError, "9 axes"),
         (lambda: pt.zeros(3, dtype="float16", device=device), pt.DTypeError, "float16"),
         (lambda: pt.zeros(3, dtype="complex64", device=device), pt.DTypeError, "complex64"),
@@ -200,15 +214,7 @@ def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
             make()
     if device == "webgpu":
         for dtype in ref.WIDE_DTYPES:
-            for make in (
-                lambda: pt.zeros(3, dtype=dtype),
-                lambda: pt.full((2, 2), 1, dtype=dtype),
-                lambda: pt.arange(3, dtype=dtype),
-                lambda: pt.tensor([1], dtype=dtype),
-                lambda: pt.ones(2).astype(dtype),
-                lambda: pt.eye(2, dtype=dtype),
-                lambda: pt.linspace(0, 1, 3, dtype=dtype),
-            ):
+            for name, make in TAKE_A_DTYPE.items():
                 with pytest.raises(pt.DTypeError, match=dtype):
-                    make()
+                    pytest.fail(f"{name} made {make(dtype)!r}")
     same(pt.ones(3, device=device) + 1, np.full(3, 2, np.float32), "the session afterwards")

@@ -1,4 +1,4 @@
-"""Errors of movement, shapes and indexing: each names the op and what was given; the session lives on."""
+"""Errors of movement, shapes and indexing: each names the op and what was given."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Array = Any
 
 
 def test_nested_lists(device: str) -> None:
-    for data, dtype in (
+    cases: tuple[tuple[Any, str], ...] = (
         ([1, 2, 3], "int32"),
         ([1, 2.5], "float32"),
         ([True, False], "bool"),
@@ -37,7 +37,8 @@ def test_nested_lists(device: str) -> None:
         ([math.inf, -math.inf, -0.0], "float32"),
         ([np.float32(1.5), 2], "float32"),
         ([np.int32(3)], "int32"),
-    ):
+    )
+    for data, dtype in cases:
         x = pt.tensor(data, device=device)
         expected = np.array(
             [list(d) for d in data]
@@ -334,8 +335,8 @@ def test_between_devices(device: str) -> None:
         "an empty one to cpu",
     )
     if device == "webgpu":
-        with pytest.raises(pt.DeviceError, match="^add: .*webgpu.*cpu"):
-            _ = x + pt.ones(len(a), dtype=dtype, device="cpu")
+        with pytest.raises(pt.DeviceError, match=r"^add: .*webgpu.*cpu"):
+            _ = pt.ones(3, device=device) + pt.ones(3, device="cpu")
         with pytest.raises(pt.DTypeError, match="float64"):
             pt.ones(2, dtype="float64", device="cpu").to("webgpu")
 

@@ -51,7 +51,8 @@ def near(got: Any, expected: Array, bound: Array, what: str) -> None:
     if np.any(bad):
         at = element(bad)
         raise AssertionError(
-            f"{what}: element {at} is {values[at]!r}, not {expected[at]!r} +- {np.broadcast_to(bound, off.shape)[at]:.3g} "
+            f"{what}: element {at} is {values[at]!r}, not {expected[at]!r} "
+            f"+- {np.broadcast_to(bound, off.shape)[at]:.3g} "
             f"({np.count_nonzero(bad)} of {values.size} wrong)"
         )
 
@@ -61,7 +62,7 @@ def random(rng: np.random.Generator, *shape: int) -> Array:
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("form", ("a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"))
+@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
 def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
     """Fixed nasty sizes and a random sample of the cube, in each form of transposition."""
     cube = list(itertools.product(SIZES, repeat=3))
@@ -232,8 +233,8 @@ def test_integers(device: str, rng: np.random.Generator) -> None:
         "int32 @ float32",
     )
     flags = pt.tensor([[True, False]], device=device)
-    with pytest.raises(pt.DTypeError, match="^matmul.*bool"):
-        flags @ flags.T
+    with pytest.raises(pt.DTypeError, match=r"^matmul.*bool"):
+        _ = flags @ flags.T
     same(flags @ pt.tensor([[2], [3]], device=device), np.array([[2]], np.int32), "bool @ int32")
 
 
@@ -298,7 +299,7 @@ def test_dot(device: str, rng: np.random.Generator) -> None:
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     near(pt.dot(x, y), *products(a, b), "dot of matrices")
     same(pt.dot(x, 2), a * 2, "dot with a scalar")
-    with pytest.raises(pt.ShapeError, match="^dot"):
+    with pytest.raises(pt.ShapeError, match=r"^dot"):
         pt.dot(x.reshape(1, 6, 7), y)
 
 

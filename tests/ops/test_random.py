@@ -1,4 +1,4 @@
-"""Random numbers: known answers of threefry2x32-20, the same bits on both devices, their moments."""
+"""Random numbers: known answers of threefry, the same bits on both devices, their moments."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def tame(dtype: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 
 def check(name: str, got: Any, array: Array, axis: Any, keepdims: bool, what: str) -> None:
-    """A reduction against NumPy's of float64 or int64, in the dtype and within the error it promises."""
+    """A reduction against NumPy's in 64 bits, within the error of a float32 sum."""
     fold = ref.REDUCTIONS[name]
     dtype, where = array.dtype.name, f"{name}({axis}, keepdims={keepdims}), {what}"
     result = fold.dtypes[dtype]
@@ -81,7 +81,8 @@ def check(name: str, got: Any, array: Array, axis: Any, keepdims: bool, what: st
     if np.any(bad):
         at = element(bad)
         raise AssertionError(
-            f"{where}: element {at} is {values[at]!r}, not {expected[at]!r} ({np.count_nonzero(bad)} wrong)"
+            f"{where}: element {at} is {values[at]!r}, not {expected[at]!r} "
+            f"({np.count_nonzero(bad)} of {bad.size} are wrong)"
         )
 
 
@@ -101,8 +102,7 @@ def test_axes(name: str, device: str, rng: np.random.Generator) -> None:
             for keep in (False, True):
                 got = getattr(x, name)(axis, keepdims=keep)
                 check(name, got, array, axis, keep, f"{dtype} {shape}")
-    x = pt.tensor(array, device=device)
-    check(name, getattr(pt, name)(x), array, None, False, "as a function")
+        check(name, getattr(pt, name)(x), array, None, False, f"{dtype}, as a function")
 
 
 @pytest.mark.computes
@@ -250,7 +250,7 @@ def test_the_first_of_equal_elements(device: str, rng: np.random.Generator) -> N
 
 @pytest.mark.computes
 def test_several_folds_together(device: str, rng: np.random.Generator) -> None:
-    """What one kernel may hold: folds of one operand, of several, and elementwise work around them."""
+    """What one kernel may hold: folds of one operand, of several, and work around them."""
     for shape in ((3, 5), (33, 65), (7, 300), (300, 7)):
         a = rng.integers(-8, 9, shape).astype(np.float32)
         b = rng.integers(-8, 9, shape).astype(np.float32)
@@ -381,7 +381,7 @@ def test_axes_that_are_wrong(device: str) -> None:
                 getattr(x, name)((0, -2))
         with pytest.raises(TypeError, match=f"^{name}"):
             getattr(x, name)(0.5)
-    with pytest.raises(ValueError, match="^max"):
+    with pytest.raises(ValueError, match=r"^max"):
         pt.zeros((0,), device=device).max()
     same(
         pt.zeros((0, 3), device=device).max(1),

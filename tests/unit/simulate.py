@@ -71,11 +71,13 @@ class Value:
 class Simulator:
     """A backend whose `compute` schedules for WebGPU and interprets the kernels."""
 
-    def __init__(self, max_buffers: int = 8, *, execute: bool = True) -> None:
+    def __init__(
+        self, max_buffers: int = 8, *, execute: bool = True, programs: Programs | None = None
+    ) -> None:
         self.max_buffers = max_buffers
         self.execute = execute
         self.max_bytes = 1 << 30
-        self.programs: Programs | None = None  # if there, kernels are lowered too
+        self.programs = programs  # if there, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []
 
@@ -107,7 +109,8 @@ class Simulator:
     def read(self, node: Node) -> memoryview:
         if not node.meta.size:
             return memoryview(b"")
-        return memoryview(np.ascontiguousarray(node.storage.data).view("u1"))
+        data: Any = np.ascontiguousarray(node.storage.data)
+        return memoryview(data.view("u1"))
 
     async def read_async(self, node: Node) -> memoryview:
         return self.read(node)
@@ -120,10 +123,12 @@ class Simulator:
         return {}
 
 
-def device(max_buffers: int = 8, *, execute: bool = True) -> Device:
+def device(
+    max_buffers: int = 8, *, execute: bool = True, programs: Programs | None = None
+) -> Device:
     """A webgpu device that is simulated; with `execute` false its kernels are only looked at."""
     made = Device("webgpu")
-    made.use(Simulator(max_buffers, execute=execute))
+    made.use(Simulator(max_buffers, execute=execute, programs=programs))
     return made
 
 
@@ -321,7 +326,7 @@ def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
     value = values[fold.value]
     data = np.asarray(fold.op.numpy(np, value.data, axes))
     result = data.astype("int32") if fold.op.indexed else data.astype(fold.dtype.name)
-    return Value(result.reshape(kernel.kept), value.defined.all(axis=axes))
+    return Value(result.reshape(kernel.kept), np.asarray(value.defined.all(axis=axes)))
 
 
 def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:
@@ -329,7 +334,8 @@ def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) ->
     axes = tuple(range(len(kernel.kept), len(whole)))
     a, b = _load(stage.a, whole, buffers), _load(stage.b, whole, buffers)
     total = np.sum(a.data * b.data, axis=axes, dtype=a.data.dtype)
-    return Value(np.asarray(total), (a.defined & b.defined).all(axis=axes))
+    defined = (a.defined & b.defined).all(axis=axes)
+    return Value(np.asarray(total), np.asarray(defined))
 
 
 def _store(output: Output, value: Value, kernel: Kernel, buffer: Buffer) -> None:

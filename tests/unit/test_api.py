@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import py_tensor as pt
+from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
@@ -36,7 +37,7 @@ def test_nothing_else_is_public() -> None:
     allowed = {"e", "pi", "inf", "nan", "newaxis", "typing", "testing"}
     others = {n for n in vars(pt) if not n.startswith("_")} - set(PUBLIC) - allowed
     assert {n for n in others if not inspect.ismodule(getattr(pt, n))} == {
-        d.name for d in pt.dtypes.ALL
+        d.name for d in dtypes.ALL
     } | {"bool_"}
     helpers = {"make", "build", "apply", "tensor_of", "node_of", "as_index", "install", "lift"}
     assert not helpers & set(PUBLIC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,8 +67,8 @@ def test_sizes_and_codes_are_those_of_the_host() -> None:
     for dtype in dtypes.ALL:
         assert np.dtype(dtype.name).itemsize == dtype.itemsize
         assert np.dtype(dtype.name).kind == dtype.kind
-        assert memoryview(np.zeros(1, dtype.name)).itemsize == dtype.itemsize
-        assert memoryview(bytes(8)).cast(dtype.typecode).itemsize == dtype.itemsize
+        code: Any = dtype.typecode
+        assert memoryview(bytes(8)).cast(code).itemsize == dtype.itemsize
         if dtype.kind != "b":
             assert array(dtype.typecode).itemsize == dtype.itemsize
 

@@ -125,7 +125,7 @@ def test_awaited_reads(gpu: GPU) -> None:
 
     async def both() -> list[Any]:
         reads = (y._read_async(), x._read_async())
-        return await asyncio.gather(*reads, return_exceptions=True)
+        return list(await asyncio.gather(*reads, return_exceptions=True))
 
     bad, good = asyncio.run(both())
     assert isinstance(bad, GPUError)
@@ -186,8 +186,8 @@ def test_lost_again_and_again(gpu: GPU) -> None:
         gpu.bridge.loseDevice()
         with pytest.raises(DeviceLostError):
             data(x + 1)
+        del x
     assert data(gpu.tensor(1) + 1)
-    del x
     assert gpu.is_clean()
 
 

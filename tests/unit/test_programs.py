@@ -14,7 +14,7 @@ from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 from tests.unit.programs import Program
 
-COUNT = int(os.environ.get("PY_TENSOR_PROGRAMS", "240"))
+COUNT = int(os.environ.get("PY_TENSOR_PROGRAMS", "180"))
 FIRST = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(32)))
 
 
@@ -23,6 +23,5 @@ def test_random_programs(max_buffers: int) -> None:
     programs = Programs()
     for seed in range(FIRST, FIRST + COUNT // 3):
         rng = random.Random(seed)
-        place = simulate.device(max_buffers)
-        place.backend.programs = programs if seed % 4 == 0 else None
+        place = simulate.device(max_buffers, programs=programs if seed % 4 == 0 else None)
         Program(seed, place).run(rng.randint(3, 40))
