@@ -171,7 +171,7 @@ class AppSession:
             if time.monotonic() > deadline:
                 raise BootError(f"no hardware adapter in {ADAPTER_SECONDS} s under {GPU_FLAGS}")
             page.wait_for_timeout(500)
-        page.close()
+        # The page stays: with its last one closed, this browser would end.
 
     def open_page(
         self,

@@ -1,0 +1,89 @@
+"""The wheel in a Pyodide that is not our page: no registered bridge, no policy, our one wheel."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.app import DIST
+
+HOST = """<!doctype html><link rel=icon href=data:,><script type="module">
+  if (location.hash === "#no-jspi") delete WebAssembly.Suspending;
+  const { loadPyodide } = await import("/pyodide/pyodide.mjs");
+  globalThis.run = async (code) => {
+    const pyodide = await loadPyodide({
+      indexURL: "/pyodide/", lockFileURL: "/pyodide/lock.json",
+      packageBaseUrl: `${location.origin}/wheels/`,
+    });
+    await pyodide.loadPackage("micropip");
+    return String(await pyodide.runPythonAsync(code));
+  };
+</script>"""
+
+INSTALL = """
+import js, micropip
+await micropip.install(f"{js.location.origin}/wheels/WHEEL")
+import py_tensor as pt
+"""
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """The built page's files, and a host of another kind at the root."""
+
+    def do_GET(self) -> None:
+        if self.path != "/":
+            super().do_GET()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(HOST.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    handler = functools.partial(_Handler, directory=str(DIST))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def run(browser: Browser, address: str, code: str) -> Any:
+    """The value of `code` after the library is installed, as text."""
+    (wheel,) = (DIST / "wheels").glob("py_tensor-*.whl")
+    page = browser.new_page()
+    try:
+        page.goto(address)
+        page.wait_for_function("() => 'run' in globalThis")
+        return page.evaluate("code => run(code)", INSTALL.replace("WHEEL", wheel.name) + code)
+    finally:
+        page.close()
+
+
+def test_reads_block_with_jspi(browser: Browser, origin: str) -> None:
+    code = "repr(pt.linspace(1, 20, 20).reshape(4, 5).sum(0)), pt.device_info()['backend']"
+    assert run(browser, origin, code) == "('tensor([34., 38., 42., 46., 50.])', 'webgpu')"
+
+
+def test_reads_are_awaited_without_jspi(browser: Browser, origin: str) -> None:
+    code = """
+await pt.init()
+x = pt.arange(3) + 1
+try:
+    x.tolist()
+except pt.WaitError as error:
+    told = "to_numpy_async" in str(error)
+told, await x.__repr_async__(), (await x.to_numpy_async()).tolist(), str(x.device)
+"""
+    found = run(browser, f"{origin}/#no-jspi", code)
+    assert found == "(True, 'tensor([1, 2, 3])', [1, 2, 3], 'webgpu')"
