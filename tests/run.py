@@ -105,7 +105,8 @@ def run_parts(
         yield from lint(python)
     for part in (name for name in SUITES if name in parts):
         if part in IN_BROWSER and build:
-            built = check("build the page", [str(python), "web/build.py"])
+            # By the Python that has pip: the venv's has none.
+            built = check("build the page", [sys.executable, "web/build.py"])
             yield built
             if built.failed:
                 return  # an older build must not pass for this one

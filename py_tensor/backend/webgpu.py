@@ -24,6 +24,7 @@ from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import leaf_key
 
 MAX_PLANS = 512
+MAX_PIPELINES = 1024
 MAX_IN_FLIGHT = 8
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
 OF_THIS_CALL = -1  # in a failure's place for the number of its flush
@@ -94,7 +95,7 @@ class WebGPU:
         )
         self.pool = Pool(limit=256 * MIB)
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
-        self._defined: set[int] = set()
+        self._defined: OrderedDict[int, None] = OrderedDict()
 
     def info(self) -> dict[str, Any]:
         adapter, limits = self._info["adapter"], self._info["limits"]
@@ -288,12 +289,17 @@ class WebGPU:
         return plan
 
     def _define(self, programs: list[Program]) -> None:
+        """Make programs known to the bridge; those used least recently are dropped past a bound."""
         for program in programs:
-            if program.number not in self._defined:
+            if program.number in self._defined:
+                self._defined.move_to_end(program.number)
+            else:
                 self.bridge.definePipeline(
                     program.number, program.wgsl, program.label, program.buffers, program.writable
                 )
-                self._defined.add(program.number)
+                self._defined[program.number] = None
+        while len(self._defined) > max(MAX_PIPELINES, len(programs)):
+            self.bridge.dropPipeline(self._defined.popitem(last=False)[0])
 
     # -- Buffers --------------------------------------------------------------------------------
 

@@ -441,6 +441,8 @@ class _Evaluator:
                 continue
             stack.pop()
             self._values[key] = made = make([self._values[k] for k in needs])
+            # The step refers to this object: kept, it would keep the nodes in a cycle.
+            del self._steps[key]
             self._note_output(key, made)
         return self._values[root]
 
@@ -498,7 +500,7 @@ class _Evaluator:
         parts = sum(map(b.parts, self.given))
         outputs = len(self._merged) + 2 + len(self.given)
         count = max(len(around | self.inside), len(around) + parts) + outputs
-        if count > b.max_buffers or len(self._steps) > MAX_BODY:
+        if count > b.max_buffers or len(self._values) > MAX_BODY:
             return False
         self._reads = reads
         self._merged.add(slot)

@@ -258,7 +258,7 @@ add = binary(
 subtract = binary(
     "subtract",
     NUMERIC,
-    "{0} - {1}",
+    {"f32": "subtract_f32({0}, {1})", "*": "{0} - {1}"},
     lambda np, x, y: np.subtract(x, y),
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",

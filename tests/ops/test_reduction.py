@@ -354,7 +354,8 @@ def test_large_sums(device: str, rng: np.random.Generator) -> None:
     assert x.argmax().item() == a.argmax()
     far = (1e6 + rng.standard_normal(1_000_000)).astype(np.float32)
     expected = float(far.astype(np.float64).var())
-    rounding = float(np.spacing(np.float32(1e6))) ** 2  # the mean itself is a float32
+    # The mean is a float32, up to two ulp off; NumPy's own float32 variance errs by 0.0043 here.
+    rounding = (2 * float(np.spacing(np.float32(1e6)))) ** 2
     got = pt.tensor(far, device=device).var().item()
     assert abs(got - expected) <= rounding + 1e-4, f"var of 1e6 + N(0, 1): {got}, not {expected}"
 

@@ -121,7 +121,7 @@ def test_coordinates_are_those_of_the_flat_index(source: Random) -> None:
                 for axis, o in enumerate(offsets)
             )
             assert row == tuple(map(int, e))
-    assert split > 50
+    assert split > 20
     assert whole > 200
 
 
