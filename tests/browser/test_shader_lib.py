@@ -328,6 +328,7 @@ CASES: dict[str, Case] = {
         native=True,
         domains=[(bits,), (between(0, 4),), (integers(0, 2**24),), (spread(1e-45, 1e-38),)],
     ),
+    "subtract_f32": Case(np.subtract, native=True, domains=PAIRS),
     # A subnormal quotient is rounded twice: to 24 bits, then to what its exponent leaves.
     "divide_f32": Case(np.divide, native=True, domains=PAIRS, subnormal_ulp=1),
     "reciprocal_f32": Case(
