@@ -122,7 +122,9 @@ def test_a_tensor_larger_than_the_device_allows(device: str) -> None:
     n = 200_000 if device == "webgpu" else 2_000
     x = pt.ones((n, n), device=device)
     if device == "webgpu":  # memory is the cpu device's only limit
-        with pytest.raises(MemoryError, match=r"exp: float32 of shape \(200000, 200000\) needs 149"):
+        with pytest.raises(
+            MemoryError, match=r"exp: float32 of shape \(200000, 200000\) needs 149"
+        ):
             pt.exp(x).realize()
     assert float(pt.exp(x[::7, :9]).max()) == pytest.approx(np.e)
     assert pt.ones(3, device=device).tolist() == [1, 1, 1]
