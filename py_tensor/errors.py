@@ -21,6 +21,10 @@ class DeviceLostError(DeviceError):
     """The tensor lived on a device that was lost; tensors made from now on live on a new one."""
 
 
+class DeviceReplacedError(DeviceError):
+    """Internal: the device was lost and there is a new one; the request has to be made again."""
+
+
 class WaitError(RuntimeError):
     """A read had to wait for the GPU where Python cannot block (no JSPI)."""
 

@@ -60,7 +60,8 @@ def asarray(data: Any, *, dtype: object = None, device: Any = None, op: str = "a
 def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
     if isinstance(data, Tensor):
-        moved = data if device is None else to_device(data, device)
+        here = data if target is None or target.rank > data.dtype.rank else astype(data, target)
+        moved = here if device is None else to_device(here, device)
         return moved if target is None else astype(moved, target)
     place = parse(device)
     if isinstance(data, bool | int | float):

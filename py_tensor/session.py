@@ -25,7 +25,9 @@ async def init() -> dict[str, Any]:
         from py_tensor.backend.webgpu import acquire_async
 
         try:
-            GPU_DEVICE.use(await acquire_async())
+            made = await acquire_async()
+            if not GPU_DEVICE.is_ready:
+                GPU_DEVICE.use(made)
         except DeviceError as error:
             set_default_device(CPU_DEVICE)
             return device_info() | {"no_webgpu": str(error)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from py_tensor.backend import bridge
-from py_tensor.errors import DeviceError
+from py_tensor.errors import DeviceError, DeviceReplacedError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, request
 
@@ -61,7 +61,9 @@ class Device:
     def backend(self) -> Backend:
         """The backend, made at first use."""
         if self._backend is None:
-            self._backend = _make(self.name)
+            made = _make(self.name)  # may wait, and others may come here meanwhile
+            if self._backend is None:
+                self._backend = made
         return self._backend
 
     @property
@@ -94,7 +96,7 @@ class Device:
         self._recorded, self._uploaded = 0, 0
         limit = self.backend.max_bytes
         # list(): finalizers may take nodes out while this runs.
-        self.compute([n for n in list(self._pending) if n.live and n.meta.nbytes <= limit])
+        self.compute([n for n in list(self._pending) if n.live and n.meta.stored_nbytes <= limit])
 
     def forget(self, node: Node) -> None:
         """No tensor holds the node any more."""
@@ -102,11 +104,17 @@ class Device:
 
     def compute(self, nodes: Iterable[Node]) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds."""
+        nodes = list(nodes)
         wanted = request(nodes, self.backend.max_bytes)
-        if wanted.wanted:
+        if not wanted.wanted:
+            return
+        try:
             self.backend.compute(wanted)
-            for slot in wanted.wanted:
-                self._pending.pop(wanted.order[slot], None)
+        except DeviceReplacedError:
+            wanted = request(nodes, self.backend.max_bytes)
+            self.backend.compute(wanted)
+        for slot in wanted.wanted:
+            self._pending.pop(wanted.order[slot], None)
 
 
 def _make(name: str) -> Backend:

@@ -56,17 +56,24 @@ class Ledger:
 
     def report(self, failures: str) -> None:
         """Note failures, a JSON list from the bridge."""
+        uncaptured: list[dict[str, Any]] = []
         for failure in parsed(failures):
-            submission = self._open.get(failure["flush"])
             if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
-                warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
+                uncaptured.append(failure)
+            submission = self._open.get(failure["flush"])
             if submission is not None and submission.error is None:
                 submission.error = error_of(failure)
+        for failure in uncaptured:  # last: a warning may be made an error
+            warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
 
     def settle(self, last: int) -> None:
         """Submissions up to number `last` have reported all they had to."""
-        for number in [n for n in self._open if n <= last]:
-            self._open.pop(number).settled = True
+        for number in sorted(n for n in self._open if n <= last):
+            submission = self._open.pop(number)
+            submission.settled = True
+            submission.sources = {
+                s for s in submission.sources if s.error or s.sources or not s.settled
+            }
 
     def close(self, submission: Submission) -> None:
         """A submission that never was."""

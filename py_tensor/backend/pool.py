@@ -104,6 +104,10 @@ class Pool:
             self._evict(max(self._free))
         return list(self._doomed)
 
+    def doom(self, number: int) -> None:
+        """Have an id destroyed of which nobody knows whether it exists."""
+        self._doomed[number] = None
+
     def destroyed(self, numbers: Iterable[int]) -> None:
         """The device was told to destroy these."""
         for number in numbers:

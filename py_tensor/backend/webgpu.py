@@ -17,7 +17,7 @@ from py_tensor.backend.pool import MIB, Pool, size_class
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
-from py_tensor.errors import DeviceError, DeviceLostError, DTypeError
+from py_tensor.errors import DeviceError, DeviceLostError, DeviceReplacedError, DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
@@ -25,6 +25,7 @@ from py_tensor.graph.primitives import leaf_key
 
 MAX_PLANS = 512
 MAX_PIPELINES = 1024
+MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
 MAX_IN_FLIGHT = 8
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
 OF_THIS_CALL = -1  # in a failure's place for the number of its flush
@@ -46,7 +47,8 @@ class Storage:
 
     def __del__(self) -> None:
         if hasattr(self, "submission"):  # else: interrupted in __init__
-            (self.pool.released if self.exists else self.pool.abandoned).append(self.number)
+            sound = self.exists and self.submission.error is None
+            (self.pool.released if sound else self.pool.abandoned).append(self.number)
 
 
 def acquire() -> WebGPU:
@@ -82,6 +84,8 @@ class WebGPU:
         self._set_up(acquired)
 
     def _set_up(self, acquired: str) -> None:
+        if acquired == "interrupted":
+            raise KeyboardInterrupt
         found = json.loads(acquired)
         if not found["ok"]:
             raise DeviceError(f"no WebGPU device: {found['reason']}")
@@ -90,7 +94,7 @@ class WebGPU:
         limits = found["limits"]
         self.max_bytes: int = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"])
         self.profile = Profile(
-            max_buffers=limits["maxStorageBuffersPerShaderStage"],
+            max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
         )
         self.pool = Pool(limit=256 * MIB)
@@ -210,29 +214,30 @@ class WebGPU:
             raise KeyboardInterrupt
         self.ledger.report(outcome)
         self.ledger.settle(last)
-        for failure in parsed(outcome):
+        failures = parsed(outcome)
+        if any(failure["kind"] == "out-of-memory" for failure in failures):
+            self.empty_cache()  # what is pooled may not exist, and takes room if it does
+        for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
 
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
-        for attempt in range(2):
-            plan = self._plan(request)
-            storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
-            self._ensure_large(plan.allocations())
-            # From here to the end of the flush nothing waits.
-            for storage in storages:
-                self._check_alive(storage)
-            with self._books():
-                sent = self._run(plan, request, storages)
-            if sent:
-                self._slow_down()
-                break
-            # What was computed from a lost device's tensors is lost with them.
-            if storages or attempt:
+        plan = self._plan(request)
+        storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+        self._ensure_large(plan.allocations())
+        # From here to the end of the flush nothing waits.
+        for storage in storages:
+            self._check_alive(storage)
+        with self._books():
+            sent = self._run(plan, request, storages)
+        if not sent:
+            if storages:  # what would be computed from a lost device's tensors is lost with them
                 raise _lost()
             self._revive()
+            raise DeviceReplacedError
+        self._slow_down()
         if self.sync_each_op:
             self.synchronize()
             for slot in request.wanted:
@@ -268,7 +273,10 @@ class WebGPU:
     def _revive(self) -> None:
         """Go on with a new device after a loss."""
         self.bridge.takeFailures()
-        self._set_up(js.wait(self.bridge.acquire(), "finding the GPU again"))
+        acquired = js.wait(self.bridge.acquire(), "finding the GPU again")
+        if acquired != "interrupted" and json.loads(acquired).get("generation") == self.generation:
+            return  # somebody else, waiting too, has done it
+        self._set_up(acquired)
 
     def _plan(self, request: Request) -> Plan:
         signature = request.signature()
@@ -344,16 +352,25 @@ class WebGPU:
         """A pooled buffer of this size, made now; empties the pool and tries again if need be."""
         for attempt in range(2):
             number = self.pool.new_id()
-            outcome = js.wait(
-                self.bridge.allocate(number, self._size(size)), "allocating GPU memory"
-            )
+            try:
+                promise = self.bridge.allocate(number, self._size(size))
+                outcome = js.wait(promise, "allocating GPU memory")
+            except BaseException:
+                self.pool.doom(number)
+                raise
             if outcome == "interrupted":
+                self.pool.doom(number)
                 raise KeyboardInterrupt
             if not outcome:
                 self.pool.adopt(number, size)
                 self.pool.released.append(number)
                 self.pool.collect()
                 return
+            failure = json.loads(outcome)
+            if failure["kind"] == "lost":
+                return  # the flush will find out, and go on with a new device
+            if failure["kind"] != "out-of-memory":
+                raise error_of(failure)
             if attempt:
                 raise MemoryError(
                     f"the GPU has no room for a buffer of {size / 2**20:.0f} MiB"
@@ -397,7 +414,7 @@ class WebGPU:
             return False
         for storage in made:
             storage.exists = True
-        for storage in results:
+        for storage in made:
             storage.submission = submission
         self.flushes += 1
         self._flying = flying

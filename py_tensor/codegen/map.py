@@ -143,7 +143,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         tuple(params.consts),
         -(-items // profile.workgroup),
         1,
-        size_of(kernel.kept) * (len(kernel.row.instructions) + 1),
+        size_of(kernel.kept) * kernel.row.cost,
     )
 
 

@@ -16,6 +16,7 @@ from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import Pass, part_dtypes, write
+from py_tensor.errors import ShapeError
 from py_tensor.graph.kernel import Access, Body, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
@@ -39,6 +40,11 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """The dispatches of a kernel with one stage: one, or more where its rows are sliced."""
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
+    if max(kernel.reduced, default=0) >= MAX_REDUCED:
+        raise ShapeError(
+            f"{kernel.label}: an axis of {max(kernel.reduced)} elements is too long to reduce here;"
+            f" at most {MAX_REDUCED - 1}"
+        )
     leading = 0
     while size_of(kernel.reduced[leading:]) >= MAX_REDUCED:
         leading += 1
@@ -100,7 +106,7 @@ def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
         tuple(written.params.consts),
         groups,
         4,
-        size_of(kernel.kept) * size_of(kernel.reduced) * (len(arranged.element.instructions) + 2),
+        size_of(kernel.kept) * (size_of(kernel.reduced) * arranged.element.cost + kernel.row.cost),
     )
 
 

@@ -112,6 +112,11 @@ class Body:
     def dtype(self, value: int) -> DType:
         return self.instructions[value].dtype
 
+    @property
+    def cost(self) -> int:
+        """Instructions for one point, roughly."""
+        return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
+
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
         return {i.slot for i in self.instructions if isinstance(i, Load)}

@@ -18,7 +18,7 @@ _TABLE_LIMIT = 1 << 16  # entries; past it a table starts anew, which costs time
 class Meta:
     """Shape, dtype and device of a node: one object for each combination, compared by identity."""
 
-    __slots__ = ("device", "dtype", "leaf_key", "nbytes", "shape", "size")
+    __slots__ = ("device", "dtype", "leaf_key", "nbytes", "shape", "size", "stored_nbytes")
 
     def __init__(self, shape: Shape, dtype: DType, device: Device) -> None:
         self.shape = shape
@@ -26,6 +26,7 @@ class Meta:
         self.device = device
         self.size = size_of(shape)
         self.nbytes = self.size * dtype.itemsize
+        self.stored_nbytes = self.size * dtype.stored_itemsize  # in a GPU buffer
         self.leaf_key = 0  # of a leaf of this kind, once one was made
 
     def __repr__(self) -> str:

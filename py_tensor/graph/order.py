@@ -16,6 +16,7 @@ class Request:
 
     order: list[Node]
     wanted: set[int]
+    max_bytes: int = 2**62  # of one buffer
 
     def signature(self) -> tuple[int, ...]:
         """Equal signatures have equal plans: structure, sharing, and what is stored."""
@@ -68,11 +69,11 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     wanted: set[int] = set()
     for slot, node in enumerate(order):
         # One too large to be stored is not: a consumer can do without, or raises by itself.
-        if node.live and node.storage is None and node.meta.nbytes <= max_bytes:
+        if node.live and node.storage is None and node.meta.stored_nbytes <= max_bytes:
             _want(order, slot, wanted)
     for root in roots:
         _want(order, root.slot, wanted, root=True)
-    return Request(order, wanted)
+    return Request(order, wanted, max_bytes)
 
 
 def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False) -> None:

@@ -1,7 +1,7 @@
 """The ops that the scheduler treats by their structure: leaves, constants, movement, contraction.
 
-Derivatives are set by `py_tensor.ops.movement` and its siblings through these values' `vjp`, which
-call public functions late: a vjp runs long after every module is there.
+A vjp calls the tensors' own methods, so that this module needs no other: it runs long after every
+module is there.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ SUM = Reduction(
     parts=("T",),
     identity=lambda dtype: (0,),
     element={"*": ("{x}",)},
-    combine={"*": ("{a0} + {b0}",)},
+    combine={"bool": ("{a0} || {b0}",), "*": ("{a0} + {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
     vjp=_grad_sum,

@@ -58,6 +58,7 @@ class Decisions:
     contractions: dict[int, tuple[Operand, Operand]] = field(
         default_factory=dict[int, tuple[Operand, Operand]]
     )
+    max_bytes: int = 2**62  # of one buffer
 
 
 def is_anchor(node: Node) -> bool:
@@ -83,7 +84,9 @@ def is_flat(node: Node) -> bool:
 
 def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
-    decisions = Decisions(request.order, request.wanted | cut, set(cut))
+    decisions = Decisions(
+        request.order, request.wanted | cut, set(cut), max_bytes=request.max_bytes
+    )
     _consumers(decisions)
     _contractions(decisions)
     _cut_large(decisions, max_buffers)
@@ -120,7 +123,11 @@ def _contractions(d: Decisions) -> None:
         columns = any(
             shape[k] > 1 and b.strides[i] and not a.strides[i] for i, k in enumerate(kept)
         )
-        if rows and columns:
+        large = any(
+            d.order[o.slot].storage is None and d.order[o.slot].meta.stored_nbytes > d.max_bytes
+            for o in (a, b)
+        )
+        if rows and columns and not large:
             d.contractions[slot] = a, b
             d.stored |= {o.slot for o in (a, b) if d.order[o.slot].storage is None}
 
@@ -256,6 +263,8 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> b
     Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
     reads in each kernel.
     """
+    if d.order[slot].meta.stored_nbytes > d.max_bytes:
+        return False
     reads = len(d.sources[slot])
     cost = sum(_cost(d.order[s]) for s in d.inlined[slot])
     if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):

@@ -494,7 +494,7 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
 register(where, WHERE, method=False)
 
 
-def clip(x: Operand, min: Operand | None = None, max: Operand | None = None, /) -> Tensor:
+def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open."""
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)

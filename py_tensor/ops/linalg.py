@@ -12,8 +12,6 @@ from py_tensor.ops.movement import astype, expand, reshape, tensor_of
 from py_tensor.shapes import Shape, broadcast, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
 
-__all__ = ["dot", "fused_multiply_add", "matmul"]
-
 __all__ = [
     "dot",
     "fused_multiply_add",

@@ -78,7 +78,7 @@ PROD = Reduction(
     parts=("T",),
     identity=lambda dtype: (1,),
     element={"*": ("{x}",)},
-    combine={"*": ("{a0} * {b0}",)},
+    combine={"bool": ("{a0} && {b0}",), "*": ("{a0} * {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
     vjp=_grad_prod,
