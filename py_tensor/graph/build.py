@@ -44,7 +44,7 @@ from py_tensor.graph.store import (
     space_of,
 )
 from py_tensor.layout import Range, compose, coordinates
-from py_tensor.shapes import Shape, row_major, size_of
+from py_tensor.shapes import Shape, row_major
 
 
 @dataclass(frozen=True, slots=True)
@@ -578,10 +578,3 @@ def _solve(step: int, low: int, high: int) -> Range:
     if step > 0:
         return -(-low // step), -(-high // step)
     return -((high - 1) // -step), -low // -step + 1
-
-
-def total_work(kernel: Kernel) -> int:
-    """Points of the space times instructions: a rough bound of a dispatch's time."""
-    bodies = [s.element for s in kernel.stages if isinstance(s, Stage)] + [kernel.row]
-    code = sum(len(b.instructions) for b in bodies) + 2 * len(kernel.stages)
-    return size_of(kernel.kept) * size_of(kernel.reduced) * code
