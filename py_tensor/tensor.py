@@ -32,13 +32,16 @@ class Tensor(Methods):
     __hash__ = object.__hash__  # == compares elements
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        # In this order: an interrupt between the two costs a buffer, the other way a result.
         node.live += 1
+        self._node = node
         if node.storage is None:
             node.meta.device.record(node)
 
     def __del__(self) -> None:
-        node = self._node
+        node = getattr(self, "_node", None)
+        if node is None:  # interrupted in __init__
+            return
         node.live -= 1
         if not node.live:
             node.meta.device.forget(node)

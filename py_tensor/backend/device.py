@@ -8,7 +8,9 @@ from typing import Any, Protocol
 from py_tensor.backend import bridge
 from py_tensor.errors import DeviceError, DeviceReplacedError
 from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import Movement, Reduction
 from py_tensor.graph.order import Request, request
+from py_tensor.graph.primitives import CONTRACT
 
 MAX_PENDING_NODES = 2048
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
@@ -18,6 +20,7 @@ class Backend(Protocol):
     """What a device can do. A connector: it shares no semantics with other backends."""
 
     max_bytes: int  # of one tensor
+    pending_work: int  # elements visited by pending ops, from which on they are computed
 
     def info(self) -> dict[str, Any]: ...
     def check(self, op: str, meta: Meta) -> None: ...
@@ -50,6 +53,7 @@ class Device:
         self._pending: dict[Node, None] = {}  # in the order of recording
         self._recorded = 0
         self._uploaded = 0
+        self._work = 0
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -81,7 +85,12 @@ class Device:
             return
         self._pending[node] = None
         self._recorded += 1
-        if self._recorded >= MAX_PENDING_NODES or self._uploaded >= MAX_UPLOADED_BYTES:
+        self._work += _work_of(node)
+        if (
+            self._recorded >= MAX_PENDING_NODES
+            or self._uploaded >= MAX_UPLOADED_BYTES
+            or self._work >= self.backend.pending_work
+        ):
             self.flush()
 
     def note_upload(self, nbytes: int) -> None:
@@ -93,7 +102,7 @@ class Device:
 
         Those too large to be stored stay pending: what is made of them may be small.
         """
-        self._recorded, self._uploaded = 0, 0
+        self._recorded, self._uploaded, self._work = 0, 0, 0
         limit = self.backend.max_bytes
         # list(): finalizers may take nodes out while this runs.
         self.compute([n for n in list(self._pending) if n.live and n.meta.stored_nbytes <= limit])
@@ -115,6 +124,14 @@ class Device:
             self.backend.compute(wanted)
         for slot in wanted.wanted:
             self._pending.pop(wanted.order[slot], None)
+
+
+def _work_of(node: Node) -> int:
+    """Elements that computing the node visits: those of what it reduces, else its own."""
+    if isinstance(node.op, Movement):
+        node = node.inputs[0]
+    folds = isinstance(node.op, Reduction) or node.op is CONTRACT
+    return node.inputs[0].meta.size if folds and node.inputs else node.meta.size
 
 
 def _make(name: str) -> Backend:

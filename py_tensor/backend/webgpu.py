@@ -26,7 +26,6 @@ from py_tensor.graph.primitives import leaf_key
 MAX_PLANS = 512
 MAX_PIPELINES = 1024
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
-MAX_IN_FLIGHT = 8
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
 OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely integer
@@ -97,6 +96,7 @@ class WebGPU:
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
         )
+        self.pending_work = self.profile.pending_work
         self.pool = Pool(limit=256 * MIB)
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
         self._defined: OrderedDict[int, None] = OrderedDict()
@@ -422,10 +422,11 @@ class WebGPU:
 
     def _slow_down(self) -> None:
         """Wait for some flushes to end where many are in flight."""
+        most = self.profile.max_in_flight
         if (
-            self._flying > MAX_IN_FLIGHT
+            self._flying > most
             and js.can_wait()
-            and js.wait(self.bridge.drain(MAX_IN_FLIGHT // 2), "pt.synchronize()") == "interrupted"
+            and js.wait(self.bridge.drain(most // 2), "pt.synchronize()") == "interrupted"
         ):
             raise KeyboardInterrupt
 

@@ -41,6 +41,19 @@ class Profile:
         """Estimated instructions after which to submit: far below the two seconds of a reset."""
         return 10**10 if self.software else 2 * 10**11
 
+    @property
+    def pending_work(self) -> int:
+        """Elements that pending ops may visit before they are computed: a fraction of a second.
+
+        So a loop that nobody reads from builds up no backlog for an interrupt to leave behind.
+        """
+        return 3 * 10**8 if self.software else 3 * 10**10
+
+    @property
+    def max_in_flight(self) -> int:
+        """Flushes that may be under way; beyond that, the next one waits."""
+        return 2 if self.software else 8
+
     def lanes(self, steps: int) -> int:
         """Invocations that share one row of `steps` loads."""
         if self.software:

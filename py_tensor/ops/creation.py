@@ -11,7 +11,7 @@ from py_tensor.dtypes import DType
 from py_tensor.graph.node import make, meta_of
 from py_tensor.graph.primitives import EXPAND, const, index
 from py_tensor.ops.define import Operand, Scalar, empty_node, register
-from py_tensor.ops.elementwise import equal, where
+from py_tensor.ops.elementwise import equal, floor, where
 from py_tensor.ops.movement import astype, tensor_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
@@ -176,7 +176,7 @@ def linspace(
     if endpoint and num > 1:
         last = equal(arange(num, device=place), num - 1)
         values = where(last, float(stop), values)
-    return astype(values, target)
+    return astype(floor(values) if target.kind in "iu" else values, target)
 
 
 for _function in (
