@@ -148,7 +148,7 @@ class WebGPU:
                 storage = self._allocate([nbytes])[0]
                 command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
                 commands = array("I", (*self._created(storage), *command))
-                sent = self._send(commands, array("I"), set(), [storage], [storage])
+                sent = self._send(commands, array("I"), set(), [storage])
             if sent:
                 self._slow_down()
                 return storage
@@ -260,7 +260,7 @@ class WebGPU:
             plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
         )
         results = made[: len(plan.outputs)]
-        if not self._send(commands, params, {s.submission for s in leaves}, made, results):
+        if not self._send(commands, params, {s.submission for s in leaves}, made):
             return False
         for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
             node = request.order[slot]
@@ -384,9 +384,8 @@ class WebGPU:
         params: array[int],
         sources: set[Submission],
         made: list[Storage],
-        results: list[Storage],
     ) -> bool:
-        """One call into JavaScript; the results belong to a new submission.
+        """One call into JavaScript; the buffers made for it belong to a new submission.
 
         False where the device is lost. Raises for a flush that failed halfway.
         """
@@ -478,4 +477,4 @@ class WebGPU:
         self.pool.collect()
         self.pool.drain()
         if self.pool.doomed():
-            self._send(array("I"), array("I"), set(), [], [])
+            self._send(array("I"), array("I"), set(), [])
