@@ -182,13 +182,13 @@ def merge_dims(
     maps
         The strides of each access over the dimensions.
     fixed
-        Dimensions that are not joined, because a mask asks for their coordinate.
+        Dimensions that are neither dropped nor joined: a mask asks for their coordinate.
     limit
         No joined dimension exceeds it, so that an index along it fits 32 bits.
     """
     groups: list[tuple[int, ...]] = []
     for d in order:
-        if extents[d] == 1:
+        if extents[d] == 1 and d not in fixed:
             continue
         if (
             groups

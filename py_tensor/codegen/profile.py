@@ -37,9 +37,14 @@ class Profile:
         return 1 if self.software else 4
 
     @property
+    def levels(self) -> int:
+        """Levels of partial sums in each invocation: with few invocations, each folds much."""
+        return 4 if self.software else 2
+
+    @property
     def submit_work(self) -> int:
         """Estimated instructions after which to submit: far below the two seconds of a reset."""
-        return 10**10 if self.software else 2 * 10**11
+        return 2 * 10**9 if self.software else 2 * 10**11
 
     @property
     def pending_work(self) -> int:

@@ -16,13 +16,13 @@ from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import Pass, part_dtypes, write
-from py_tensor.errors import ShapeError
 from py_tensor.graph.kernel import Access, Body, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024
+MAX_STEPS = 2**20  # of one invocation, where slices can help it
 MAX_COLUMN_LANES = 8
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
@@ -40,20 +40,38 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """The dispatches of a kernel with one stage: one, or more where its rows are sliced."""
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
-    if max(kernel.reduced, default=0) >= MAX_REDUCED:
-        raise ShapeError(
-            f"{kernel.label}: an axis of {max(kernel.reduced)} elements is too long to reduce here;"
-            f" at most {MAX_REDUCED - 1}"
-        )
+    longest = max(kernel.reduced, default=0)
+    if longest > MAX_REDUCED:
+        return _fold_sections(kernel, stage, kernel.reduced.index(longest), context)
     leading = 0
-    while size_of(kernel.reduced[leading:]) >= MAX_REDUCED:
+    while size_of(kernel.reduced[leading:]) > MAX_REDUCED:
         leading += 1
     if not leading:
         return _fold(kernel, stage, None, context)
     kept = kernel.kept + kernel.reduced[:leading]
-    first, loads = _partial(kernel, stage, kept, kernel.reduced[leading:], 1, context)
+    first, loads = _partial(kernel, kept, kernel.reduced[leading:], 1, context)
     second = _with_reduced(kernel, kernel.reduced[:leading])
     return _fold(first, stage, None, context) + _fold(second, stage, loads, context)
+
+
+def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) -> list[Dispatch]:
+    """Fold a reduced axis that is too long for one pass section after section, then the results."""
+    extent, dim = kernel.reduced[axis], len(kernel.kept) + axis
+    starts = range(0, extent, MAX_REDUCED)
+    whole, loads = _partial(kernel, kernel.kept, kernel.reduced, len(starts), context)
+    size = size_of(kernel.kept)
+    dispatches: list[Dispatch] = []
+    for number, start in enumerate(starts):
+        reduced = list(kernel.reduced)
+        reduced[axis] = min(MAX_REDUCED, extent - start)
+        part = replace(stage, element=stage.element.moved(dim, start))
+        outputs = tuple(
+            replace(o, access=Access(o.access.strides, number * size)) for o in whole.outputs
+        )
+        section = replace(whole, reduced=tuple(reduced), stages=(part,), outputs=outputs)
+        dispatches += lower_reduce(section, context)
+    second = _with_reduced(kernel, (len(starts),))
+    return [*dispatches, *_fold(second, stage, _by_slice(loads, kernel.kept), context)]
 
 
 def _with_reduced(kernel: Kernel, reduced: tuple[int, ...]) -> Kernel:
@@ -62,7 +80,6 @@ def _with_reduced(kernel: Kernel, reduced: tuple[int, ...]) -> Kernel:
 
 def _partial(
     kernel: Kernel,
-    stage: Stage,
     kept: tuple[int, ...],
     reduced: tuple[int, ...],
     slices: int,
@@ -72,11 +89,10 @@ def _partial(
     access, size = Access(row_major(kept), 0), size_of(kept)
     loads: list[Load] = []
     outputs: list[Output] = []
-    for fold in stage.folds:
-        for dtype in part_dtypes(fold):
-            slot = context.temporary(dtype.stored_itemsize * size * slices)
-            loads.append(Load(slot, dtype, access))
-            outputs.append(Output(slot, len(outputs), dtype, access, whole=False))
+    for dtype in (d for fold in kernel.folds() for d in part_dtypes(fold)):
+        slot = context.temporary(dtype.stored_itemsize * size * slices)
+        loads.append(Load(slot, dtype, access))
+        outputs.append(Output(slot, len(outputs), dtype, access, whole=False))
     return Kernel(kept, reduced, kernel.stages, Body(), tuple(outputs), kernel.label), tuple(loads)
 
 
@@ -87,13 +103,17 @@ def _fold(
     arranged = _arrange(kernel, stage, partials, context.profile)
     if arranged.slices == 1:
         return [_dispatch(kernel, arranged, context)]
-    size = size_of(kernel.kept)
-    first, loads = _partial(kernel, stage, kernel.kept, kernel.reduced, arranged.slices, context)
-    arranged.slice_stride = size
-    strides = (*row_major(kernel.kept), size)
-    loads = tuple(replace(x, access=Access(strides, 0)) for x in loads)
+    first, loads = _partial(kernel, kernel.kept, kernel.reduced, arranged.slices, context)
+    arranged.slice_stride = size_of(kernel.kept)
     second = _with_reduced(kernel, (arranged.slices,))
+    loads = _by_slice(loads, kernel.kept)
     return [_dispatch(first, arranged, context), *_fold(second, stage, loads, context)]
+
+
+def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
+    """Loads of partial results that lie slice after slice, the slice as the reduced dimension."""
+    access = Access((*row_major(kept), size_of(kept)), 0)
+    return tuple(replace(load, access=access) for load in loads)
 
 
 def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
@@ -129,6 +149,7 @@ def _arrange(
         by_rows=by_rows,
         workgroup=profile.workgroup,
         unroll=profile.unroll,
+        levels=profile.levels,
     )
     _choose(result, profile)
     return result
@@ -203,8 +224,7 @@ def _choose(p: Pass, profile: Profile) -> None:
     if profile.software:
         groups = max(1, p.rows // 16)
         worthwhile = p.steps // 256
-    slices = (
-        1 if p.merges else max(1, min(-(-profile.wanted_groups // groups), worthwhile, MAX_SLICES))
-    )
+    wanted = max(-(-profile.wanted_groups // groups), p.steps // (p.lanes * MAX_STEPS))
+    slices = 1 if p.merges else max(1, min(wanted, worthwhile, MAX_SLICES))
     p.slice_steps = max(1, -(-p.steps // slices))
     p.slices = max(1, -(-p.steps // p.slice_steps))

@@ -11,7 +11,7 @@ from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged
 
-CHAIN = 128  # elements that one invocation folds before it starts a new part
+CHAIN = 16  # values folded one after the other on a level, before they go to the next one
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 
 
@@ -36,6 +36,8 @@ class Pass:
         The lanes lie along the last reduced dimension, not along the last kept one.
     width : int
         Neighbours along the lanes' dimension that an invocation loads at once.
+    levels : int
+        Levels of parts between an element and an invocation's accumulator, where a fold rounds.
     steps, rows : int
         Points to fold and points kept, counted in units of `width` along the lanes' dimension.
     lanes, rows_per_group : int
@@ -55,6 +57,7 @@ class Pass:
     by_rows: bool
     workgroup: int
     unroll: int
+    levels: int
     width: int = 1
     steps: int = 0
     rows: int = 0
@@ -215,33 +218,47 @@ class _Writer:
         space = Space(names, p.space_strides, p.width, frozenset(outer))
         arguments = self.element.arguments(self.params, space, p.width, "a")
         calls = [
-            f"part{lane} = combine(part{lane}, element({', '.join(args)}));"
+            f"let value{lane} = element({', '.join(args)});"
             for lane, args in enumerate(arguments.lanes)
         ]
         step = [*inner, *arguments.statements, *calls]
         return [*split, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
-        """Fold in two levels: a long chain of additions would lose digits.
+        """Fold the points first + lane, first + lane + LANES, ... before last.
 
-        Up to `CHAIN` elements go into a part, and the parts into the accumulator.
+        A fold that rounds goes in levels: `CHAIN` points to a part, `CHAIN` parts to one of the
+        next level, and so on. Its error grows with the length of the chains, as in pairwise
+        summation (Higham, The accuracy of floating point summation, 1993), and not with their sum.
         """
+        lines = ["var at = first + lane;"]
+        levels = self.p.levels if any(fold.rounds for fold in self.p.stage.folds) else 0
+        return lines + self._level(step, levels, "last", "acc")
+
+    def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
+        """Fold up to `end` into `into`, through parts of the level below."""
+        if not level:
+            return self._chain(step, end, into)
+        p, part, stop = self.p, f"part{level}_", f"stop{level}"
+        inner = [f"let {stop} = min({end}, at + {CHAIN**level * p.lanes}u);"]
+        inner += [f"var {part}{n} = identity();" for n in range(p.width)]
+        inner += self._level(step, level - 1, stop, part)
+        inner += [f"{into}{n} = combine({into}{n}, {part}{n});" for n in range(p.width)]
+        return [f"while (at < {end}) {{", *(f"  {line}" for line in inner), "}"]
+
+    def _chain(self, step: list[str], end: str, into: str) -> list[str]:
         p = self.p
-        parts = range(p.width)
-        lines = ["var at = first + lane;", "while (at < last) {"]
-        lines.append(f"  let stop = min(last, at + {CHAIN * p.lanes}u);")
-        lines += [f"  var part{n} = identity();" for n in parts]
+        step = [*step, *(f"{into}{n} = combine({into}{n}, value{n});" for n in range(p.width))]
+        lines: list[str] = []
         if p.unroll > 1:
             far, all_lanes = (p.unroll - 1) * p.lanes, p.unroll * p.lanes
-            lines.append(f"  for (; at + {far}u < stop; at += {all_lanes}u) {{")
+            lines.append(f"for (; at + {far}u < {end}; at += {all_lanes}u) {{")
             for n in range(p.unroll):
-                lines += ["    {", f"      let j = at + {n * p.lanes}u;"]
-                lines += [*(f"      {line}" for line in step), "    }"]
-            lines.append("  }")
-        lines += ["  for (; at < stop; at += LANES) {", "    let j = at;"]
-        lines += [*(f"    {line}" for line in step), "  }"]
-        lines += [f"  acc{n} = combine(acc{n}, part{n});" for n in parts]
-        return [*lines, "}"]
+                lines += ["  {", f"    let j = at + {n * p.lanes}u;"]
+                lines += [*(f"    {line}" for line in step), "  }"]
+            lines.append("}")
+        lines += [f"for (; at < {end}; at += LANES) {{", "  let j = at;"]
+        return [*lines, *(f"  {line}" for line in step), "}"]
 
     def _share(self) -> list[str]:
         """Fold an invocation's accumulators, then the lanes of each row."""

@@ -8,7 +8,7 @@ elementwise. There is at most one stage today; nothing here assumes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from py_tensor.dtypes import DType, bool_
 from py_tensor.graph.op import Elementwise, Reduction
@@ -20,6 +20,10 @@ class Access:
 
     strides: tuple[int, ...]
     offset: int
+
+    def moved(self, dim: int, start: int) -> Access:
+        """The same addresses where dimension `dim` counts from `start`."""
+        return Access(self.strides, self.offset + start * self.strides[dim])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,15 @@ class Mask:
     ranges: tuple[tuple[int, int, int], ...]
 
     dtype = bool_
+
+    def moved(self, dim: int, start: int) -> Mask:
+        """The same mask where dimension `dim` counts from `start`."""
+        return Mask(
+            tuple(
+                (d, max(0, low - start), max(0, high - start)) if d == dim else (d, low, high)
+                for d, low, high in self.ranges
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,19 @@ class Body:
         """Instructions for one point, roughly."""
         return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
 
+    def moved(self, dim: int, start: int) -> Body:
+        """The same code where dimension `dim` counts from `start`."""
+
+        def move(x: Instruction) -> Instruction:
+            if isinstance(x, Mask):
+                return x.moved(dim, start)
+            if isinstance(x, Load | Index):
+                return replace(x, access=x.access.moved(dim, start))
+            return x
+
+        # Not `add`: values keep their numbers.
+        return Body([move(x) for x in self.instructions])
+
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
         return {i.slot for i in self.instructions if isinstance(i, Load)}
@@ -133,6 +159,11 @@ class Fold:
     value: int
     dtype: DType  # of the value
     index: int | None = None
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the order of folding matters to the result."""
+        return self.op.rounds and self.dtype.kind == "f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +225,15 @@ class Kernel:
                 slots |= stage.element.slots()
         return slots
 
+    def folds(self) -> list[Fold]:
+        return [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+
     def buffers(self) -> int:
         """The most storage buffers that a dispatch of it may bind, in one pass or in two.
 
         Two passes hand over every part of every accumulator.
         """
-        folds = [f for s in self.stages if isinstance(s, Stage) for f in s.folds]
-        parts = sum(len(fold.op.parts) for fold in folds)
+        parts = sum(len(fold.op.parts) for fold in self.folds())
         inside = {slot for s in self.stages if isinstance(s, Stage) for slot in s.element.slots()}
         return max(
             len(self.reads()) + len(self.outputs),

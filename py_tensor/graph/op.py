@@ -92,6 +92,8 @@ class Reduction(Op):
         The result from the parts ``{a0}``, ``{a1}``.
     indexed : bool
         Whether `element` uses ``{i}``.
+    rounds : bool
+        Whether folding floats rounds, so that a long chain would lose digits.
     numpy : callable
         ``numpy(np, array, axes)`` with the axes kept.
     """
@@ -103,6 +105,7 @@ class Reduction(Op):
     result: str
     numpy: Callable[[Any, Any, tuple[int, ...]], Any]
     indexed: bool = False
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

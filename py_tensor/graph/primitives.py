@@ -171,6 +171,7 @@ SUM = Reduction(
     combine={"bool": ("{a0} || {b0}",), "*": ("{a0} + {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
+    rounds=True,
     vjp=_grad_sum,
 )
 

@@ -81,6 +81,7 @@ PROD = Reduction(
     combine={"bool": ("{a0} && {b0}",), "*": ("{a0} * {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
+    rounds=True,
     vjp=_grad_prod,
 )
 MAX = Reduction(

@@ -361,6 +361,44 @@ def test_large_sums(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("n", [100_000, 1_000_000, 10_000_000])
+def test_sums_of_equal_and_of_rising_values(device: str, n: int) -> None:
+    """Rounding errors of one sign add up along a chain: no chain may be long."""
+    tenth = pt.full((n,), 0.1, device=device)
+    exact = n * float(np.float32(0.1))
+    assert abs(tenth.sum().item() - exact) <= 1e-6 * exact
+    assert abs(tenth.mean().item() - exact / n) <= 1e-6 * exact / n
+    ramp = pt.arange(n, dtype=pt.float32, device=device)
+    assert abs(ramp.mean().item() - (n - 1) / 2) <= 1e-6 * n / 2
+    columns = tenth.reshape(n // 4, 4).sum(0)
+    if device == "webgpu":  # NumPy adds up columns one by one: off by 2 % at 10,000,000
+        np.testing.assert_allclose(columns.numpy(), exact / 4, rtol=1e-6)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("extent", [101, 200, 777])
+def test_axes_longer_than_one_pass_may_fold(
+    device: str, extent: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("py_tensor.codegen.reduce.MAX_REDUCED", 100)
+    a = rng.integers(-9, 9, (5, extent, 3)).astype(np.float32)
+    x = pt.tensor(a, device=device)
+    same(x.sum(1), a.sum(1), "sum")
+    same(x[:, ::-1].max(1), a[:, ::-1].max(1), "max of a flipped axis")
+    same(x.argmin(1), a.argmin(1).astype(np.int32), "argmin")
+    same(x.argmax(), np.int32(a.argmax()), "argmax over all")
+    padded = np.pad(a * 2 + 1, ((0, 0), (30, 170), (0, 0)), constant_values=3)
+    same(
+        (x * 2 + 1).pad(((0, 0), (30, 170), (0, 0)), 3).sum(1),
+        padded.sum(1),
+        "sum of a padded axis",
+    )
+    rising = pt.arange(extent, device=device, dtype=pt.float32)
+    same((rising * 2).sum(), np.float32(extent * (extent - 1)), "sum of generated values")
+    np.testing.assert_allclose(x.var().item(), a.astype(np.float64).var(), rtol=1e-5)
+
+
+@pytest.mark.computes
 def test_tall_and_wide(device: str, rng: np.random.Generator) -> None:
     for shape in ((2, 70_001), (70_001, 2), (3, 20_011, 2), (20_000, 7), (7, 20_000)):
         a = rng.integers(-4, 5, shape).astype(np.float32)

@@ -215,12 +215,12 @@ def test_merge_dims(source: Random, ordered: bool) -> None:
         fixed = frozenset(d for d in range(rank) if source.random() < 0.15)
         limit = source.choice((2**31, 6))
         merged = merge_dims(extents, maps, order, fixed, limit)
-        assert [d for g in merged.groups for d in g] == [d for d in order if extents[d] > 1]
+        left = [d for d in order if extents[d] > 1 or d in fixed]
+        assert [d for g in merged.groups for d in g] == left
         assert all(len(g) == 1 for g in merged.groups if fixed.intersection(g))
         assert all(n <= max(limit, *extents) for n in merged.extents)
         for d in fixed:
-            if extents[d] > 1:
-                assert merged.extents[merged.position(d)] == extents[d]
+            assert merged.extents[merged.position(d)] == extents[d]
         for strides in maps:
             short = merged.strides(strides)
             ranges = tuple((0, n) for n in merged.extents)
