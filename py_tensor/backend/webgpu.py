@@ -226,6 +226,7 @@ class WebGPU:
     def compute(self, request: Request) -> None:
         plan = self._plan(request)
         storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+        self._warm(plan.programs)
         self._ensure_large(plan.allocations())
         # From here to the end of the flush nothing waits.
         for storage in storages:
@@ -295,6 +296,17 @@ class WebGPU:
         else:
             self._plans.move_to_end(signature)
         return plan
+
+    def _warm(self, programs: list[Program]) -> None:
+        """Compile the new ones of a plan side by side; the flush would do it one by one."""
+        new = [program for program in programs if program.number not in self._defined]
+        if len(new) < 2 or not js.can_wait():
+            return
+        self._define(new)
+        for program in new:
+            self.bridge.warm(program.number)
+        if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
+            raise KeyboardInterrupt
 
     def _define(self, programs: list[Program]) -> None:
         """Make programs known to the bridge; those used least recently are dropped past a bound."""

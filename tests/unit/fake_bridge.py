@@ -113,6 +113,12 @@ class FakeBridge:
         self.contents.clear()
         self.ids.clear()
 
+    def warm(self, number: int) -> None:
+        assert number in self.pipelines, "only a pipeline that is defined can be compiled"
+
+    def warmed(self) -> Promise:
+        return Promise("")
+
     def definePipeline(  # noqa: N802
         self, number: int, wgsl: str, label: str, count: int, mask: int
     ) -> None:

@@ -33,7 +33,8 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number) => void} definePipeline
  *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
  *   the mask has its bit; the parameters, a uniform, at binding storageCount. Needs no device.
- * @property {(id: number) => void} warm starts to compile, if there is a device
+ * @property {(id: number) => void} warm starts to compile in the background, if there is a device
+ * @property {() => Promise<string>} warmed "" when that has ended, well or not
  * @property {(id: number) => void} dropPipeline
  *
  * @property {(address: number, words: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
@@ -113,6 +114,11 @@ export function createBridge(pyodide, options = {}) {
 
     warm(id) {
       connection.session?.pipelines.warm(id);
+    },
+
+    async warmed() {
+      const ended = await waiter.wait(connection.session?.pipelines.whenWarm() ?? Promise.resolve());
+      return ended === INTERRUPTED ? INTERRUPTED : "";
     },
 
     dropPipeline(id) {

@@ -45,6 +45,8 @@ export class Pipelines {
   #pipelines = new Map();
   /** @type {Map<number, { layout: GPUBindGroupLayout, pipelineLayout: GPUPipelineLayout }>} */
   #layouts = new Map();
+  /** @type {Set<Promise<void>>} what is being compiled in the background */
+  #warming = new Set();
 
   /**
    * @param {GPUDevice} device
@@ -85,15 +87,23 @@ export class Pipelines {
     const compiling = this.#device.createComputePipelineAsync(this.#descriptor(pipeline));
     this.#device.popErrorScope().catch(() => null);
     this.#counters.compiles++;
-    compiling.then(
-      (compiled) => {
-        pipeline.compiled ??= compiled;
-      },
-      () => {
-        if (pipeline.compiled === null) pipeline.module = null;
-        pipeline.warming = false;
-      },
-    );
+    const settled = compiling
+      .then(
+        (compiled) => {
+          pipeline.compiled ??= compiled;
+        },
+        () => {
+          if (pipeline.compiled === null) pipeline.module = null;
+          pipeline.warming = false;
+        },
+      )
+      .finally(() => this.#warming.delete(settled));
+    this.#warming.add(settled);
+  }
+
+  /** @returns {Promise<unknown>} when nothing is being compiled in the background */
+  whenWarm() {
+    return Promise.all(this.#warming);
   }
 
   /**
