@@ -8,31 +8,27 @@ own if nothing computed it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from py_tensor.dtypes import uint32
+from py_tensor.graph.evaluate import Evaluator, View, still
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
     Apply,
     Body,
-    Const,
     Contraction,
-    Convert,
     Fold,
     Index,
     Kernel,
     Load,
-    Mask,
     Output,
-    Select,
     Stage,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.op import Reduction
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
+from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, MUL, PAD, SUM
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
@@ -43,31 +39,7 @@ from py_tensor.graph.store import (
     is_inline,
     space_of,
 )
-from py_tensor.layout import Range, compose, coordinates
 from py_tensor.shapes import Shape, row_major
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """How a kernel sees a node: its flat index over the space, and where that is in range."""
-
-    strides: tuple[int, ...]
-    offset: int
-    ranges: tuple[Range, ...]
-
-    @property
-    def access(self) -> Access:
-        return Access(self.strides, self.offset)
-
-
-def identity(extents: Shape) -> View:
-    """The flat index of the space itself."""
-    return View(_still(row_major(extents), extents), 0, tuple((0, n) for n in extents))
-
-
-def _still(strides: tuple[int, ...], extents: Shape) -> tuple[int, ...]:
-    """Strides with 0 where there is no second index, so that equal maps compare equal."""
-    return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 
 
 def schedule(request: Request, max_buffers: int) -> list[Kernel]:
@@ -189,7 +161,7 @@ class _Builder:
                 self._map(slot, node)
 
     def _map(self, slot: int, node: Node) -> None:
-        row = _Evaluator(self, self._space(node), root=slot)
+        row = Evaluator(self, self._space(node), root=slot)
         value = row.value(slot)
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
 
@@ -211,7 +183,7 @@ class _Builder:
         units = row_major(node.meta.shape)
         for operand in node.inputs:
             if operand.meta.size:
-                row = _Evaluator(self, operand.meta.shape, root=None)
+                row = Evaluator(self, operand.meta.shape, root=None)
                 value = row.value(operand.slot)
                 self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
             start += operand.meta.shape[axis]
@@ -227,7 +199,7 @@ class _Builder:
             stage = self._contraction(anchors[0])
         else:
             stage = self._stage(anchors, shape, kept_axes + reduced_axes)
-        row = _Evaluator(self, kept, root=slot)
+        row = Evaluator(self, kept, root=slot)
         for number, anchor in enumerate(anchors):
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
@@ -255,9 +227,9 @@ class _Builder:
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
         units = row_major(shape)
         extents = tuple(shape[a] for a in axes)
-        strides = _still(tuple(units[a] for a in axes), extents)
+        strides = still(tuple(units[a] for a in axes), extents)
         view = View(strides, 0, tuple((0, n) for n in extents))
-        element = _Evaluator(self, extents, root=None)
+        element = Evaluator(self, extents, root=None)
         folds: list[Fold] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
         along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
@@ -367,7 +339,7 @@ class _Builder:
 
     def _add(
         self,
-        row: _Evaluator,
+        row: Evaluator,
         reduced: tuple[int, ...],
         stages: tuple[Stage | Contraction, ...],
         outputs: list[tuple[int, int]],
@@ -395,186 +367,3 @@ def _stage_names(stage: Stage | Contraction) -> list[str]:
     if isinstance(stage, Contraction):
         return ["matmul"]
     return _names(stage.element) + [fold.op.name for fold in stage.folds]
-
-
-Key = tuple[int, View]
-Make = Callable[[list[int]], int]
-
-
-class _Evaluator:
-    """Writes one body: the values of nodes as seen from a space of the given extents."""
-
-    def __init__(self, builder: _Builder, extents: Shape, root: int | None) -> None:
-        self.builder = builder
-        self.extents = extents
-        self.root = root
-        self.body = Body()
-        self.given: dict[int, int] = {}
-        self.used: set[int] = set()  # of the given
-        self.inside: set[int] = set()  # what the stages read
-        self.extra: list[tuple[int, int]] = []
-        self._identity = identity(extents)
-        self._merged: set[int] = set()
-        self._values: dict[Key, int] = {}
-        self._steps: dict[Key, tuple[list[Key], Make]] = {}
-        self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
-
-    def access_of_outputs(self) -> Access:
-        """Outputs are contiguous: the flat index itself."""
-        return self._identity.access
-
-    def value(self, slot: int, view: View | None = None) -> int:
-        """The value of the node in `slot`; operands first, without recursion."""
-        root = (slot, view or self._identity)
-        stack = [root]
-        while stack:
-            key = stack[-1]
-            if key in self._values:
-                stack.pop()
-                continue
-            if key not in self._steps:
-                self._steps[key] = self._step(*key)
-            needs, make = self._steps[key]
-            missing = [k for k in needs if k not in self._values]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            self._values[key] = made = make([self._values[k] for k in needs])
-            # The step refers to this object: kept, it would keep the nodes in a cycle.
-            del self._steps[key]
-            self._note_output(key, made)
-        return self._values[root]
-
-    def _note_output(self, key: Key, value: int) -> None:
-        slot, view = key
-        if slot in self._merged and view == self._identity:
-            self.extra.append((slot, value))
-
-    def _step(self, slot: int, view: View) -> tuple[list[Key], Make]:
-        """What the value needs first, and how it is made from that."""
-        node = self.builder.order[slot]
-        if slot in self.given and view == self._identity:
-            self.used.add(slot)
-            return [], lambda values: self.given[slot]
-        if node.op is CONST and node.storage is None:
-            return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
-        if self._is_load(slot, node, view):
-            self.builder.need(slot)
-            return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
-        if node.op is INDEX:
-            return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
-        if isinstance(node.op, Movement):
-            if is_flat(node):
-                return [(node.inputs[0].slot, view)], lambda values: values[0]
-            composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
-            if composed is None:
-                return self._load_anyway(slot, node, view)
-            inner = View(_still(composed[0], self.extents), composed[1], view.ranges)
-            return [(node.inputs[0].slot, inner)], lambda values: values[0]
-        if node.op is PAD:
-            return self._pad(slot, node, view)
-        return self._apply(node, view)
-
-    def _is_load(self, slot: int, node: Node, view: View) -> bool:
-        """Whether the value is read from a buffer rather than computed here."""
-        if node.storage is not None:
-            return True
-        if slot == self.root:
-            return False
-        if is_anchor(node):
-            return True
-        if slot not in self.builder.decisions.stored:
-            return False
-        return not self._merges(slot, view)
-
-    def _merges(self, slot: int, view: View) -> bool:
-        """Take a stored node of the same depth into this kernel, as one more output."""
-        b = self.builder
-        if self.root is None or view != self._identity or not is_inline(b.order[slot]):
-            return False
-        if not b.spans(slot, self.root):
-            return False
-        reads = (self._reads - {slot}) | b.decisions.sources[slot]
-        around = reads.difference(self.given)
-        parts = sum(map(b.parts, self.given))
-        outputs = len(self._merged) + 2 + len(self.given)
-        count = max(len(around | self.inside), len(around) + parts) + outputs
-        if count > b.max_buffers or len(self._values) > MAX_BODY:
-            return False
-        self._reads = reads
-        self._merged.add(slot)
-        b.produced.add(slot)
-        return True
-
-    def _load_anyway(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
-        """Movement that is not affine as seen from here: one kernel writes it out in order."""
-        self.builder.need(slot)
-        return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
-
-    def _apply(self, node: Node, view: View) -> tuple[list[Key], Make]:
-        needs = [(operand.slot, view) for operand in node.inputs]
-        dtype = node.meta.dtype
-        if isinstance(node.op, Cast):
-            return needs, lambda values: self.body.add(Convert(dtype, values[0]))
-        op = node.op
-        assert isinstance(op, Elementwise)
-        return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
-
-    def _pad(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
-        """The operand where the coordinates lie in its window, the fill elsewhere."""
-        operand, fill = node.inputs
-        window = _window(view, node, operand.meta.shape)
-        if window is None:
-            return self._load_anyway(slot, node, view)
-        ranges, inner = window
-        if any(high <= low for low, high in inner.ranges):
-            return [(fill.slot, view)], lambda values: values[0]
-        if not ranges:
-            return [(operand.slot, inner)], lambda values: values[0]
-
-        def make(values: list[int]) -> int:
-            mask = self.body.add(Mask(ranges))
-            return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
-
-        return [(operand.slot, inner), (fill.slot, view)], make
-
-
-def _window(
-    view: View, node: Node, shape: Shape
-) -> tuple[tuple[tuple[int, int, int], ...], View] | None:
-    """The part of the space that a pad's operand fills, and how it sees the operand there.
-
-    None where a padded coordinate depends on several dimensions of the space.
-    """
-    split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
-    if split is None:
-        return None
-    offsets, matrix = split
-    ranges, conditions = list(view.ranges), set[int]()
-    for axis, (before, _) in enumerate(node.attrs):
-        low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
-        dims = [d for d, row in enumerate(matrix) if row[axis]]
-        if len(dims) > 1 and node.meta.shape[axis] != shape[axis]:
-            return None
-        if not dims and not low <= 0 < high:
-            ranges = [(0, 0)] * len(ranges) or [(0, 0)]
-        if len(dims) == 1:
-            d, step = dims[0], matrix[dims[0]][axis]
-            narrowed = _solve(step, low, high)
-            bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
-            if bounded != ranges[d]:
-                ranges[d] = bounded
-                conditions.add(d)
-    units = row_major(shape)
-    strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
-    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, node.attrs, units, strict=True))
-    mask = tuple((d, *ranges[d]) for d in sorted(conditions))
-    return mask, View(strides, offset, tuple(ranges))
-
-
-def _solve(step: int, low: int, high: int) -> Range:
-    """The i for which ``low <= step * i < high``."""
-    if step > 0:
-        return -(-low // step), -(-high // step)
-    return -((high - 1) // -step), -low // -step + 1

@@ -1,0 +1,252 @@
+"""Writing bodies: the value of a node as a kernel sees it, down to what is loaded.
+
+Movement is composed into the affine map by which the kernel's space sees a node; what cannot be
+said that way is read from a buffer that another kernel writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from py_tensor.graph.kernel import Access, Apply, Body, Const, Convert, Index, Load, Mask, Select
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import Cast, Elementwise, Movement
+from py_tensor.graph.primitives import CONST, INDEX, PAD, layout_of
+from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
+from py_tensor.layout import Range, compose, coordinates
+from py_tensor.shapes import Shape, row_major
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a kernel sees a node: its flat index over the space, and where that is in range."""
+
+    strides: tuple[int, ...]
+    offset: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def access(self) -> Access:
+        return Access(self.strides, self.offset)
+
+
+def identity(extents: Shape) -> View:
+    """The flat index of the space itself."""
+    return View(still(row_major(extents), extents), 0, tuple((0, n) for n in extents))
+
+
+def still(strides: tuple[int, ...], extents: Shape) -> tuple[int, ...]:
+    """Strides with 0 where there is no second index, so that equal maps compare equal."""
+    return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
+
+
+class Builder(Protocol):
+    """What a body has to ask of who builds the kernels.
+
+    Attributes
+    ----------
+    produced : set of int
+        The nodes that some kernel computes already.
+    """
+
+    order: list[Node]
+    decisions: Decisions
+    produced: set[int]
+    max_buffers: int
+
+    def need(self, slot: int) -> None:
+        """Have the node in `slot` computed into a buffer."""
+        ...
+
+    def spans(self, slot: int, root: int) -> bool:
+        """Whether the kernel of `root` may compute the node in `slot`."""
+        ...
+
+    def parts(self, slot: int) -> int:
+        """The parts of an anchor's accumulator."""
+        ...
+
+
+Key = tuple[int, View]
+Make = Callable[[list[int]], int]
+
+
+class Evaluator:
+    """Writes one body: the values of nodes as seen from a space of the given extents."""
+
+    def __init__(self, builder: Builder, extents: Shape, root: int | None) -> None:
+        self.builder = builder
+        self.extents = extents
+        self.root = root
+        self.body = Body()
+        self.given: dict[int, int] = {}
+        self.used: set[int] = set()  # of the given
+        self.inside: set[int] = set()  # what the stages read
+        self.extra: list[tuple[int, int]] = []
+        self._identity = identity(extents)
+        self._merged: set[int] = set()
+        self._values: dict[Key, int] = {}
+        self._steps: dict[Key, tuple[list[Key], Make]] = {}
+        self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
+
+    def access_of_outputs(self) -> Access:
+        """Outputs are contiguous: the flat index itself."""
+        return self._identity.access
+
+    def value(self, slot: int, view: View | None = None) -> int:
+        """The value of the node in `slot`; operands first, without recursion."""
+        root = (slot, view or self._identity)
+        stack = [root]
+        while stack:
+            key = stack[-1]
+            if key in self._values:
+                stack.pop()
+                continue
+            if key not in self._steps:
+                self._steps[key] = self._step(*key)
+            needs, make = self._steps[key]
+            missing = [k for k in needs if k not in self._values]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            self._values[key] = made = make([self._values[k] for k in needs])
+            # The step refers to this object: kept, it would keep the nodes in a cycle.
+            del self._steps[key]
+            self._note_output(key, made)
+        return self._values[root]
+
+    def _note_output(self, key: Key, value: int) -> None:
+        slot, view = key
+        if slot in self._merged and view == self._identity:
+            self.extra.append((slot, value))
+
+    def _step(self, slot: int, view: View) -> tuple[list[Key], Make]:
+        """What the value needs first, and how it is made from that."""
+        node = self.builder.order[slot]
+        if slot in self.given and view == self._identity:
+            self.used.add(slot)
+            return [], lambda values: self.given[slot]
+        if node.op is CONST and node.storage is None:
+            return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
+        if self._is_load(slot, node, view):
+            self.builder.need(slot)
+            return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+        if node.op is INDEX:
+            return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
+        if isinstance(node.op, Movement):
+            if is_flat(node):
+                return [(node.inputs[0].slot, view)], lambda values: values[0]
+            composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
+            if composed is None:
+                return self._load_anyway(slot, node, view)
+            inner = View(still(composed[0], self.extents), composed[1], view.ranges)
+            return [(node.inputs[0].slot, inner)], lambda values: values[0]
+        if node.op is PAD:
+            return self._pad(slot, node, view)
+        return self._apply(node, view)
+
+    def _is_load(self, slot: int, node: Node, view: View) -> bool:
+        """Whether the value is read from a buffer rather than computed here."""
+        if node.storage is not None:
+            return True
+        if slot == self.root:
+            return False
+        if is_anchor(node):
+            return True
+        if slot not in self.builder.decisions.stored:
+            return False
+        return not self._merges(slot, view)
+
+    def _merges(self, slot: int, view: View) -> bool:
+        """Take a stored node of the same depth into this kernel, as one more output."""
+        b = self.builder
+        if self.root is None or view != self._identity or not is_inline(b.order[slot]):
+            return False
+        if not b.spans(slot, self.root):
+            return False
+        reads = (self._reads - {slot}) | b.decisions.sources[slot]
+        around = reads.difference(self.given)
+        parts = sum(map(b.parts, self.given))
+        outputs = len(self._merged) + 2 + len(self.given)
+        count = max(len(around | self.inside), len(around) + parts) + outputs
+        if count > b.max_buffers or len(self._values) > MAX_BODY:
+            return False
+        self._reads = reads
+        self._merged.add(slot)
+        b.produced.add(slot)
+        return True
+
+    def _load_anyway(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """Movement that is not affine as seen from here: one kernel writes it out in order."""
+        self.builder.need(slot)
+        return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+
+    def _apply(self, node: Node, view: View) -> tuple[list[Key], Make]:
+        needs = [(operand.slot, view) for operand in node.inputs]
+        dtype = node.meta.dtype
+        if isinstance(node.op, Cast):
+            return needs, lambda values: self.body.add(Convert(dtype, values[0]))
+        op = node.op
+        assert isinstance(op, Elementwise)
+        return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
+
+    def _pad(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """The operand where the coordinates lie in its window, the fill elsewhere."""
+        operand, fill = node.inputs
+        window = _window(view, node, operand.meta.shape)
+        if window is None:
+            return self._load_anyway(slot, node, view)
+        ranges, inner = window
+        if any(high <= low for low, high in inner.ranges):
+            return [(fill.slot, view)], lambda values: values[0]
+        if not ranges:
+            return [(operand.slot, inner)], lambda values: values[0]
+
+        def make(values: list[int]) -> int:
+            mask = self.body.add(Mask(ranges))
+            return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
+
+        return [(operand.slot, inner), (fill.slot, view)], make
+
+
+def _window(
+    view: View, node: Node, shape: Shape
+) -> tuple[tuple[tuple[int, int, int], ...], View] | None:
+    """The part of the space that a pad's operand fills, and how it sees the operand there.
+
+    None where a padded coordinate depends on several dimensions of the space.
+    """
+    split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
+    if split is None:
+        return None
+    offsets, matrix = split
+    ranges, conditions = list(view.ranges), set[int]()
+    for axis, (before, _) in enumerate(node.attrs):
+        low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
+        dims = [d for d, row in enumerate(matrix) if row[axis]]
+        if len(dims) > 1 and node.meta.shape[axis] != shape[axis]:
+            return None
+        if not dims and not low <= 0 < high:
+            ranges = [(0, 0)] * len(ranges) or [(0, 0)]
+        if len(dims) == 1:
+            d, step = dims[0], matrix[dims[0]][axis]
+            narrowed = _solve(step, low, high)
+            bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
+            if bounded != ranges[d]:
+                ranges[d] = bounded
+                conditions.add(d)
+    units = row_major(shape)
+    strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
+    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, node.attrs, units, strict=True))
+    mask = tuple((d, *ranges[d]) for d in sorted(conditions))
+    return mask, View(strides, offset, tuple(ranges))
+
+
+def _solve(step: int, low: int, high: int) -> Range:
+    """The i for which ``low <= step * i < high``."""
+    if step > 0:
+        return -(-low // step), -(-high // step)
+    return -((high - 1) // -step), -low // -step + 1
