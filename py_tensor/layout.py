@@ -152,6 +152,11 @@ def compose(
     )
 
 
+def still(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides with 0 where there is no second index, so that equal maps compare equal."""
+    return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Merged:
     """Dimensions after dropping those of extent 1 and joining those that are walked as one."""

@@ -17,11 +17,13 @@ from py_tensor.backend.pool import MIB, Pool, size_class
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
+from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DeviceReplacedError, DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import leaf_key
+from py_tensor.graph.rows import fuse_rows
 
 MAX_PLANS = 512
 MAX_PIPELINES = 1024
@@ -286,9 +288,10 @@ class WebGPU:
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            lowered = lower(
-                schedule(request, self.profile.max_buffers), self.profile, self.programs
-            )
+            most = self.profile.max_buffers
+            kernels = schedule(request, most)
+            kernels = fuse_rows(kernels, request.wanted, most, fits(self.profile))
+            lowered = lower(kernels, self.profile, self.programs)
             work = self.profile.submit_work
             plan = self._plans[signature] = make_plan(request, lowered, work, work)
             if len(self._plans) > MAX_PLANS:

@@ -10,6 +10,7 @@ from py_tensor.codegen.matmul import lower_matmul, roles_of
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
+from py_tensor.codegen.rows import lower_rows
 from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Stage
 from py_tensor.graph.primitives import MUL, SUM
 
@@ -43,6 +44,8 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
         if roles is not None:
             return [lower_matmul(kernel, roles, context)]
         kernel = _as_reduction(kernel, kernel.stages[0])
+    if kernel.revisits:
+        return [lower_rows(kernel, context)]
     return lower_reduce(kernel, context)
 
 

@@ -16,6 +16,7 @@ from py_tensor.codegen.emit import (
 )
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, Programs
+from py_tensor.dtypes import DType
 from py_tensor.graph.kernel import Body, Index, Kernel, Load, Mask, Output
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
@@ -52,12 +53,12 @@ def interface(
     return "\n".join([*lines, *code])
 
 
-def returns(outputs: Sequence[Output]) -> tuple[str, str]:
-    """The type a body's function returns, and the declaration of that type if it needs one."""
-    if len(outputs) == 1:
-        return str(outputs[0].dtype.wgsl), ""
-    fields = ", ".join(f"r{n}: {o.dtype.wgsl}" for n, o in enumerate(outputs))
-    return "Results", f"struct Results {{ {fields} }}"
+def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
+    """The type of a function with these results, and its declaration if it needs one."""
+    if len(dtypes) == 1:
+        return str(dtypes[0].wgsl), ""
+    fields = ", ".join(f"r{n}: {dtype.wgsl}" for n, dtype in enumerate(dtypes))
+    return name, f"struct {name} {{ {fields} }}"
 
 
 def store(
@@ -70,10 +71,10 @@ def store(
 ) -> list[str]:
     """Statements that store every output's `value(number of the output, lane)`."""
     statements: list[str] = []
-    first = len(bindings) - len(outputs)
+    written = {b.slot: number for number, b in enumerate(bindings) if b.writable}
     for n, output in enumerate(outputs):
         values = [encode(output.dtype, value(n, lane)) for lane in range(lanes)]
-        number, storage = first + n, output.dtype.storage
+        number, storage = written[output.slot], output.dtype.storage
         if bindings[number].vector:
             where = address(params, space, output.access, 4)
             statements.append(f"b{number}[{where}] = vec4<{storage}>({', '.join(values)});")
@@ -86,9 +87,9 @@ def store(
     return statements
 
 
-def field_of(outputs: Sequence[Output], number: int) -> str:
-    """How output `number` is taken out of what the body's function returned."""
-    return f".r{number}" if len(outputs) > 1 else ""
+def field_of(results: Sequence[object], number: int) -> str:
+    """How result `number` is taken out of what a function with these results returned."""
+    return f".r{number}" if len(results) > 1 else ""
 
 
 def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
@@ -118,7 +119,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     split, names = decode_coordinates(params, steps, "item", "c")
     space = Space(names, strides, width)
     arguments = code.arguments(params, space, width, "a")
-    kind, declaration = returns(kernel.outputs)
+    kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
     calls = [f"let r{lane} = compute({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
     stores = store(

@@ -250,7 +250,7 @@ class _Matmul:
     def _finish(self, kind: str) -> list[str]:
         """The row body applied to four neighbouring results, and stored where they are in range."""
         outputs, params = self.kernel.outputs, self.params
-        returned, declaration = returns(outputs)
+        returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch or [1], "batch", "z")
         code = BodyCode(self.kernel.row, self.bindings, {**self.modes}, self._dim)
         function = code.function("epilogue", params, [f"v{o.value}" for o in outputs], returned)

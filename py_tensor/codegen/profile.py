@@ -67,6 +67,15 @@ class Profile:
             return 8
         return 64 if steps <= 1024 else 256
 
+    def revisits(self, rows: int, elements: int) -> bool:
+        """Whether one kernel may go over rows of so many elements several times.
+
+        A workgroup has its rows to itself: they must fit its cache, and be enough for the device.
+        """
+        return elements <= 2**15 and (
+            rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
+        )
+
     def tile(self, m: int, n: int, batch: int) -> Tile | None:
         """The tile of a matrix product; None for the kernel without workgroup memory."""
         if self.software:

@@ -16,7 +16,7 @@ from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import Pass, part_dtypes, write
-from py_tensor.graph.kernel import Access, Body, Kernel, Load, Output, Stage
+from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
 
@@ -133,14 +133,27 @@ def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
 def _arrange(
     kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, profile: Profile
 ) -> Pass:
-    """Order and merge the dimensions, and choose width, lanes and slices."""
+    """How one pass of a kernel with one stage walks its space."""
     element = stage.element if partials is None else Body(list(partials))
-    by_rows, kept_order, reduced_order = _orders(kernel, element)
-    kept, reduced = _merge(kernel, element, kept_order, reduced_order)
+    result = arrange(kernel, [element], profile)
+    result.stage, result.element, result.merges = stage, element, partials is not None
+    _slice(result, profile)
+    return result
+
+
+def arrange(kernel: Kernel, bodies: Sequence[Body], profile: Profile) -> Pass:
+    """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
+
+    The pass is that of the first stage, and not sliced.
+    """
+    by_rows, kept_order, reduced_order = _orders(kernel, bodies)
+    kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
+    stage = kernel.stages[0]
+    assert isinstance(stage, Stage)
     result = Pass(
         stage=stage,
-        element=element,
-        merges=partials is not None,
+        element=stage.element,
+        merges=False,
         rank=len(kernel.kept),
         kept=kept,
         reduced=reduced,
@@ -151,18 +164,23 @@ def _arrange(
         unroll=profile.unroll,
         levels=profile.levels,
     )
-    _choose(result, profile)
+    _choose(result, bodies, kernel.folds(), profile)
     return result
 
 
-def _orders(kernel: Kernel, element: Body) -> tuple[bool, list[int], list[int]]:
+def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
+    """Whether neighbours in memory belong to the same row."""
+    return _orders(kernel, bodies)[0]
+
+
+def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
     """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
 
     The load with the largest footprint decides; dimensions are walked as it lies in memory.
     """
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
-    loads = [i for i in element.instructions if isinstance(i, Load)]
+    loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     if not loads:
         return True, kept_order, reduced_order
 
@@ -185,12 +203,13 @@ def _least_step(strides: Sequence[int], extents: Sequence[int]) -> int | None:
 
 
 def _merge(
-    kernel: Kernel, element: Body, kept_order: list[int], reduced_order: list[int]
+    kernel: Kernel, bodies: Sequence[Body], kept_order: list[int], reduced_order: list[int]
 ) -> tuple[Merged, Merged]:
     rank = len(kernel.kept)
-    inside = accesses(element)
+    inside = [strides for body in bodies for strides in accesses(body)]
+    inside += [o.access.strides for o in kernel.spread_outputs]
     around = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
-    dims = mask_dims(element)
+    dims = frozenset(d for body in bodies for d in mask_dims(body))
     kept_masks = mask_dims(kernel.row) | {d for d in dims if d < rank}
     reduced_masks = frozenset(d - rank for d in dims if d >= rank)
     return (
@@ -205,20 +224,25 @@ def _merge(
     )
 
 
-def _choose(p: Pass, profile: Profile) -> None:
-    """Width of loads, lanes of a row, slices of a row."""
-    loads = [i for i in p.element.instructions if isinstance(i, Load)]
+def _choose(p: Pass, bodies: Sequence[Body], folds: Sequence[Fold], profile: Profile) -> None:
+    """Width of loads, lanes of a row."""
+    loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     inner = (p.reduced_extents if p.by_rows else p.kept_extents)[-1]
     vectors = inner % 4 == 0 and any(
         load_mode(p.space_strides(x.access.strides), x.access.offset, 4) == "v" for x in loads
     )
-    parts = sum(len(fold.op.parts) for fold in p.stage.folds)
+    parts = sum(len(fold.op.parts) for fold in folds)
     p.width = 4 if vectors and parts <= 3 else 1
     p.steps = size_of(p.reduced_extents) // (p.width if p.by_rows else 1)
     p.rows = size_of(p.kept_extents) // (1 if p.by_rows else p.width)
     lanes = profile.lanes(p.steps)
     p.lanes = lanes if p.by_rows else min(lanes, MAX_COLUMN_LANES)
     p.rows_per_group = profile.workgroup // p.lanes
+    p.slice_steps = p.steps
+
+
+def _slice(p: Pass, profile: Profile) -> None:
+    """Cut rows into slices where there are too few of them to fill the device."""
     groups = -(-p.rows // p.rows_per_group)
     worthwhile = p.steps // (4 * p.lanes * profile.unroll)  # slices that still have work to share
     if profile.software:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, load_mode, padded
-from py_tensor.codegen.map import bind, field_of, interface, returns, store
+from py_tensor.codegen.emit import (
+    Arguments,
+    BodyCode,
+    Space,
+    decode_coordinates,
+    load_mode,
+    padded,
+)
+from py_tensor.codegen.hoist import hoist
+from py_tensor.codegen.map import Strides, bind, field_of, interface, returns, store
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage
@@ -113,70 +122,58 @@ def write(kernel: Kernel, p: Pass) -> Written:
     return _Writer(kernel, p).written()
 
 
-def _indent(lines: list[str], depth: int) -> str:
+def indent(lines: list[str], depth: int) -> str:
     return "\n".join("  " * depth + line for line in lines)
 
 
-class _Writer:
-    def __init__(self, kernel: Kernel, p: Pass) -> None:
-        self.kernel = kernel
+def place(p: Pass) -> list[str]:
+    """Neighbouring invocations lie along the lanes' dimension."""
+    if p.by_rows:
+        return ["let lane = invocation % LANES;", "let local_row = invocation / LANES;"]
+    return ["let local_row = invocation % ROWS;", "let lane = invocation / ROWS;"]
+
+
+class StageWriter:
+    """The WGSL of one stage: its accumulator, its loop, and the folding of the lanes.
+
+    Parameters
+    ----------
+    mark : str
+        Stands behind every name that the stage declares, where a kernel has several.
+    accumulated : callable
+        (number, lane) -> the WGSL of the result of an earlier stage's accumulator.
+    """
+
+    def __init__(
+        self,
+        p: Pass,
+        params: Params,
+        bindings: list[Binding],
+        mark: str = "",
+        accumulated: Callable[[int, int], str] = lambda number, lane: "",
+    ) -> None:
         self.p = p
-        self.params = Params()
-        for value in (p.rows, p.slices, p.slice_steps, p.steps, 0):
-            self.params.add(value)
-        modes = {
-            x: load_mode(p.space_strides(x.access.strides), x.access.offset, p.width)
-            for x in p.element.instructions
-            if isinstance(x, Load)
-        }
-        row_modes = {
-            x: load_mode(p.result_strides(x.access.strides), x.access.offset, p.columns)
-            for x in kernel.row.instructions
-            if isinstance(x, Load)
-        }
-        self.bindings = bind(
-            [(x, m == "v") for x, m in (*modes.items(), *row_modes.items())],
-            [(o, self._stores_vectors(o)) for o in kernel.outputs],
-        )
-        self.element = BodyCode(p.element, self.bindings, {**modes}, p.element_dim)
-        self.row = BodyCode(kernel.row, self.bindings, {**row_modes}, p.row_dim)
+        self.params = params
+        self.mark = mark
+        roots = {v for f in p.stage.folds for v in (f.value, f.index) if v is not None}
+        roots |= set(range(len(p.element.instructions))) if p.merges else set()
+        self.element = SplitBody(p, params, bindings, roots, mark, accumulated)
 
-    def _stores_vectors(self, output: Output) -> bool:
-        strides = self.p.result_strides(output.access.strides)
-        return self.p.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
+    def acc(self, lane: int) -> str:
+        return f"acc{self.mark}{lane}"
 
-    def written(self) -> Written:
+    def start(self) -> list[str]:
+        return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.p.width)]
+
+    def shared(self) -> str:
+        """The declaration of the memory in which lanes meet, if they do."""
         p = self.p
-        accumulator = self._accumulator()
-        fold = self._fold()
-        share = self._share()
-        finish, code = self._finish()
-        constants = {"WORKGROUP": p.workgroup, "LANES": p.lanes, "ROWS": p.rows_per_group}
-        shared = f"var<workgroup> shared_accs: array<Acc, {p.workgroup * p.columns}>;"
-        regions = {
-            "interface": interface(
-                self.bindings,
-                self.params,
-                constants,
-                *accumulator,
-                *code,
-                shared if p.lanes > 1 else "",
-            ),
-            "place": _indent(self._place(), 1),
-            "start": _indent([f"var acc{n} = identity();" for n in range(p.width)], 1),
-            "fold": _indent(fold, 2),
-            "share": _indent(share, 1),
-            "finish": _indent(finish, 2),
-        }
-        return Written(self.bindings, self.params, regions)
+        if p.lanes == 1:
+            return ""
+        size = p.workgroup * p.columns
+        return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
 
-    def _place(self) -> list[str]:
-        """Neighbouring invocations lie along the lanes' dimension."""
-        if self.p.by_rows:
-            return ["let lane = invocation % LANES;", "let local_row = invocation / LANES;"]
-        return ["let local_row = invocation % ROWS;", "let lane = invocation / ROWS;"]
-
-    def _accumulator(self) -> list[str]:
+    def accumulator(self) -> list[str]:
         """The accumulator's struct, and the functions that start, combine and make one."""
         fields: list[str] = []
         starts: list[str] = []
@@ -195,34 +192,33 @@ class _Writer:
                 fields.append(f"p{first + n}: {dtype.wgsl}")
                 starts.append(from_bits(self.params.add(to_bits(start, dtype)), dtype))
                 joined.append(combine[n].format(**names))
-                made.append(element[n].format(x=f"v{fold.value}", i=f"v{fold.index}"))
+                made.append(element[n].format(x=self._value(fold.value), i=self._value(fold.index)))
         if self.p.merges:
-            made = [f"v{n}" for n in range(len(fields))]
+            made = [self._value(n) for n in range(len(fields))]
+        m, acc = self.mark, f"Acc{self.mark}"
         return [
-            f"struct Acc {{ {', '.join(fields)} }}",
-            f"fn identity() -> Acc {{ return Acc({', '.join(starts)}); }}",
-            f"fn combine(x: Acc, y: Acc) -> Acc {{ return Acc({', '.join(joined)}); }}",
-            self.element.function("element", self.params, made, "Acc"),
+            f"struct {acc} {{ {', '.join(fields)} }}",
+            f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
+            f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
+            *self.element.functions(f"element{m}", made, acc),
         ]
 
-    def _fold(self) -> list[str]:
+    def _value(self, number: int | None) -> str:
+        """A value of the body as the element's function names it."""
+        return "" if number is None else self.element.value(number)
+
+    def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """The row's coordinates, then the loop over an invocation's part of the row."""
-        p = self.p
-        kept = (*p.kept_extents[:-1], p.kept_extents[-1] // p.columns)
-        reduced = (*p.reduced_extents[:-1], p.reduced_extents[-1] // (p.width if p.by_rows else 1))
-        split, kept_names = decode_coordinates(self.params, kept, "row", "k")
-        inner, reduced_names = decode_coordinates(self.params, reduced, "j", "j")
-        self.kept_space = (split, kept_names)
-        names = kept_names + reduced_names if p.by_rows else reduced_names + kept_names
-        outer = range(len(kept)) if p.by_rows else range(len(reduced), len(names))
-        space = Space(names, p.space_strides, p.width, frozenset(outer))
-        arguments = self.element.arguments(self.params, space, p.width, "a")
+        p, m = self.p, self.mark
+        inner, space = reduced_space(self.params, p, kept_names)
+        before = self.element.before(kept_names)
+        arguments = self.element.arguments(space, "a")
         calls = [
-            f"let value{lane} = element({', '.join(args)});"
+            f"let value{lane} = element{m}({', '.join(args)});"
             for lane, args in enumerate(arguments.lanes)
         ]
         step = [*inner, *arguments.statements, *calls]
-        return [*split, *space.hoisted, *self._loop(step)]
+        return [*split, *before, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
         """Fold the points first + lane, first + lane + LANES, ... before last.
@@ -233,22 +229,22 @@ class _Writer:
         """
         lines = ["var at = first + lane;"]
         levels = self.p.levels if any(fold.rounds for fold in self.p.stage.folds) else 0
-        return lines + self._level(step, levels, "last", "acc")
+        return lines + self._level(step, levels, "last", f"acc{self.mark}")
 
     def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
         """Fold up to `end` into `into`, through parts of the level below."""
         if not level:
             return self._chain(step, end, into)
-        p, part, stop = self.p, f"part{level}_", f"stop{level}"
+        p, m, part, stop = self.p, self.mark, f"part{level}_", f"stop{level}"
         inner = [f"let {stop} = min({end}, at + {CHAIN**level * p.lanes}u);"]
-        inner += [f"var {part}{n} = identity();" for n in range(p.width)]
+        inner += [f"var {part}{n} = identity{m}();" for n in range(p.width)]
         inner += self._level(step, level - 1, stop, part)
-        inner += [f"{into}{n} = combine({into}{n}, {part}{n});" for n in range(p.width)]
+        inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(p.width)]
         return [f"while (at < {end}) {{", *(f"  {line}" for line in inner), "}"]
 
     def _chain(self, step: list[str], end: str, into: str) -> list[str]:
-        p = self.p
-        step = [*step, *(f"{into}{n} = combine({into}{n}, value{n});" for n in range(p.width))]
+        p, m = self.p, self.mark
+        step = [*step, *(f"{into}{n} = combine{m}({into}{n}, value{n});" for n in range(p.width))]
         lines: list[str] = []
         if p.unroll > 1:
             far, all_lanes = (p.unroll - 1) * p.lanes, p.unroll * p.lanes
@@ -260,34 +256,178 @@ class _Writer:
         lines += [f"for (; at < {end}; at += LANES) {{", "  let j = at;"]
         return [*lines, *(f"  {line}" for line in step), "}"]
 
-    def _share(self) -> list[str]:
+    def share(self) -> list[str]:
         """Fold an invocation's accumulators, then the lanes of each row."""
-        p = self.p
+        p, m = self.p, self.mark
         lines: list[str] = []
         if p.by_rows and p.width == 4:
-            lines.append("acc0 = combine(combine(acc0, acc1), combine(acc2, acc3));")
+            first, second = (f"combine{m}({self.acc(n)}, {self.acc(n + 1)})" for n in (0, 2))
+            lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
         if p.lanes == 1:
             return lines
         size, apart = p.workgroup * p.columns, 1 if p.by_rows else p.rows_per_group
         cells = [
             f"invocation + {n * p.workgroup}u" if n else "invocation" for n in range(p.columns)
         ]
-        lines += [f"shared_accs[{cell}] = acc{n};" for n, cell in enumerate(cells)]
+        lines += [f"shared_accs{m}[{cell}] = {self.acc(n)};" for n, cell in enumerate(cells)]
         half = p.lanes // 2
         while half:
             lines += ["workgroupBarrier();", f"if (lane < {half}u) {{"]
             for n, cell in enumerate(cells):
                 other = f"({cell} + {half * apart}u) % {size}u"
-                lines.append(f"  acc{n} = combine(acc{n}, shared_accs[{other}]);")
-                lines.append(f"  shared_accs[{cell}] = acc{n};")
+                lines.append(
+                    f"  {self.acc(n)} = combine{m}({self.acc(n)}, shared_accs{m}[{other}]);"
+                )
+                lines.append(f"  shared_accs{m}[{cell}] = {self.acc(n)};")
             lines.append("}")
             half //= 2
         return lines
 
-    def _finish(self) -> tuple[list[str], list[str]]:
+    def result(self, number: int, lane: int) -> str:
+        """The result of a fold of this stage, from its accumulator's parts."""
+        folds = self.p.stage.folds
+        first = sum(len(fold.op.parts) for fold in folds[:number])
+        parts = len(folds[number].op.parts)
+        return folds[number].op.result.format(
+            **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(parts)}
+        )
+
+
+class SplitBody:
+    """A body over the whole space, with what stays the same along a row computed ahead of the loop.
+
+    Parameters
+    ----------
+    roots : set of int
+        The values that are asked for.
+    """
+
+    def __init__(
+        self,
+        p: Pass,
+        params: Params,
+        bindings: list[Binding],
+        roots: set[int],
+        mark: str,
+        accumulated: Callable[[int, int], str],
+    ) -> None:
+        self.p = p
+        self.params = params
+        self.mark = mark
+        self.accumulated = accumulated
+        self.split = hoist(p.element, roots, p.rank)
+        outer, inner = self.split.outer, self.split.inner
+        modes = load_modes(inner, p.space_strides, p.width)
+        self.inner = BodyCode(inner, bindings, {**modes}, p.element_dim)
+        row_modes = load_modes(outer, p.kept_strides, p.columns)
+        self.outer = BodyCode(outer, bindings, {**row_modes}, lambda d: p.row_dim(d) - 1)
+
+    def value(self, number: int) -> str:
+        return f"v{self.split.values[number]}"
+
+    def functions(self, name: str, results: list[str], kind: str) -> list[str]:
+        """The function of every point, and that of every row."""
+        declared = [self.inner.function(name, self.params, results, kind)]
+        if self.split.results:
+            kind, declaration = self._returns()
+            results = [f"v{n}" for n in self.split.results]
+            function = self.outer.function(f"ahead{self.mark}", self.params, results, kind)
+            declared += [declaration, function]
+        return declared
+
+    def before(self, kept_names: list[str]) -> list[str]:
+        """Statements that compute ahead of the loop."""
+        if not self.split.results:
+            return []
+        space = Space(kept_names, self.p.kept_strides, self.p.columns)
+        arguments = self.outer.arguments(self.params, space, self.p.columns, "h", self.accumulated)
+        calls = [
+            f"let ahead{lane} = ahead{self.mark}({', '.join(args)});"
+            for lane, args in enumerate(arguments.lanes)
+        ]
+        return [*arguments.statements, *calls]
+
+    def arguments(self, space: Space, prefix: str) -> Arguments:
+        """Load the arguments of the function of every point."""
+        return self.inner.arguments(self.params, space, self.p.width, prefix, self._given)
+
+    def _given(self, number: int, lane: int) -> str:
+        if number >= 0:
+            return self.accumulated(number, lane)
+        ahead = 0 if self.p.by_rows else lane
+        return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
+
+    def _returns(self) -> tuple[str, str]:
+        dtypes = [self.split.outer.dtype(n) for n in self.split.results]
+        return returns(dtypes, f"Ahead{self.mark}")
+
+
+def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
+    """How each load of a body is done, see `load_mode`."""
+    return {
+        x: load_mode(strides(x.access.strides), x.access.offset, width)
+        for x in body.instructions
+        if isinstance(x, Load)
+    }
+
+
+def kept_space(params: Params, p: Pass) -> tuple[list[str], list[str]]:
+    """Statements that find a row's coordinates, and their names."""
+    kept = (*p.kept_extents[:-1], p.kept_extents[-1] // p.columns)
+    return decode_coordinates(params, kept, "row", "k")
+
+
+def reduced_space(params: Params, p: Pass, kept_names: list[str]) -> tuple[list[str], Space]:
+    """Statements that find the coordinates of point `j` of a row, and the space around them."""
+    reduced = (*p.reduced_extents[:-1], p.reduced_extents[-1] // (p.width if p.by_rows else 1))
+    inner, reduced_names = decode_coordinates(params, reduced, "j", "j")
+    names = kept_names + reduced_names if p.by_rows else reduced_names + kept_names
+    outer = range(len(kept_names)) if p.by_rows else range(len(reduced), len(names))
+    return inner, Space(names, p.space_strides, p.width, frozenset(outer))
+
+
+class _Writer:
+    def __init__(self, kernel: Kernel, p: Pass) -> None:
+        self.kernel = kernel
+        self.p = p
+        self.params = Params()
+        for value in (p.rows, p.slices, p.slice_steps, p.steps, 0):
+            self.params.add(value)
+        modes = load_modes(p.element, p.space_strides, p.width)
+        row_modes = load_modes(kernel.row, p.result_strides, p.columns)
+        self.bindings = bind(
+            [(x, m == "v") for x, m in (*modes.items(), *row_modes.items())],
+            [(o, self._stores_vectors(o)) for o in kernel.outputs],
+        )
+        self.stage = StageWriter(p, self.params, self.bindings)
+        self.row = BodyCode(kernel.row, self.bindings, {**row_modes}, p.row_dim)
+
+    def _stores_vectors(self, output: Output) -> bool:
+        strides = self.p.result_strides(output.access.strides)
+        return self.p.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
+
+    def written(self) -> Written:
+        p, stage = self.p, self.stage
+        accumulator = stage.accumulator()
+        split, names = kept_space(self.params, p)
+        fold = stage.fold(split, names)
+        finish, code = self._finish(split, names)
+        constants = {"WORKGROUP": p.workgroup, "LANES": p.lanes, "ROWS": p.rows_per_group}
+        regions = {
+            "interface": interface(
+                self.bindings, self.params, constants, *accumulator, *code, stage.shared()
+            ),
+            "place": indent(place(p), 1),
+            "start": indent(stage.start(), 1),
+            "fold": indent(fold, 2),
+            "share": indent(stage.share(), 1),
+            "finish": indent(finish, 2),
+        }
+        return Written(self.bindings, self.params, regions)
+
+    def _finish(self, split: list[str], names: list[str]) -> tuple[list[str], list[str]]:
         """What lane 0 does with a row, and the functions that takes."""
         p, outputs = self.p, self.kernel.outputs
-        split, names = self.kept_space
         space = Space(["slice", *names], p.result_strides, p.columns)
         if not self.kernel.row.instructions:
             stores = store(
@@ -299,8 +439,8 @@ class _Writer:
                 lambda n, lane: f"acc{lane}.p{n}",
             )
             return [*split, *stores], []
-        kind, declaration = returns(outputs)
-        arguments = self.row.arguments(self.params, space, p.columns, "e", self._result)
+        kind, declaration = returns([o.dtype for o in outputs])
+        arguments = self.row.arguments(self.params, space, p.columns, "e", self.stage.result)
         function = self.row.function("finish", self.params, [f"v{o.value}" for o in outputs], kind)
         calls = [f"let r{lane} = finish({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
         stores = store(
@@ -312,12 +452,3 @@ class _Writer:
             lambda n, lane: f"r{lane}{field_of(outputs, n)}",
         )
         return [*split, *arguments.statements, *calls, *stores], [declaration, function]
-
-    def _result(self, number: int, lane: int) -> str:
-        """The result of a fold, from its accumulator's parts."""
-        folds = self.p.stage.folds
-        first = sum(len(fold.op.parts) for fold in folds[:number])
-        parts = len(folds[number].op.parts)
-        return folds[number].op.result.format(
-            **{f"a{n}": f"acc{lane}.p{first + n}" for n in range(parts)}
-        )

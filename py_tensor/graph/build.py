@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Collection
 
 from py_tensor.dtypes import uint32
-from py_tensor.graph.evaluate import Evaluator, View, still
+from py_tensor.graph.evaluate import Evaluator, View
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
@@ -39,6 +39,7 @@ from py_tensor.graph.store import (
     is_inline,
     space_of,
 )
+from py_tensor.layout import still
 from py_tensor.shapes import Shape, row_major
 
 

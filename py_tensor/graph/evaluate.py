@@ -15,7 +15,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement
 from py_tensor.graph.primitives import CONST, INDEX, PAD, layout_of
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
-from py_tensor.layout import Range, compose, coordinates
+from py_tensor.layout import Range, compose, coordinates, still
 from py_tensor.shapes import Shape, row_major
 
 
@@ -35,11 +35,6 @@ class View:
 def identity(extents: Shape) -> View:
     """The flat index of the space itself."""
     return View(still(row_major(extents), extents), 0, tuple((0, n) for n in extents))
-
-
-def still(strides: tuple[int, ...], extents: Shape) -> tuple[int, ...]:
-    """Strides with 0 where there is no second index, so that equal maps compare equal."""
-    return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 
 
 class Builder(Protocol):

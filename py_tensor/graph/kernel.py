@@ -8,10 +8,22 @@ elementwise. There is at most one stage today; nothing here assumes it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from py_tensor.dtypes import DType, bool_
 from py_tensor.graph.op import Elementwise, Reduction
+
+
+class Source:
+    """An instruction that uses no earlier value."""
+
+    __slots__ = ()
+    operands: tuple[int, ...] = ()
+
+    def renumbered(self, values: Mapping[int, int]) -> Self:
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +37,13 @@ class Access:
         """The same addresses where dimension `dim` counts from `start`."""
         return Access(self.strides, self.offset + start * self.strides[dim])
 
+    def permuted(self, order: Sequence[int]) -> Access:
+        """The same addresses over the dimensions in another order."""
+        return Access(tuple(self.strides[d] for d in order), self.offset)
+
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Source):
     """An element of the buffer of the node in `slot`."""
 
     slot: int
@@ -36,7 +52,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(Source):
     """The value of an affine address itself, as an integer."""
 
     dtype: DType
@@ -44,7 +60,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(Source):
     """Whether each named coordinate lies in [low, high): (dimension, low, high)."""
 
     ranges: tuple[tuple[int, int, int], ...]
@@ -62,7 +78,7 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Const:
+class Const(Source):
     """The scalar held by the constant node in `slot`."""
 
     slot: int
@@ -77,6 +93,14 @@ class Apply:
     dtype: DType
     args: tuple[int, ...]
 
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.args
+
+    def renumbered(self, values: Mapping[int, int]) -> Apply:
+        """The instruction where each earlier value n has become values[n]."""
+        return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
+
 
 @dataclass(frozen=True, slots=True)
 class Convert:
@@ -84,6 +108,13 @@ class Convert:
 
     dtype: DType
     arg: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.arg,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Convert:
+        return Convert(self.dtype, values[self.arg])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +126,16 @@ class Select:
     inside: int
     outside: int
 
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.mask, self.inside, self.outside
+
+    def renumbered(self, values: Mapping[int, int]) -> Select:
+        return Select(self.dtype, *(values[v] for v in self.operands))
+
 
 @dataclass(frozen=True, slots=True)
-class Accumulated:
+class Accumulated(Source):
     """The result of the accumulator with this number, in the row body."""
 
     number: int
@@ -113,6 +151,13 @@ class Body:
 
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+
+    @classmethod
+    def of(cls, instructions: Iterable[Instruction]) -> Body:
+        body = cls()
+        for instruction in instructions:
+            body.add(instruction)
+        return body
 
     def add(self, instruction: Instruction) -> int:
         """The value of `instruction`, added unless it is there."""
@@ -146,6 +191,18 @@ class Body:
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
         return {i.slot for i in self.instructions if isinstance(i, Load)}
+
+
+def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
+    """Add what `roots` need to another body; the new number of each value."""
+    needed = set(roots)
+    for n in range(len(source.instructions) - 1, -1, -1):
+        if n in needed:
+            needed.update(source.instructions[n].operands)
+    values: dict[int, int] = {}
+    for n in sorted(needed):
+        values[n] = add(source.instructions[n].renumbered(values))
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +260,10 @@ class Kernel:
     Attributes
     ----------
     kept, reduced : tuple of int
-        Extents. Accesses of a stage run over ``kept + reduced``, those of the row body and of the
-        outputs over ``kept``.
+        Extents. Accesses of the stages and of the spread body run over ``kept + reduced``, those of
+        the row body over ``kept``.
+    stages : tuple
+        Accumulators are numbered through all of them; a stage may use those of stages before it.
     label : str
         The ops it computes, for messages.
     """
@@ -215,15 +274,27 @@ class Kernel:
     row: Body
     outputs: tuple[Output, ...]
     label: str
+    spread: Body = field(default_factory=Body)
+    spread_outputs: tuple[Output, ...] = ()
+
+    @property
+    def revisits(self) -> bool:
+        """Whether it goes over its rows more than once."""
+        return len(self.stages) > 1 or bool(self.spread_outputs)
+
+    def bodies(self) -> list[Body]:
+        """Those that run over the whole space."""
+        return [*(s.element for s in self.stages if isinstance(s, Stage)), self.spread]
 
     def reads(self) -> set[int]:
-        slots = self.row.slots()
+        slots = self.row.slots().union(*(body.slots() for body in self.bodies()))
         for stage in self.stages:
             if isinstance(stage, Contraction):
                 slots |= {stage.a.slot, stage.b.slot}
-            else:
-                slots |= stage.element.slots()
         return slots
+
+    def writes(self) -> set[int]:
+        return {output.slot for output in (*self.outputs, *self.spread_outputs)}
 
     def folds(self) -> list[Fold]:
         return [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
@@ -233,13 +304,10 @@ class Kernel:
 
         Two passes hand over every part of every accumulator.
         """
+        together = len(self.reads()) + len(self.outputs) + len(self.spread_outputs)
+        if self.revisits:
+            return together
         parts = sum(len(fold.op.parts) for fold in self.folds())
-        inside = {slot for s in self.stages if isinstance(s, Stage) for slot in s.element.slots()}
-        return max(
-            len(self.reads()) + len(self.outputs),
-            len(inside) + parts,
-            len(self.row.slots()) + parts + len(self.outputs),
-        )
-
-    def writes(self) -> set[int]:
-        return {output.slot for output in self.outputs}
+        inside = {slot for body in self.bodies() for slot in body.slots()}
+        around = len(self.row.slots()) + len(self.outputs)
+        return max(together, len(inside) + parts, around + parts)

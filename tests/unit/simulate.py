@@ -31,7 +31,6 @@ from py_tensor.graph.kernel import (
     Convert,
     Fold,
     Index,
-    Instruction,
     Kernel,
     Load,
     Mask,
@@ -42,6 +41,7 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import CONCAT, LEAF
+from py_tensor.graph.rows import fuse_rows
 from py_tensor.shapes import Shape, size_of
 
 Array = np.ndarray[Any, Any]
@@ -82,6 +82,10 @@ class Simulator:
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []
 
+    def fits(self, kernel: Kernel) -> bool:
+        """Every other flush may fuse rows."""
+        return len(self.requests) % 2 == 1
+
     def info(self) -> dict[str, Any]:
         return {"backend": "webgpu"}
 
@@ -95,6 +99,8 @@ class Simulator:
     def compute(self, request: Request) -> None:
         self.requests.append(request)
         self.kernels = schedule(request, self.max_buffers)
+        check(self.kernels, request, self.max_buffers)
+        self.kernels = fuse_rows(self.kernels, request.wanted, self.max_buffers, self.fits)
         check(self.kernels, request, self.max_buffers)
         if self.programs is not None:
             profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)
@@ -150,13 +156,14 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
     for number, kernel in enumerate(kernels):
         reads, writes = kernel.reads(), kernel.writes()
         assert not reads & writes, f"{kernel.label}: reads what it writes"
-        assert len(reads) + len(kernel.outputs) <= max_buffers, f"{kernel.label}: too many buffers"
+        outputs = len(kernel.outputs) + len(kernel.spread_outputs)
+        assert len(reads) + outputs <= max_buffers, f"{kernel.label}: too many buffers"
         _check_passes(kernel, max_buffers)
-        assert len(writes) == len(kernel.outputs)
+        assert len(writes) == outputs
         for slot in reads:
             written = slot in ready or writers.get(slot) is not None
             assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
-        for output in kernel.outputs:
+        for output in (*kernel.outputs, *kernel.spread_outputs):
             again = output.slot in writers and request.order[output.slot].op is not CONCAT
             assert not again, f"slot {output.slot} is computed twice"
             assert output.slot not in ready
@@ -169,6 +176,8 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
 
 def _check_passes(kernel: Kernel, max_buffers: int) -> None:
     """A reduction may take two passes, which hand over each part of each accumulator."""
+    if kernel.revisits:
+        return
     for stage in kernel.stages:
         if isinstance(stage, Stage):
             parts = sum(len(fold.op.parts) for fold in stage.folds)
@@ -176,22 +185,12 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
 
 
-def operands(instruction: Instruction) -> tuple[int, ...]:
-    """The earlier values an instruction uses."""
-    match instruction:
-        case Apply():
-            return instruction.args
-        case Convert():
-            return (instruction.arg,)
-        case Select():
-            return instruction.mask, instruction.inside, instruction.outside
-        case _:
-            return ()
-
-
 def _check_alive(kernel: Kernel) -> None:
     """Every instruction is used, and uses what stands before it."""
-    roots: list[tuple[Body, set[int]]] = [(kernel.row, {o.value for o in kernel.outputs})]
+    roots: list[tuple[Body, set[int]]] = [
+        (kernel.row, {o.value for o in kernel.outputs}),
+        (kernel.spread, {o.value for o in kernel.spread_outputs}),
+    ]
     for stage in kernel.stages:
         if isinstance(stage, Stage):
             folds = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
@@ -199,8 +198,8 @@ def _check_alive(kernel: Kernel) -> None:
     for body, used in roots:
         for n in range(len(body.instructions) - 1, -1, -1):
             assert n in used, f"{kernel.label}: {body.instructions[n]} is computed for nobody"
-            assert all(a < n for a in operands(body.instructions[n]))
-            used.update(operands(body.instructions[n]))
+            assert all(a < n for a in body.instructions[n].operands)
+            used.update(body.instructions[n].operands)
 
 
 def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
@@ -226,7 +225,7 @@ def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
     }
     with np.errstate(all="ignore"):
         for kernel in kernels:
-            for output in kernel.outputs:
+            for output in (*kernel.outputs, *kernel.spread_outputs):
                 meta = request.order[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
                 buffers.setdefault(output.slot, empty)
@@ -242,11 +241,14 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
         if isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
         else:
-            values = _evaluate(stage.element, whole, request, buffers, [])
+            values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
     row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
     for output in kernel.outputs:
-        _store(output, row[output.value], kernel, buffers[output.slot])
+        _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
+    spread = _evaluate(kernel.spread, whole, request, buffers, accumulated)
+    for output in kernel.spread_outputs:
+        _store(output, spread[output.value], kernel, whole, buffers[output.slot])
 
 
 def addresses(access: Access, extents: Shape) -> Array:
@@ -297,11 +299,21 @@ def _evaluate(
             case Select():
                 value = _select(values[i.mask], values[i.inside], values[i.outside])
             case Accumulated():
-                value = accumulated[i.number]
+                value = _along_rows(accumulated[i.number], extents)
         assert value.data.dtype.name == i.dtype.name, i
         assert value.data.shape == extents
         values.append(value)
     return values
+
+
+def _along_rows(value: Value, extents: Shape) -> Value:
+    """What belongs to the rows, at every point of them."""
+    ones = (1,) * (len(extents) - value.data.ndim)
+    shape = value.data.shape + ones
+    return Value(
+        np.broadcast_to(value.data.reshape(shape), extents),
+        np.broadcast_to(value.defined.reshape(shape), extents),
+    )
 
 
 def _mask(mask: Mask, extents: Shape) -> Array:
@@ -339,10 +351,10 @@ def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) ->
     return Value(np.asarray(total), np.asarray(defined))
 
 
-def _store(output: Output, value: Value, kernel: Kernel, buffer: Buffer) -> None:
-    at = addresses(output.access, kernel.kept).reshape(-1)
+def _store(output: Output, value: Value, kernel: Kernel, extents: Shape, buffer: Buffer) -> None:
+    at = addresses(output.access, extents).reshape(-1)
     assert value.defined.all(), f"{kernel.label}: stores what is not defined"
-    assert len(np.unique(at)) == math.prod(kernel.kept), f"{kernel.label}: writes elements twice"
+    assert len(np.unique(at)) == math.prod(extents), f"{kernel.label}: writes elements twice"
     assert not buffer.written[at].any(), f"{kernel.label}: overwrites"
     assert not output.whole or at.size == buffer.data.size, f"{kernel.label}: is not whole"
     buffer.data[at] = value.data.reshape(-1)

@@ -1,0 +1,87 @@
+"""Moving what stays the same along a row out of the loop over it.
+
+Not every compiler under a browser does it: the division of a sum by the length of the row would be
+done anew at every element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Body,
+    Const,
+    Index,
+    Instruction,
+    Load,
+    Mask,
+    copied,
+)
+
+
+@dataclass(slots=True)
+class Hoisted:
+    """A body in two parts.
+
+    Attributes
+    ----------
+    outer : Body
+        Runs once per row, over the kept dimensions...
+    results : list of int
+        ... and gives these values to `inner`, where ``Accumulated(-1 - n)`` is result n.
+    inner : Body
+        Runs at every point.
+    values : dict
+        The number in `inner` of each of the roots.
+    """
+
+    outer: Body = field(default_factory=Body)
+    results: list[int] = field(default_factory=list[int])
+    inner: Body = field(default_factory=Body)
+    values: dict[int, int] = field(default_factory=dict[int, int])
+
+
+def hoist(body: Body, roots: set[int], rank: int) -> Hoisted:
+    """Split a body over a space whose first `rank` dimensions are kept.
+
+    `roots` are the values that somebody asks for.
+    """
+    still: list[bool] = []
+    for i in body.instructions:
+        still.append(_is_still(i, rank) and all(still[a] for a in i.operands))
+    split = Hoisted()
+    passed: dict[int, int] = {}  # still values that the inner part needs, in order
+
+    def value(n: int) -> int:
+        """Value n of the body in the inner part."""
+        if n not in split.values:
+            i = body.instructions[n]
+            if still[n] and not isinstance(i, Const | Accumulated):
+                i = Accumulated(-1 - passed.setdefault(n, len(passed)), i.dtype)
+            split.values[n] = split.inner.add(i)
+        return split.values[n]
+
+    for n, i in enumerate(body.instructions):
+        if not still[n]:
+            split.values[n] = split.inner.add(i.renumbered({a: value(a) for a in i.operands}))
+    split.values = {n: value(n) for n in roots}
+
+    def over_rows(i: Instruction) -> int:
+        if isinstance(i, Load | Index):
+            i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
+        return split.outer.add(i)
+
+    outer = copied(body, passed, over_rows)
+    split.results = [outer[n] for n in passed]
+    return split
+
+
+def _is_still(i: Instruction, rank: int) -> bool:
+    """Whether the instruction itself does not depend on the reduced dimensions."""
+    if isinstance(i, Load | Index):
+        return not any(i.access.strides[rank:])
+    if isinstance(i, Mask):
+        return all(d < rank for d, _, _ in i.ranges)
+    return True

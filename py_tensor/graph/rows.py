@@ -1,0 +1,277 @@
+"""Fusing kernels over the same rows: softmax, normalizations and variances as one kernel each.
+
+A reduction, what is computed from its results, and whatever then looks at the same rows again can
+stand in one kernel that goes over each row several times: the row comes from memory once and from
+the cache afterwards. Works on finished kernels; what cannot be joined stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Body,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Mask,
+    Output,
+    Stage,
+    copied,
+)
+from py_tensor.layout import still
+from py_tensor.shapes import Shape, row_major
+
+Fits = Callable[[Kernel], bool]
+
+
+def fuse_rows(
+    kernels: list[Kernel], wanted: set[int], max_buffers: int, fits: Fits
+) -> list[Kernel]:
+    """Kernels that do the same in fewer passes over memory.
+
+    Parameters
+    ----------
+    kernels
+        In an order in which each finds its operands computed; so are those returned.
+    wanted
+        The slots that must be stored, whoever reads them.
+    fits
+        Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
+    """
+    return _Fuser(kernels, wanted, max_buffers, fits).fused()
+
+
+class _Fuser:
+    def __init__(
+        self, kernels: list[Kernel], wanted: set[int], max_buffers: int, fits: Fits
+    ) -> None:
+        self.kernels = kernels
+        self.wanted = wanted
+        self.max_buffers = max_buffers
+        self.fits = fits
+        self.done: list[Kernel | None] = []  # None: joined with a later one
+        self.writer: dict[int, int] = {}  # of a slot, by its number in `done`
+        self.read_by: dict[int, list[int]] = {}  # likewise
+        self.left: dict[int, int] = {}  # kernels, done or not, that read a slot from its buffer
+        for kernel in kernels:
+            for slot in kernel.reads():
+                self.left[slot] = self.left.get(slot, 0) + 1
+
+    def fused(self) -> list[Kernel]:
+        for kernel in self.kernels:
+            self._append(self._with_producers(kernel))
+        return [kernel for kernel in self.done if kernel is not None]
+
+    def _append(self, kernel: Kernel) -> None:
+        for slot in kernel.writes():
+            self.writer[slot] = len(self.done)
+        for slot in kernel.reads():
+            self.read_by.setdefault(slot, []).append(len(self.done))
+        self.done.append(kernel)
+
+    def _with_producers(self, kernel: Kernel) -> Kernel:
+        """The kernel joined with those that fold the rows it reads, the latest first."""
+        while True:
+            numbers = {self.writer[slot] for slot in kernel.reads() if slot in self.writer}
+            for number in sorted(numbers, reverse=True):
+                joined = self._joined(number, kernel)
+                if joined is not None:
+                    self.done[number] = None
+                    kernel = joined
+                    break
+            else:
+                return kernel
+
+    def _joined(self, number: int, consumer: Kernel) -> Kernel | None:
+        producer = self.done[number]
+        assert producer is not None
+        if not producer.stages or self._is_awaited(producer):
+            return None
+        joined = join(producer, consumer)
+        if joined is None or not self.fits(joined):
+            return None
+        passed = producer.writes() & consumer.reads()
+        unread = {slot for slot in passed if self.left[slot] == 1} - self.wanted
+        joined = without_outputs(joined, unread)
+        if joined.buffers() > self.max_buffers:
+            return None
+        for slot in passed:
+            self.left[slot] -= 1
+        return joined
+
+    def _is_awaited(self, producer: Kernel) -> bool:
+        """Whether a kernel reads its results that must not come after the one to join it with."""
+        readers = (n for slot in producer.writes() for n in self.read_by.get(slot, ()))
+        return any(self.done[n] is not None for n in readers)
+
+
+def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
+    """One kernel that computes what both do; None where they do not go over the same rows.
+
+    The producer folds rows, and the consumer sees its results as what belongs to those rows.
+    """
+    if not producer.stages or producer.spread_outputs:
+        return None
+    if not all(isinstance(stage, Stage) for stage in (*producer.stages, *consumer.stages)):
+        return None
+    if consumer.stages:
+        return _join_reduction(producer, consumer)
+    return _join_map(producer, consumer)
+
+
+def _join_reduction(producer: Kernel, consumer: Kernel) -> Kernel | None:
+    if (producer.kept, producer.reduced) != (consumer.kept, consumer.reduced):
+        return None
+    joiner = _Joiner(producer)
+    stages = [joiner.stage(stage) for stage in consumer.stages if isinstance(stage, Stage)]
+    row = joiner.body(consumer.row, producer.kept, into=producer.row)
+    spread = joiner.body(consumer.spread, producer.kept + producer.reduced)
+    if row is None or spread is None or any(stage is None for stage in stages):
+        return None
+    return replace(
+        producer,
+        stages=(*producer.stages, *(stage for stage in stages if stage is not None)),
+        row=row[0],
+        outputs=(*producer.outputs, *_moved(consumer.outputs, row[1])),
+        spread=spread[0],
+        spread_outputs=_moved(consumer.spread_outputs, spread[1]),
+        label=_label(producer, consumer),
+    )
+
+
+def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
+    """The consumer's dimensions are the producer's, kept and reduced, in some order."""
+    order = _order(producer, consumer)
+    if order is None:
+        return None
+    places = {d: n for n, d in enumerate(order)}
+
+    def moved(instruction: Instruction) -> Instruction:
+        if isinstance(instruction, Mask):
+            ranges = ((places[d], low, high) for d, low, high in instruction.ranges)
+            return Mask(tuple(ranges))
+        if isinstance(instruction, Load | Index):
+            return replace(instruction, access=instruction.access.permuted(order))
+        return instruction
+
+    extents = producer.kept + producer.reduced
+    spread = _Joiner(producer).body(consumer.row, extents, moved=moved)
+    if spread is None:
+        return None
+    outputs = tuple(replace(o, access=o.access.permuted(order)) for o in consumer.outputs)
+    return replace(
+        producer,
+        spread=spread[0],
+        spread_outputs=_moved(outputs, spread[1]),
+        label=_label(producer, consumer),
+    )
+
+
+def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
+    """The consumer's dimensions in the order of the producer's, kept and then reduced.
+
+    Those along which the producer's results do not change are the reduced ones.
+    """
+    results = producer.writes()
+    loads = [i for i in consumer.row.instructions if isinstance(i, Load) and i.slot in results]
+    long = [d for d, n in enumerate(consumer.kept) if n > 1]
+    varying = {d for load in loads for d in long if load.access.strides[d]}
+    kept = [d for d in long if d in varying]
+    reduced = [d for d in long if d not in varying]
+    order: list[int] = []
+    short = [d for d, n in enumerate(consumer.kept) if n == 1]
+    for extents, dims in ((producer.kept, kept), (producer.reduced, reduced)):
+        if [consumer.kept[d] for d in dims] != [n for n in extents if n > 1]:
+            return None
+        for n in extents:
+            if n == 1 and not short:
+                return None
+            order.append(short.pop() if n == 1 else dims.pop(0))
+    return None if short else order
+
+
+def _label(producer: Kernel, consumer: Kernel) -> str:
+    return "_".join(dict.fromkeys(f"{producer.label}_{consumer.label}".split("_")))
+
+
+def _moved(outputs: tuple[Output, ...], values: dict[int, int]) -> tuple[Output, ...]:
+    return tuple(replace(o, value=values[o.value]) for o in outputs)
+
+
+def without_outputs(kernel: Kernel, slots: set[int]) -> Kernel:
+    """The kernel without some of its outputs, and without what was computed for them alone."""
+    outputs = tuple(o for o in kernel.outputs if o.slot not in slots)
+    row = Body()
+    values = copied(kernel.row, [o.value for o in outputs], row.add)
+    return replace(kernel, row=row, outputs=_moved(outputs, values))
+
+
+class _Joiner:
+    """Bodies of the consumer over the producer's space, with the producer's results put in."""
+
+    def __init__(self, producer: Kernel) -> None:
+        self.producer = producer
+        self.folds = len(producer.folds())
+        self.results = {o.slot: o.value for o in producer.outputs}
+
+    def body(
+        self,
+        source: Body,
+        extents: Shape,
+        into: Body | None = None,
+        moved: Callable[[Instruction], Instruction] = lambda instruction: instruction,
+    ) -> tuple[Body, dict[int, int]] | None:
+        """The body over a space of these extents, and the new number of each of its values.
+
+        None where it reads the producer's results in any other way than each row its own.
+        """
+        target = Body() if into is None else Body.of(into.instructions)
+        fits = True
+
+        def add(instruction: Instruction) -> int:
+            nonlocal fits
+            instruction = moved(instruction)
+            if isinstance(instruction, Accumulated):
+                number = instruction.number + self.folds
+                return target.add(replace(instruction, number=number))
+            if not isinstance(instruction, Load) or instruction.slot not in self.results:
+                return target.add(instruction)
+            fits = fits and self._is_own_row(instruction.access, extents)
+            return self._result(target, self.results[instruction.slot], len(extents))
+
+        values = copied(source, range(len(source.instructions)), add)
+        return (target, values) if fits else None
+
+    def stage(self, stage: Stage) -> Stage | None:
+        found = self.body(stage.element, self.producer.kept + self.producer.reduced)
+        if found is None:
+            return None
+        body, values = found
+        folds = (
+            replace(f, value=values[f.value], index=None if f.index is None else values[f.index])
+            for f in stage.folds
+        )
+        return Stage(body, tuple(folds))
+
+    def _is_own_row(self, access: Access, extents: Shape) -> bool:
+        kept = self.producer.kept
+        own = row_major(kept) + (0,) * (len(extents) - len(kept))
+        return access.offset == 0 and still(access.strides, extents) == still(own, extents)
+
+    def _result(self, target: Body, value: int, rank: int) -> int:
+        """The value of the producer's row body, computed here."""
+        beyond = (0,) * (rank - len(self.producer.kept))
+
+        def add(instruction: Instruction) -> int:
+            if isinstance(instruction, Load | Index):
+                access = instruction.access
+                wider = Access(access.strides + beyond, access.offset)
+                instruction = replace(instruction, access=wider)
+            return target.add(instruction)
+
+        return copied(self.producer.row, [value], add)[value]

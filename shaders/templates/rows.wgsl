@@ -1,0 +1,53 @@
+// Rows: kernels that go over the same rows several times. `LANES` invocations share a row, and a
+// workgroup holds `ROWS` of them. Each stage folds the row and hands its result to every lane, for
+// the stages after it and for what is stored: the row comes from memory once, then from the cache.
+
+// <interface>
+const WORKGROUP = 256u;
+const LANES = 8u;
+const ROWS = 32u;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1: array<f32>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
+struct Acc0 { p0: f32 }
+fn identity0() -> Acc0 { return Acc0(bitcast<f32>(params[1].x)); }
+fn combine0(x: Acc0, y: Acc0) -> Acc0 { return Acc0(x.p0 + y.p0); }
+fn element0(v0: f32) -> Acc0 { return Acc0(v0); }
+fn spread(v0: f32, v1: f32) -> f32 { return v0 / v1; }
+var<workgroup> shared_accs0: array<Acc0, 256>;
+// </interface>
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let block = group.y * groups.x + group.x + params[0].y;
+  let rows = params[0].x;
+  let lane = invocation % LANES;
+  let row = block * ROWS + invocation / LANES;
+  let first = 0u;
+  let last = params[0].z;
+  // <stages>
+  var acc00 = identity0();
+  if (row < rows) {
+    for (var at = first + lane; at < last; at += LANES) {
+      acc00 = combine0(acc00, element0(b0[row * last + at]));
+    }
+  }
+  shared_accs0[invocation] = acc00;
+  workgroupBarrier();
+  for (var other = 1u; other < LANES; other++) {
+    acc00 = combine0(acc00, shared_accs0[invocation - lane + (lane + other) % LANES]);
+  }
+  let t0 = acc00.p0;
+  // </stages>
+  if (row < rows) {
+    // <spread>
+    for (var j = lane; j < last; j += LANES) {
+      b1[row * last + j] = spread(b0[row * last + j], t0);
+    }
+    // </spread>
+  }
+}
