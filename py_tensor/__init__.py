@@ -30,6 +30,7 @@ from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
+from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand

@@ -322,6 +322,7 @@ CASES: dict[str, Case] = {
     "le_f32": Case(np.less_equal, domains=WITH_EQUALS),
     "floor_f32": Case(np.floor, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "ceil_f32": Case(np.ceil, domains=[(bits,), (halves,), (between(-9, 9),)]),
+    "trunc_f32": Case(np.trunc, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "round_f32": Case(np.round, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "sqrt_f32": Case(
         np.sqrt,

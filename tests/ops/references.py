@@ -163,6 +163,7 @@ UNARY: dict[str, Entry] = {
     "relu": Entry(_relu, NUMBERS, zero_sign=False),
     "floor": Entry(_rounded("floor"), SAME),
     "ceil": Entry(_rounded("ceil"), SAME),
+    "trunc": Entry(_rounded("trunc"), SAME),
     "round": Entry(_rounded("rint"), SAME),
     "isnan": _truth(np.isnan),
     "isinf": _truth(np.isinf),
@@ -237,7 +238,9 @@ REDUCTIONS: dict[str, Fold] = {
 # -- The rest: op -> the module of tests that holds its reference -------------------------------
 
 ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("where", "clip", "isclose", "allclose", "astype"), "test_elementwise"),
+    **dict.fromkeys(
+        ("where", "clip", "isclose", "allclose", "astype", "divmod"), "test_elementwise"
+    ),
     **dict.fromkeys(("fused_multiply_add", "matmul", "dot"), "test_matmul"),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
     **dict.fromkeys(
