@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
@@ -485,36 +484,6 @@ register(clip)
 install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)
-
-
-def _logical_operator(name: str, function: Any) -> None:
-    """``& | ^ ~`` are defined on bools, as masks are combined; on integers they will be bitwise."""
-
-    def check(x: Operand) -> None:
-        if isinstance(x, Tensor) and x.dtype is not dtypes.bool_:
-            raise DTypeError(f"{name}: takes bool, not {x.dtype}")
-
-    def method(self: Tensor, other: Operand) -> Tensor:
-        check(self)
-        check(other)
-        return function(self, other)
-
-    install(f"__{name}__", method)
-    install(f"__r{name}__", method)
-
-
-_logical_operator("and", logical_and)
-_logical_operator("or", logical_or)
-_logical_operator("xor", logical_xor)
-
-
-def _invert(self: Tensor) -> Tensor:
-    if self.dtype is not dtypes.bool_:
-        raise DTypeError(f"invert: takes bool, not {self.dtype}")
-    return logical_not(self)
-
-
-install("__invert__", _invert)
 
 # The array API's aliases, and the seeds' names.
 absolute, pow = abs, power

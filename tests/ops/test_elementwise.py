@@ -114,7 +114,7 @@ def test_unary(name: str, dtype: str, device: str, rng: np.random.Generator) -> 
     if dtype in ref.UNARY[name].dtypes:
         unary_cases(name, dtype, device, rng)
         return
-    x = pt.tensor([True, False, True], device=device)
+    x = pt.tensor([1, 0, 1], dtype=dtype, device=device)
     with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
         getattr(pt, name)(x)
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
@@ -127,7 +127,7 @@ def test_binary(name: str, dtype: str, device: str, rng: np.random.Generator) ->
     if dtype in ref.BINARY[name].dtypes:
         binary_cases(name, dtype, device, rng)
         return
-    x = pt.tensor([True, False, True], device=device)
+    x = pt.tensor([1, 0, 1], dtype=dtype, device=device)
     with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
         getattr(pt, name)(x, x)
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
@@ -146,12 +146,11 @@ def test_64_bits_on_the_cpu(dtype: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ref.UNARY)
 def test_unary_as_methods(name: str, device: str) -> None:
-    values = np.array([0.25, 0.5, 1.0], np.float32)
+    dtype = "float32" if "float32" in ref.UNARY[name].dtypes else "int32"
+    values = np.array([0.25, 0.5, 1.0] if dtype == "float32" else [1, 2, 3], dtype)
     x = pt.tensor(values, device=device)
-    check(name, ref.UNARY[name], getattr(x, name)(), [values], "float32", "method")
-    check(
-        name, ref.UNARY[name], getattr(pt, name)([0.25, 0.5, 1.0]), [values], "float32", "of a list"
-    )
+    check(name, ref.UNARY[name], getattr(x, name)(), [values], dtype, "method")
+    check(name, ref.UNARY[name], getattr(pt, name)(values.tolist()), [values], dtype, "of a list")
 
 
 @pytest.mark.computes
@@ -315,6 +314,10 @@ def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
                 with pytest.raises(pt.DTypeError, match=rf"^{name}: {first} and {second}"):
                     op(x, y)
                 continue
+            if common not in entry.dtypes:
+                with pytest.raises(pt.DTypeError, match=rf"^{name}: .*{common}"):
+                    op(x, y)
+                continue
             with np.errstate(all="ignore"):
                 a, b = a.astype(common), b.astype(common)
             check(name, entry, op(x, y), [a, b], common, f"{first} with {second}")
@@ -347,10 +350,12 @@ def test_operands_of_other_kinds(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_masks(device: str) -> None:
-    """``& | ^ ~`` are defined on bools and on nothing else."""
+def test_bits(device: str) -> None:
+    """``& | ^ ~`` of bools are the logical ops; floats have no bits."""
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    i, j = np.array([12, -1, 7, 0], np.int32), np.array([10, 3, -8, 5], np.int32)
+    m, n = pt.tensor(i, device=device), pt.tensor(j, device=device)
     for got, expected in (
         (x & y, a & b),
         (x | y, a | b),
@@ -358,12 +363,24 @@ def test_masks(device: str) -> None:
         (~x, ~a),
         (x & True, a),
         (True ^ x, ~a),
+        (m & n, i & j),
+        (m | 1, i | 1),
+        (~m, ~i),
+        (m << 3, i << 3),
+        (1 << (n & 7), 1 << (j & 7)),
+        (m >> 1, i >> 1),
+        (x & m, a & i),
     ):
-        same(got, expected, "a mask")
-    with pytest.raises(pt.DTypeError, match="int32"):
-        _ = ~pt.tensor([1], device=device)
-    with pytest.raises(pt.DTypeError, match="float32"):
-        _ = x & pt.tensor([1.0], device=device)
+        same(got, np.asarray(expected), "bits")
+    numbers = pt.tensor([1.0], device=device)
+    for wrong, match in (
+        (lambda: ~numbers, r"^invert: .*float32"),
+        (lambda: numbers & 1, r"^bitwise_and: .*float32"),
+        (lambda: m | 1.5, r"^bitwise_or: .*float32"),
+        (lambda: m << 1.5, r"^left_shift: .*float32"),
+    ):
+        with pytest.raises(pt.DTypeError, match=match):
+            wrong()
 
 
 # -- where, clip, astype, isclose -----------------------------------------------------------------
