@@ -1,4 +1,4 @@
-// needs: bits.wgsl math.wgsl convert.wgsl
+// needs: bits.wgsl arithmetic.wgsl math.wgsl convert.wgsl
 // x^y with C99's special cases, which are NumPy's. exp(y * log(x)) in f32 would lose |y * log(x)| ulp: the logarithm
 // here carries 32 bits, and is made in integers, so that no driver can reassociate its digits away.
 

@@ -140,6 +140,20 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^split: axis 1.*\(2, 3, 4\).*2",
     ),
+    "moveaxis out of range": (lambda x: pt.moveaxis(x, 3, 0), pt.AxisError, r"^moveaxis: axis 3"),
+    "moveaxis of two to one": (lambda x: pt.moveaxis(x, (0, 1), 0), pt.ShapeError, r"^moveaxis: "),
+    "repeat by a float": (lambda x: x.repeat(1.5), TypeError, r"^repeat: .*1\.5"),
+    "repeat less than never": (lambda x: x.repeat(-1), ValueError, r"^repeat: .*-1"),
+    "tile by text": (lambda x: pt.tile(x, "ab"), TypeError, r"^tile: .*a"),
+    "roll with too many shifts": (
+        lambda x: pt.roll(x, (1, 2, 3), (0, 1)),
+        pt.ShapeError,
+        r"^roll: 3 shifts for 2 axes",
+    ),
+    "meshgrid": (lambda x: pt.meshgrid(x, indexing="yx"), ValueError, r"^meshgrid: .*'yx'"),
+    "tril of a vector": (lambda x: pt.tril(x[0, 0]), pt.ShapeError, r"^tril: .*\(4,\)"),
+    "diag of 3 axes": (lambda x: pt.diag(x), pt.ShapeError, r"^diag: .*\(2, 3, 4\)"),
+    "trace of 3 axes": (lambda x: x.trace(), pt.ShapeError, r"^trace: .*\(2, 3, 4\)"),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }
 
