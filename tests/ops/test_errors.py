@@ -144,7 +144,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "moveaxis of two to one": (lambda x: pt.moveaxis(x, (0, 1), 0), pt.ShapeError, r"^moveaxis: "),
     "repeat by a float": (lambda x: x.repeat(1.5), TypeError, r"^repeat: .*1\.5"),
     "repeat less than never": (lambda x: x.repeat(-1), ValueError, r"^repeat: .*-1"),
-    "tile by text": (lambda x: pt.tile(x, "ab"), TypeError, r"^tile: .*a"),
+    "tile by a float": (lambda x: pt.tile(x, (1, x.ndim / 2)), TypeError, r"^tile: .*1\.5"),
     "roll with too many shifts": (
         lambda x: pt.roll(x, (1, 2, 3), (0, 1)),
         pt.ShapeError,
