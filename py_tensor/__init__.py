@@ -25,11 +25,15 @@ from py_tensor.errors import WaitError as WaitError
 from py_tensor.interop import asarray as asarray
 from py_tensor.interop import set_printoptions as set_printoptions
 from py_tensor.interop import tensor as tensor
-from py_tensor.ops.creation import *  # noqa: F403 - an op is public where it is defined
+from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
+from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
+from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
+from py_tensor.ops.rounding import *  # noqa: F403
+from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand

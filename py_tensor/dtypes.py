@@ -7,6 +7,7 @@ common type, int32 with uint32, raises.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -70,6 +71,7 @@ ALL = (bool_, int32, uint32, float32, int64, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 DEFAULT_FLOAT = float32
 DEFAULT_INT = int32
+_FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
 # The whole table: symmetric, and what is not here has no common type.
 _PROMOTE: dict[tuple[DType, DType], DType] = {
@@ -145,15 +147,40 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def holds(dtype: DType, value: float) -> bool:
+    """Whether `value`, without its fraction, is a number of this dtype; infinities are floats."""
+    if dtype.kind in "iu":
+        low, high = integer_range(dtype)
+        finite = isinstance(value, int) or math.isfinite(value)
+        return finite and low <= int(value) <= high
+    return dtype.kind == "b" or isinstance(value, float) or abs(value) < _FLOAT_OVERFLOW
+
+
 def check_range(op: str, value: float, dtype: DType) -> None:
-    """Raise OverflowError where `dtype` is an integer type that cannot hold `value`."""
-    if dtype.kind not in "iu":
+    """Raise where `dtype` cannot hold a Python number.
+
+    Raises
+    ------
+    ValueError
+        For NaN in an integer dtype.
+    OverflowError
+        For an integer, a float or an infinity out of an integer dtype's range, and for an integer
+        past the largest float64.
+    """
+    if holds(dtype, value):
         return
-    low, high = integer_range(dtype)
-    if not low <= value <= high:
-        raise OverflowError(
-            f"{op}: Python integer {value} is out of bounds for {dtype} [{low}, {high}]"
-        )
+    if value != value:
+        raise ValueError(f"{op}: {dtype} cannot hold NaN")
+    what = f"Python {'integer' if isinstance(value, int) else 'float'} {_shown(value)}"
+    limits = " [{}, {}]".format(*integer_range(dtype)) if dtype.kind in "iu" else ""
+    raise OverflowError(f"{op}: {what} is out of bounds for {dtype}{limits}")
+
+
+def _shown(value: float) -> str:
+    """A number for a message; of an integer without end, its length."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"of {value.bit_length()} bits"
+    return str(value)
 
 
 def floating(dtype: DType) -> DType:

@@ -6,16 +6,16 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from py_tensor import dtypes
+from py_tensor import dtypes, layout
 from py_tensor.backend.device import Device, parse
 from py_tensor.display import DEFAULT_OPTIONS, PrintOptions, edge_indices, format_str, format_tensor
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import leaf
-from py_tensor.ops.define import empty_node
-from py_tensor.ops.movement import astype, concat, getitem
-from py_tensor.shapes import Shape, check_rank, size_of
+from py_tensor.graph.node import Meta, make, meta_of
+from py_tensor.graph.primitives import COPY, EDGES, leaf
+from py_tensor.ops.define import coerce, common_dtype, empty_node, node_of
+from py_tensor.ops.movement import astype, concat, getitem, stack
+from py_tensor.shapes import MAX_RANK, Shape, check_rank, size_of
 from py_tensor.tensor import Tensor
 
 _print_options = DEFAULT_OPTIONS
@@ -28,11 +28,14 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     Parameters
     ----------
     data
-        A Python scalar, nested lists or tuples of them, another tensor, or anything with the
-        buffer protocol or ``__array_interface__`` (a NumPy array).
+        A Python scalar, another tensor, anything with the buffer protocol or
+        ``__array_interface__`` (a NumPy array), or nested lists or tuples of any of these, which
+        are stacked.
     dtype
-        By default that of `data`; of lists the least of bool, int32 and float32 that holds all.
+        By default that of `data`; of lists the least dtype that holds all, where Python scalars
+        and those NumPy scalars that are not of 32 bits count as bool, int32 or float32.
     device : {"webgpu", "cpu"}, optional
+        By default that of the tensors in `data`, else the default device.
 
     Raises
     ------
@@ -41,7 +44,9 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     DTypeError
         For a dtype that the device does not have: float64 and int64 on webgpu.
     OverflowError
-        For an integer that the dtype cannot hold.
+        For a number that the integer dtype cannot hold.
+    ValueError
+        For NaN in an integer dtype.
 
     Examples
     --------
@@ -63,13 +68,15 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         here = data if target is None or target.rank > data.dtype.rank else astype(data, target)
         moved = here if device is None else to_device(here, device)
         return moved if target is None else astype(moved, target)
+    if _is_nested(data):
+        if _holds_tensors_alone(data):
+            return _make(_stacked(data, op), dtype, device, op)
+        return _from_nested(data, target, parse(device), op)
     place = parse(device)
     if isinstance(data, bool | int | float):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if hasattr(data, "__array_interface__"):
         return _from_interface(data, target, place, op)
-    if _is_nested(data):
-        return _from_nested(data, target, place, op)
     try:
         view = memoryview(data)
     except TypeError:
@@ -85,16 +92,20 @@ def _from_values(values: list[Any], shape: Shape, dtype: DType, device: Device, 
     device.backend.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
+    return _uploaded(memoryview(_packed(values, dtype, op)).cast("B"), meta)
+
+
+def _packed(values: list[Any], dtype: DType, op: str) -> bytes | array[Any]:
+    """Python scalars as elements; each must fit, but floats past the largest become infinite."""
     try:
         if dtype is dtypes.bool_:
-            data: Any = bytes(map(bool, values))
-        else:
-            data = array(dtype.typecode, [int(v) for v in values] if dtype.kind in "iu" else values)
-    except OverflowError:
-        for value in values:
-            dtypes.check_range(op, value, dtype)
-        data = array("f", [_to_float32(v) for v in values])
-    return _uploaded(memoryview(data).cast("B"), meta)
+            return bytes(map(bool, values))
+        return array(dtype.typecode, map(int, values) if dtype.kind in "iu" else values)
+    except (OverflowError, ValueError):
+        pass  # which of them it was is said below
+    for value in values:
+        dtypes.check_range(op, value, dtype)
+    return array(dtype.typecode, map(_to_float32, values))
 
 
 def _uploaded(data: memoryview, meta: Meta) -> Tensor:
@@ -109,6 +120,10 @@ def _to_float32(value: float) -> float:
 
 
 def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
+    if data and all(_is_array(x) and _is_alike(x, data[0]) for x in data):
+        from py_tensor.backend.bridge import load_numpy
+
+        return _from_interface(load_numpy().stack(data), dtype, device, op)
     shape = check_rank(op, _shape_of(data))
     values: list[Any] = []
     kinds: set[DType] = set()
@@ -120,6 +135,30 @@ def _is_nested(data: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(data, list | tuple | range)
 
 
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "__array_interface__") and data.ndim > 0
+
+
+def _is_alike(x: Any, y: Any) -> bool:
+    return x.shape == y.shape and x.dtype == y.dtype
+
+
+def _holds_tensors_alone(data: Sequence[Any]) -> bool:
+    return bool(data) and all(
+        _holds_tensors_alone(x) if _is_nested(x) else isinstance(x, Tensor) for x in data
+    )
+
+
+def _stacked(data: Sequence[Any], op: str) -> Tensor:
+    """Nested lists of tensors as one, without reading them."""
+    parts = [_stacked(x, op) if _is_nested(x) else x for x in data]
+    for x in parts[1:]:
+        if x.shape != parts[0].shape:
+            raise _ragged(op, parts[0].shape, x.shape)
+    dtype = common_dtype(op, coerce(op, parts))
+    return stack([astype(x, dtype) for x in parts])
+
+
 def _shape_of(data: Any) -> Shape:
     """The shape that the first element at each level suggests."""
     shape: list[int] = []
@@ -128,31 +167,39 @@ def _shape_of(data: Any) -> Shape:
         if not data:
             break
         data = data[0]
-    return (*shape, *data.shape) if isinstance(data, Tensor) else tuple(shape)
+    return (*shape, *getattr(data, "shape", ()))
 
 
 def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: str) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
-    if isinstance(data, Tensor):
-        if data.shape != shape:
-            raise _ragged(op, shape, data.shape)
-        values.extend(data.reshape(-1).tolist() if data.ndim else [data.item()])
-        kinds.add(data.dtype)
+    if isinstance(data, bool | int | float):
+        if shape:
+            raise _ragged(op, shape, ())
+        values.append(data)
+        kinds.add(dtypes.of_scalar(data))
     elif _is_nested(data):
         if not shape or len(data) != shape[0]:
             raise _ragged(op, shape, (len(data),))
         for item in data:
             _flatten(item, shape[1:], values, kinds, op)
-    elif shape:
-        raise _ragged(op, shape, ())
-    elif isinstance(data, bool | int | float):
-        values.append(data)
-        kinds.add(dtypes.of_scalar(data))
-    elif hasattr(data, "item") and hasattr(data, "dtype"):
-        values.append(data.item())
-        kinds.add(dtypes.parse(data.dtype))
+    elif hasattr(data, "dtype"):
+        if tuple(data.shape) != shape:
+            raise _ragged(op, shape, tuple(data.shape))
+        found = data.reshape(-1).tolist()
+        values.extend(found)
+        kinds.update(_dtypes_of(data, found, op))
     else:
         raise TypeError(f"{op}: a list holds scalars, not {type(data).__name__}")
+
+
+def _dtypes_of(data: Any, values: list[Any], op: str) -> set[DType]:
+    """What a tensor, an array or a NumPy scalar adds to a list: its dtype, or its values'."""
+    own = dtypes.BY_NAME.get(data.dtype.name)
+    if own is not None and (own.on_gpu or data.ndim):
+        return {own}
+    if not all(isinstance(v, bool | int | float) for v in values):
+        raise TypeError(f"{op}: a list holds bools, ints and floats, not {data.dtype}")
+    return set(map(dtypes.of_scalar, values))
 
 
 def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
@@ -234,6 +281,29 @@ def to_device(x: Tensor, device: str | Device) -> Tensor:
     return _uploaded(data, meta)
 
 
+def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What NumPy's elementwise function `name` gives for tensors: our function of that name.
+
+    NumPy asks for ``np.exp(x)``, and for its operators: ``array + x`` is ``pt.add(array, x)``.
+
+    Raises
+    ------
+    TypeError
+        For functions that are not there, and for what NumPy's can do besides.
+    """
+    import py_tensor
+
+    ours = getattr(py_tensor, name, None)
+    if ours is None:
+        raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
+    if method != "__call__":
+        raise TypeError(f"np.{name}.{method}: takes no tensors; x.numpy() is a copy it takes")
+    if options:
+        given = ", ".join(options)
+        raise TypeError(f"np.{name}: takes no {given} with a tensor; use pt.{name}")
+    return ours(*inputs)
+
+
 # -- Text ---------------------------------------------------------------------------------------
 
 
@@ -262,20 +332,26 @@ async def text_async(x: Tensor, form: str) -> str:
 
 
 def _edges(x: Tensor) -> tuple[Tensor, bool]:
-    """What is shown: all of a small tensor; of a large one, realized once, the corners."""
+    """What is shown: all of a small tensor, the corners of a large one, in row-major order."""
     if x.size <= _print_options.threshold:
         return x, False
-    x.realize()
-    for axis, n in enumerate(x.shape):
-        items = _print_options.edgeitems
-        if edge_indices(n, items) is not None:
-            whole = (slice(None),) * axis
-            first, last = (
-                getitem(x, (*whole, slice(0, items))),
-                getitem(x, (*whole, slice(n - items, n))),
-            )
-            x = concat([first, last], axis)
-    return x, True
+    return _corners(x, _print_options.edgeitems), True
+
+
+def _corners(x: Tensor, items: int) -> Tensor:
+    """The first and last `items` along each longer axis; one gather where the rank allows."""
+    long = [axis for axis, n in enumerate(x.shape) if edge_indices(n, items) is not None]
+    if x.ndim + len(long) > MAX_RANK:
+        whole, n = (slice(None),) * long[0], x.shape[long[0]]
+        ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))
+        return concat([_corners(end, items) for end in ends], long[0])
+    split = layout.edges(x.shape, tuple(long), items)
+    meta = meta_of(split.shape, x.dtype, x.device)
+    edges = make(EDGES, (node_of(x),), (tuple(long), items), meta)
+    shown = make(COPY, (edges,), None, meta)
+    x.device.compute([shown])
+    shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
+    return Tensor(shown).reshape(shape)
 
 
 def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:

@@ -67,6 +67,16 @@ def take_slices(shape: Shape, slices: tuple[tuple[int, int, int], ...]) -> Layou
     )
 
 
+def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:
+    """The first and the last `items` elements along each of `axes`, which become (2, items)."""
+    extents: list[int] = []
+    strides: list[int] = []
+    for axis, (n, s) in enumerate(zip(shape, row_major(shape), strict=True)):
+        extents += [2, items] if axis in axes else [n]
+        strides += [(n - items) * s, s] if axis in axes else [s]
+    return Layout(tuple(extents), tuple(strides))
+
+
 Range = tuple[int, int]  # of one dimension of the iteration space: [low, high)
 
 

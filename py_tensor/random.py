@@ -58,13 +58,13 @@ BITS = Elementwise(
     vjp=NOT_DIFFERENTIABLE,
 )
 UNIFORM = Elementwise(
-    "uniform",
+    "rand",
     wgsl={"*": "uniform_from_bits({0})"},
     numpy=lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
     vjp=NOT_DIFFERENTIABLE,
 )
 NORMAL = Elementwise(
-    "normal",
+    "randn",
     wgsl={"*": "normal_from_bits({0}, {1})"},
     numpy=_normal,
     cost=50,
@@ -75,6 +75,13 @@ RANDINT = Elementwise(
     wgsl={"*": "randint_from_bits({0}, bitcast<i32>({1}), {2})"},
     numpy=lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
     cost=8,
+    vjp=NOT_DIFFERENTIABLE,
+)
+# From all of int32: its span does not fit a word, and the word itself is the draw.
+RANDINT_ANY = Elementwise(
+    "randint",
+    wgsl={"*": "bitcast<i32>({0} + {1})"},
+    numpy=lambda np, bits, low: (bits + low).astype(np.int32),
     vjp=NOT_DIFFERENTIABLE,
 )
 OFFSET = Elementwise(
@@ -154,9 +161,11 @@ class Generator:
         """
         if high is None:
             low, high = 0, low
-        if not (-(2**31) <= low < high <= 2**31 and high - low < 2**32):
-            raise ValueError(f"randint: no int32 in [{low}, {high})")
+        if not -(2**31) <= low < high <= 2**31:
+            raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past int32")
         shape = parse_shape("randint", size)
+        if high - low == 2**32:
+            return self._draw(RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
         return self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
 
 

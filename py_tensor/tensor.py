@@ -10,7 +10,7 @@ from py_tensor.dtypes import DType, typed
 from py_tensor.graph.node import Node, make
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import CONST, COPY, INDEX
-from py_tensor.graph.store import is_flat
+from py_tensor.graph.store import bottom, is_flat
 from py_tensor.shapes import Shape, row_major
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ class Tensor(Methods):
     """
 
     __slots__ = ("__weakref__", "_node")
-    __array_ufunc__ = None  # numpy_array + tensor is a tensor
     __hash__ = object.__hash__  # == compares elements
 
     def __init__(self, node: Node) -> None:
@@ -113,6 +112,7 @@ class Tensor(Methods):
         while node.storage is None and is_flat(node):  # the same elements in the same order
             node = node.inputs[0]
         if node.storage is None:
+            node.meta.device.backend.check(self._node.op.name, node.meta)
             if isinstance(node.op, Movement) or node.op is CONST or node.op is INDEX:
                 node = make(COPY, (node,), None, node.meta)
             node.meta.device.compute([node])
@@ -207,6 +207,11 @@ class Tensor(Methods):
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from py_tensor.interop import of_ufunc
+
+        return of_ufunc(ufunc.__name__, method, inputs, options)
+
     # -- Elsewhere ------------------------------------------------------------------------------
 
     def to(self, device: str | Device) -> Tensor:
@@ -251,11 +256,20 @@ def _empty(shape: Shape) -> list[Any]:
 
 
 def realize(*tensors: Tensor) -> None:
-    """Start computing all of `tensors`, together, without waiting for the GPU."""
+    """Start computing all of `tensors`, together, without waiting for the GPU.
+
+    Raises
+    ------
+    MemoryError
+        For one that is larger than the device's largest buffer.
+    """
     by_device: dict[Device, list[Node]] = {}
     for x in tensors:
         node = x._node  # pyright: ignore[reportPrivateUsage]
         if node.storage is None and node.meta.size:
+            lowest = bottom(node)
+            if lowest.storage is None and lowest.meta.size == node.meta.size:
+                node.meta.device.backend.check(node.op.name, node.meta)
             by_device.setdefault(node.meta.device, []).append(node)
     for device, nodes in by_device.items():
         device.compute(nodes)

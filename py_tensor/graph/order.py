@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Movement
-from py_tensor.graph.primitives import CONST, INDEX
+from py_tensor.graph.op import Cast, Elementwise, Movement
+from py_tensor.graph.primitives import CONST, EDGES, INDEX
+
+GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
+GLANCED_NODES = 32
 
 
 @dataclass(slots=True)
@@ -67,13 +70,28 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     roots = list(roots)
     order = topological(roots)
     wanted: set[int] = set()
+    # One too large to be stored is not: a consumer can do without, or raises by itself.
+    most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
     for slot, node in enumerate(order):
-        # One too large to be stored is not: a consumer can do without, or raises by itself.
-        if node.live and node.storage is None and node.meta.stored_nbytes <= max_bytes:
+        if node.live and node.storage is None and node.meta.stored_nbytes <= most:
             _want(order, slot, wanted)
     for root in roots:
         _want(order, root.slot, wanted, root=True)
     return Request(order, wanted, max_bytes)
+
+
+def _is_glance(order: list[Node]) -> bool:
+    """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
+
+    It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
+    bound on the steps keeps a loop that prints from building up an ever longer expression.
+    """
+    pending = [n for n in order if n.storage is None and n.op is not CONST]
+    return (
+        len(pending) <= GLANCED_NODES
+        and any(n.op is EDGES for n in pending)
+        and all(isinstance(n.op, Elementwise | Cast | Movement) or n.op is INDEX for n in pending)
+    )
 
 
 def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False) -> None:

@@ -147,6 +147,12 @@ SLICE = Movement(
     vjp=_grad_slice,
     layout=lambda slices, source, target: layout.take_slices(source, slices),
 )
+# (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
+EDGES = Movement(
+    "edges",
+    vjp=NOT_DIFFERENTIABLE,
+    layout=lambda attrs, source, target: layout.edges(source, *attrs),
+)
 # (x, fill): x inside a window of the result, the constant `fill` around it.
 PAD = Structural("pad", vjp=_grad_pad)
 # (a, b) of one shape: the sum over `attrs`, kept as length 1, of a * b. Matmul is this on expanded

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any, ParamSpec
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
-from py_tensor.graph.node import make, meta_of
-from py_tensor.graph.primitives import EXPAND, const, index
-from py_tensor.ops.define import Operand, Scalar, empty_node, register
+from py_tensor.errors import ShapeError
+from py_tensor.graph.node import meta_of
+from py_tensor.graph.op import Movement
+from py_tensor.graph.primitives import EXPAND, RESHAPE, index
+from py_tensor.ops.define import Operand, Scalar, build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import astype, tensor_of
+from py_tensor.ops.movement import astype, expand_dims, tensor_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -22,86 +27,127 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _maker(name: str) -> Movement:
+    """How a created tensor is named in the graph, and so in an error about its size.
+
+    It may be larger than what the device can store, and still be of use in an expression.
+    """
+    return replace(EXPAND, name=name)
+
+
+FULL, ZEROS, ONES, EMPTY = map(_maker, ("full", "zeros", "ones", "empty"))
+FULL_LIKE, ZEROS_LIKE, ONES_LIKE, EMPTY_LIKE = map(
+    _maker, ("full_like", "zeros_like", "ones_like", "empty_like")
+)
+EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
+P = ParamSpec("P")
+
+
+def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Where sizes are given one by one, say how a shape is given."""
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> Tensor:
+        if len(args) > 1 and all(isinstance(n, int) for n in args):
+            name = function.__name__
+            raise TypeError(f"{name}: takes a shape, and then a dtype: pt.{name}({args})")
+        return function(*args, **options)
+
+    return checked
+
+
+def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: Any) -> Tensor:
+    place = parse(device)
+    sizes = parse_shape(op.name, shape)
+    place.backend.check(op.name, meta_of((), dtype, place))
+    return filled(value, meta_of(sizes, dtype, place), op)
+
+
+def _parsed(dtype: object) -> DType:
+    return dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+
+
 def full(
     shape: int | Shape,
     fill_value: Scalar,
-    *,
     dtype: object = None,
+    *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """A tensor of one value, by default in the value's own dtype; takes no memory until stored."""
+    """A tensor of one value, by default in the value's own dtype; takes no memory until stored.
+
+    Raises
+    ------
+    OverflowError, ValueError
+        For a value that the dtype does not have.
+    """
     target = dtypes.of_scalar(fill_value) if dtype is None else dtypes.parse(dtype)
-    place = parse(device)
-    sizes = parse_shape("full", shape)
-    meta = meta_of(sizes, target, place)
-    place.backend.check("full", meta_of((), target, place))
-    dtypes.check_range("full", fill_value, target)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    value = const(_as_kind(fill_value, target), target, place)
-    return Tensor(make(EXPAND, (value,), None, meta) if sizes else value)
+    return _filled(FULL, shape, fill_value, target, device)
 
 
-def _as_kind(value: Scalar, dtype: DType) -> Scalar:
-    return (
-        bool(value) if dtype is dtypes.bool_ else float(value) if dtype.kind == "f" else int(value)
-    )
-
-
+@_takes_shape
 def zeros(
-    shape: int | Shape, *, dtype: object = None, device: str | Device | None = None
+    shape: int | Shape, dtype: object = None, *, device: str | Device | None = None
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
-    return full(shape, 0, dtype=dtypes.DEFAULT_FLOAT if dtype is None else dtype, device=device)
+    return _filled(ZEROS, shape, 0, _parsed(dtype), device)
 
 
-def ones(shape: int | Shape, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
+@_takes_shape
+def ones(shape: int | Shape, dtype: object = None, *, device: str | Device | None = None) -> Tensor:
     """A tensor of ones, float32 by default."""
-    return full(shape, 1, dtype=dtypes.DEFAULT_FLOAT if dtype is None else dtype, device=device)
+    return _filled(ONES, shape, 1, _parsed(dtype), device)
 
 
+@_takes_shape
 def empty(
-    shape: int | Shape, *, dtype: object = None, device: str | Device | None = None
+    shape: int | Shape, dtype: object = None, *, device: str | Device | None = None
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
-    return zeros(shape, dtype=dtype, device=device)
+    return _filled(EMPTY, shape, 0, _parsed(dtype), device)
 
 
-def _like(x: Operand, value: Scalar, dtype: object, device: str | Device | None) -> Tensor:
-    x = tensor_of(x, "full_like")
-    return full(x.shape, value, dtype=dtype or x.dtype, device=device or x.device)
+def _like(op: Movement, x: Operand, value: Scalar, dtype: object, device: Any) -> Tensor:
+    x = tensor_of(x, op.name)
+    target = x.dtype if dtype is None else dtypes.parse(dtype)
+    return _filled(op, x.shape, value, target, device or x.device)
 
 
 def full_like(
-    x: Operand, fill_value: Scalar, *, dtype: object = None, device: Any = None
+    x: Operand, fill_value: Scalar, dtype: object = None, *, device: Any = None
 ) -> Tensor:
     """`full` with the shape, dtype and device of `x`."""
-    return _like(x, fill_value, dtype, device)
+    return _like(FULL_LIKE, x, fill_value, dtype, device)
 
 
-def zeros_like(x: Operand, *, dtype: object = None, device: Any = None) -> Tensor:
+def zeros_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
     """Zeros with the shape, dtype and device of `x`."""
-    return _like(x, 0, dtype, device)
+    return _like(ZEROS_LIKE, x, 0, dtype, device)
 
 
-def ones_like(x: Operand, *, dtype: object = None, device: Any = None) -> Tensor:
+def ones_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
     """Ones with the shape, dtype and device of `x`."""
-    return _like(x, 1, dtype, device)
+    return _like(ONES_LIKE, x, 1, dtype, device)
 
 
-def empty_like(x: Operand, *, dtype: object = None, device: Any = None) -> Tensor:
+def empty_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
     """`empty` with the shape, dtype and device of `x`."""
-    return _like(x, 0, dtype, device)
+    return _like(EMPTY_LIKE, x, 0, dtype, device)
+
+
+def _named(op: Movement, x: Tensor) -> Tensor:
+    """The same tensor, under the name of what made it."""
+    return build(op, (x,), None, x.shape, x.dtype, x.device)
 
 
 def eye(
-    n: int, m: int | None = None, *, k: int = 0, dtype: object = None, device: Any = None
+    n: int, m: int | None = None, k: int = 0, dtype: object = None, *, device: Any = None
 ) -> Tensor:
     """An ``n x m`` tensor (`m` defaults to `n`) with ones on the `k`-th diagonal."""
-    columns = n if m is None else m
-    rows = arange(n, device=device).reshape(n, 1)
-    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
-    return astype(equal(rows + k, arange(columns, device=device).reshape(1, columns)), target)
+    sizes = parse_shape("eye", (n, n if m is None else m))
+    rows, columns = (arange(size, device=device) for size in sizes)
+    hit = equal(expand_dims(rows + k, 1), columns)
+    return _named(EYE, astype(hit, _parsed(dtype)))
 
 
 def arange(
@@ -117,23 +163,39 @@ def arange(
     Raises
     ------
     ValueError
-        For a step of 0.
+        For a step of 0, or a range without end.
+    OverflowError
+        For integers that the dtype cannot hold.
+    MemoryError, ShapeError
+        For 2**31 elements or more.
     """
     if stop is None:
         start, stop = 0, start
     if step == 0:
         raise ValueError("arange: step must not be 0")
+    whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
+    default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT_FLOAT
+    target = default if dtype is None else dtypes.parse(dtype)
+    count = _steps(start, stop, step)
+    return _named(ARANGE, _ramp("arange", count, start, step, target, parse(device)))
+
+
+def _steps(start: Scalar, stop: Scalar, step: Scalar) -> int:
+    """How many numbers a range has; of integers, exactly."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        default, count = dtypes.DEFAULT_INT, len(range(start, stop, step))
-    else:
-        default, count = dtypes.DEFAULT_FLOAT, max(0, math.ceil((stop - start) / step))
-    target = dtypes.parse(dtype) if dtype else default
-    return _ramp("arange", count, start, step, target, parse(device))
+        return max(0, -((start - stop) // step))
+    try:
+        return max(0, math.ceil((stop - start) / step))
+    except (OverflowError, ValueError):
+        raise ValueError(f"arange: no range from {start} to {stop} by {step}") from None
 
 
 def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device: Device) -> Tensor:
     """``start + i * step`` for i below `count`."""
     device.backend.check(op, meta_of((), dtype, device))
+    if count >= 2**31:  # i is an int32
+        device.backend.check(op, meta_of((count,), dtype, device))
+        raise ShapeError(f"{op}: {count} elements of {dtype}; a range has fewer than 2**31")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
@@ -168,7 +230,7 @@ def linspace(
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     place = parse(device)
-    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    target = _parsed(dtype)
     floating = dtypes.floating(target)
     gaps = num - 1 if endpoint else num
     step = (stop - start) / gaps if gaps > 0 else 0.0
@@ -176,7 +238,7 @@ def linspace(
     if endpoint and num > 1:
         last = equal(arange(num, device=place), num - 1)
         values = where(last, float(stop), values)
-    return astype(floor(values) if target.kind in "iu" else values, target)
+    return _named(LINSPACE, astype(floor(values) if target.kind in "iu" else values, target))
 
 
 for _function in (

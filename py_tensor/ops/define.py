@@ -9,6 +9,7 @@ recipe, so that recording an op again costs one look-up.
 from __future__ import annotations
 
 import inspect
+import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,13 @@ from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
-from py_tensor.graph.op import Elementwise, NotDifferentiable, Op
+from py_tensor.graph.op import (
+    NOT_DIFFERENTIABLE,
+    Elementwise,
+    Movement,
+    NotDifferentiable,
+    Op,
+)
 from py_tensor.graph.primitives import CAST, EXPAND, const, leaf
 from py_tensor.shapes import Shape, broadcast
 from py_tensor.tensor import Tensor, install
@@ -102,6 +109,14 @@ def empty_node(meta: Meta) -> Node:
     return leaf(meta, EMPTY)
 
 
+def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
+    """A tensor of one value, which `op` expands to the shape; takes no memory until stored."""
+    node = constant(op.name, value, meta.dtype, meta.device)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    return Tensor(make(op, (node,), None, meta) if meta.shape else node)
+
+
 def build(
     op: Op, inputs: Sequence[Tensor], attrs: Any, shape: Shape, dtype: DType, device: Device
 ) -> Tensor:
@@ -174,9 +189,14 @@ def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device
     if isinstance(x, Tensor):
         node = node_of(x)
         return follow(node, steps_to(node.meta, shape, dtype))
-    dtypes.check_range(op, x, dtype) if isinstance(x, int) else None
-    value = float(x) if dtype.kind == "f" else bool(x) if dtype is dtypes.bool_ else int(x)
-    return const(value, dtype, device)
+    return constant(op, x, dtype, device)
+
+
+def constant(op: str, value: Scalar, dtype: DType, device: Device) -> Node:
+    """A Python number in a dtype that must hold it."""
+    dtypes.check_range(op, value, dtype)
+    convert = {"f": float, "b": bool}.get(dtype.kind, int)
+    return const(convert(value), dtype, device)
 
 
 def apply(
@@ -261,6 +281,18 @@ def unary(
 ) -> Unary:
     """Define an elementwise op of one operand."""
     op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
+    return unary_of(op, accepts, doc=doc, result=result, method=method)
+
+
+def unary_of(
+    op: Elementwise,
+    accepts: Accepts,
+    *,
+    doc: str,
+    result: DType | None = None,
+    method: bool = True,
+) -> Unary:
+    """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
     recipes: dict[Meta, Recipe] = {}
 
     def function(x: Operand, /) -> Tensor:
@@ -277,7 +309,7 @@ def unary(
             return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
         return apply(op, (x,), accepts, result)
 
-    return _finish(function, op, name, doc, "(x, /)", method)
+    return _finish(function, op, op.name, doc, "(x, /)", method)
 
 
 def _remember(recipes: dict[Any, Recipe], key: Any, recipe: Recipe) -> None:
@@ -300,10 +332,47 @@ def binary(
 ) -> Binary:
     """Define an elementwise op of two operands.
 
-    `operator` also defines the method ``__{operator}__`` and, but for comparisons, its reflection.
+    `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``.
     """
     op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
     return binary_of(op, accepts, doc=doc, result=result, operator=operator)
+
+
+def comparison(
+    name: str,
+    operator: str,
+    accepts: Accepts,
+    wgsl: str | Mapping[str, str],
+    numpy: OnArrays,
+    *,
+    doc: str,
+) -> Binary:
+    """Define an elementwise comparison, and its method ``__{operator}__``.
+
+    A Python integer that the tensor's dtype cannot hold lies on one side of all that it can.
+    """
+    op = Elementwise(name, vjp=NOT_DIFFERENTIABLE, wgsl=_mapping(wgsl), numpy=numpy)
+    decide: Callable[[int, int], bool] = getattr(python_operator, operator)
+
+    def record(x: Operand, y: Operand) -> Tensor:
+        given = coerce(name, (x, y))
+        decided = _decided(decide, given[0], given[1])
+        return apply(op, given, accepts, dtypes.bool_) if decided is None else decided
+
+    return binary_of(op, accepts, doc=doc, result=dtypes.bool_, operator=operator, record=record)
+
+
+def _decided(
+    decide: Callable[[int, int], bool], x: Tensor | Scalar, y: Tensor | Scalar
+) -> Tensor | None:
+    """A comparison with an integer out of range: for all elements the same as for 0."""
+    tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
+    if not isinstance(tensor, Tensor) or not isinstance(scalar, int) or tensor.dtype.kind == "f":
+        return None
+    if dtypes.holds(dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype, scalar):
+        return None
+    value = decide(0, scalar) if tensor is x else decide(scalar, 0)
+    return filled(value, meta_of(tensor.shape, dtypes.bool_, tensor.device))
 
 
 def binary_of(
@@ -313,9 +382,18 @@ def binary_of(
     doc: str,
     result: DType | None = None,
     operator: str | None = None,
+    record: Binary | None = None,
 ) -> Binary:
-    """The public function of an op of two operands that stands elsewhere, as `binary` makes it."""
+    """The public function of an op of two operands that stands elsewhere, as `binary` makes it.
+
+    `record` stands in for `apply` where the operands are not two tensors.
+    """
     recipes: dict[tuple[Meta, Meta], Recipe] = {}
+
+    def any_operands(x: Operand, y: Operand) -> Tensor:
+        return apply(op, (x, y), accepts, result)
+
+    other = record or any_operands
 
     def function(x: Operand, y: Operand, /) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
@@ -332,7 +410,7 @@ def binary_of(
             if second:
                 b = follow(b, second)
             return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
-        return apply(op, (x, y), accepts, result)
+        return other(x, y)
 
     if operator is not None:
         _install_operator(operator, function, reflected=operator not in _COMPARISONS)

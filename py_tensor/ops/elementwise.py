@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
@@ -23,6 +22,7 @@ from py_tensor.ops.define import (
     apply,
     binary,
     binary_of,
+    comparison,
     install,
     register,
     unary,
@@ -34,7 +34,7 @@ __all__ = [
     "floor", "floor_divide", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf",
     "isnan", "le", "less", "less_equal", "log", "logical_and", "logical_not", "logical_or",
     "logical_xor", "lt", "maximum", "minimum", "mod", "mul", "multiply", "ne", "negative",
-    "not_equal", "positive", "pow", "power", "reciprocal", "relu", "remainder", "round",
+    "not_equal", "positive", "pow", "power", "reciprocal", "relu", "remainder",
     "sigmoid", "sign", "sin", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide",
     "where",
 ]  # fmt: skip
@@ -197,15 +197,6 @@ ceil = unary(
     vjp=NOT_DIFFERENTIABLE,
     doc="The smallest integer not below each element, in the element's dtype.",
 )
-round = unary(
-    "round",
-    ANY,
-    {"f32": "round_f32({0})", "*": "{0}"},
-    lambda np, x: np.rint(x) if x.dtype.kind == "f" else x,
-    vjp=NOT_DIFFERENTIABLE,
-    doc="The nearest integer, halves to the even one, in the element's dtype.",
-)
-
 # -- One operand, true or false -----------------------------------------------------------------
 
 isnan = unary(
@@ -384,64 +375,52 @@ install("__rpow__", _reflected_power)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
 
-equal = binary(
+equal = comparison(
     "equal",
+    "eq",
     ANY,
     {"f32": "eq_f32({0}, {1})", "*": "{0} == {1}"},
     lambda np, x, y: np.equal(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="eq",
     doc="Whether the elements are equal; NaN equals nothing.",
 )
-not_equal = binary(
+not_equal = comparison(
     "not_equal",
+    "ne",
     ANY,
     {"f32": "ne_f32({0}, {1})", "*": "{0} != {1}"},
     lambda np, x, y: np.not_equal(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="ne",
     doc="Whether the elements differ.",
 )
-less = binary(
+less = comparison(
     "less",
+    "lt",
     INTEGRAL_AS_INT,
     {"f32": "lt_f32({0}, {1})", "*": "{0} < {1}"},
     lambda np, x, y: np.less(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="lt",
     doc="Whether the first element is below the second.",
 )
-less_equal = binary(
+less_equal = comparison(
     "less_equal",
+    "le",
     INTEGRAL_AS_INT,
     {"f32": "le_f32({0}, {1})", "*": "{0} <= {1}"},
     lambda np, x, y: np.less_equal(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="le",
     doc="Whether the first element is below the second, or equal.",
 )
-greater = binary(
+greater = comparison(
     "greater",
+    "gt",
     INTEGRAL_AS_INT,
     {"f32": "lt_f32({1}, {0})", "*": "{0} > {1}"},
     lambda np, x, y: np.greater(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="gt",
     doc="Whether the first element is above the second.",
 )
-greater_equal = binary(
+greater_equal = comparison(
     "greater_equal",
+    "ge",
     INTEGRAL_AS_INT,
     {"f32": "le_f32({1}, {0})", "*": "{0} >= {1}"},
     lambda np, x, y: np.greater_equal(x, y),
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    operator="ge",
     doc="Whether the first element is above the second, or equal.",
 )
 logical_and = binary(
@@ -505,36 +484,6 @@ register(clip)
 install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)
-
-
-def _logical_operator(name: str, function: Any) -> None:
-    """``& | ^ ~`` are defined on bools, as masks are combined; on integers they will be bitwise."""
-
-    def check(x: Operand) -> None:
-        if isinstance(x, Tensor) and x.dtype is not dtypes.bool_:
-            raise DTypeError(f"{name}: takes bool, not {x.dtype}")
-
-    def method(self: Tensor, other: Operand) -> Tensor:
-        check(self)
-        check(other)
-        return function(self, other)
-
-    install(f"__{name}__", method)
-    install(f"__r{name}__", method)
-
-
-_logical_operator("and", logical_and)
-_logical_operator("or", logical_or)
-_logical_operator("xor", logical_xor)
-
-
-def _invert(self: Tensor) -> Tensor:
-    if self.dtype is not dtypes.bool_:
-        raise DTypeError(f"invert: takes bool, not {self.dtype}")
-    return logical_not(self)
-
-
-install("__invert__", _invert)
 
 # The array API's aliases, and the seeds' names.
 absolute, pow = abs, power

@@ -14,7 +14,16 @@ from py_tensor import dtypes
 from py_tensor.errors import DeviceError, ShapeError
 from py_tensor.graph.node import make, meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE
-from py_tensor.ops.define import Operand, Scalar, build, empty_node, lift, node_of, register
+from py_tensor.ops.define import (
+    Operand,
+    Scalar,
+    build,
+    empty_node,
+    filled,
+    lift,
+    node_of,
+    register,
+)
 from py_tensor.shapes import (
     Shape,
     check_rank,
@@ -221,9 +230,9 @@ def pad(
     meta = meta_of(shape, dtype, x.device)
     if not meta.size:
         return Tensor(empty_node(meta))
-    fill = lift("pad", constant_values, (), dtype, x.device)
     if not x.size:
-        return Tensor(make(EXPAND, (fill,), None, meta))
+        return filled(constant_values, meta)
+    fill = lift("pad", constant_values, (), dtype, x.device)
     return Tensor(make(PAD, (node_of(x), fill), pairs, meta))
 
 

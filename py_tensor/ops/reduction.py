@@ -26,8 +26,8 @@ from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, s
 from py_tensor.tensor import Tensor
 
 __all__ = [
-    "all", "allclose", "any", "argmax", "argmin", "isclose", "max", "mean", "min", "prod",
-    "std", "sum", "var",
+    "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "isclose", "max",
+    "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 
@@ -330,10 +330,31 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
+def array_equal(a: Operand, b: Operand, equal_nan: bool = False) -> bool:
+    """Whether two tensors have one shape and equal elements; reads the answer back."""
+    a, b = _as_tensor(a, "array_equal"), _as_tensor(b, "array_equal")
+    if a.shape != b.shape:
+        return False
+    same = equal(a, b)
+    return bool(all(same | ((a != a) & (b != b)) if equal_nan else same))
+
+
+def count_nonzero(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+    """The number (int32) of elements over `axis` that are not zero; NaN is not."""
+    x = _through(LOGICAL, x, "count_nonzero")
+    return sum(x, axis, keepdims=keepdims)
+
+
+def ptp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+    """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
+    return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
 for _function, _op in (
     (sum, SUM), (prod, PROD), (max, MAX), (min, MIN), (any, ANY_TRUE), (all, ALL_TRUE),
     (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),
 ):  # fmt: skip
     register(_function, _op)
-register(isclose, method=False)
+for _function in (isclose, array_equal, count_nonzero, ptp):
+    register(_function, method=False)
 register(allclose, method=False)

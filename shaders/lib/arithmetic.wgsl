@@ -67,6 +67,9 @@ fn floor_f32(x: f32) -> f32 { return keep_integral_f32(x, floor(x)); }
 // The smallest integer >= x; keeps -0, inf and NaN, and gives -0 for -1 < x < 0. Exact.
 fn ceil_f32(x: f32) -> f32 { return keep_integral_f32(x, ceil(x)); }
 
+// x without its fraction (np.trunc); keeps -0, inf and NaN. Exact.
+fn trunc_f32(x: f32) -> f32 { return keep_integral_f32(x, trunc(x)); }
+
 // The nearest integer, halves to even (np.round); keeps -0, inf and NaN. Exact.
 fn round_f32(x: f32) -> f32 { return keep_integral_f32(x, round(x)); }
 

@@ -42,17 +42,17 @@ fn pow_i32(x: i32, y: i32) -> i32 {
   return select(bitcast<i32>(pow_u32(bitcast<u32>(x), exponent)), 0, y < 0 && !unit);
 }
 
-// The larger of x and y.
-fn maximum_i32(x: i32, y: i32) -> i32 { return max(x, y); }
+// x * 2^y, modulo 2^32; 0 where y is negative, or 32 or more.
+fn left_shift_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(left_shift_u32(bitcast<u32>(x), bitcast<u32>(y))); }
 
-// The larger of x and y.
-fn maximum_u32(x: u32, y: u32) -> u32 { return max(x, y); }
+// x * 2^y, modulo 2^32; 0 for a y of 32 or more, which WGSL takes modulo 32.
+fn left_shift_u32(x: u32, y: u32) -> u32 { return select(x << (y & 31u), 0u, y > 31u); }
 
-// The smaller of x and y.
-fn minimum_i32(x: i32, y: i32) -> i32 { return min(x, y); }
+// x / 2^y rounded towards minus infinity; a y that is negative, or 32 or more, leaves 0 or -1.
+fn right_shift_i32(x: i32, y: i32) -> i32 { return x >> min(bitcast<u32>(y), 31u); }
 
-// The smaller of x and y.
-fn minimum_u32(x: u32, y: u32) -> u32 { return min(x, y); }
+// x / 2^y rounded down; 0 for a y of 32 or more.
+fn right_shift_u32(x: u32, y: u32) -> u32 { return select(x >> (y & 31u), 0u, y > 31u); }
 
 // -1, 0 or 1.
 fn sign_i32(x: i32) -> i32 { return select(select(0, 1, x > 0), -1, x < 0); }

@@ -16,18 +16,23 @@ fn expm1_poly_f32(r: f32) -> f32 {
   return fma(p * r, r, r);
 }
 
-// exp(x): 2 ulp; overflow gives inf, underflow a subnormal or 0. x - n ln2 is taken in Q25 fixed point.
+// exp(x): 2 ulp; overflow gives inf, underflow a subnormal or 0.
 fn exp_f32(x: f32) -> f32 {
   if (is_nan(x)) { return x; }
   if (x > 88.722839) { return f32_inf(); }
   if (x < -103.972084) { return 0.0; }
+  return exp_scaled_f32(x, 0);
+}
+
+// exp(x) * 2^n for |x| < 104. 2 ulp. x - k ln2 is taken in Q25 fixed point.
+fn exp_scaled_f32(x: f32, n: i32) -> f32 {
   let a = abs(x);
   let k = i32(a * 1.44269504 + 0.5);
   let fixed = i32(u32(a * 0x1p25f)) - k * 23258160;  // 23258160 = ceil(ln2 * 2^25)
   let reduced = f32(fixed) * 0x1p-25f + f32(k) * 1.904654300e-09;
   let r = select(reduced, a, k == 0);
   let negative = x < 0.0;
-  return scale_pow2_f32(expm1_poly_f32(select(r, -r, negative)) + 1.0, select(k, -k, negative));
+  return scale_pow2_f32(expm1_poly_f32(select(r, -r, negative)) + 1.0, n + select(k, -k, negative));
 }
 
 // exp(x) - 1: 3 ulp; keeps -0.
@@ -98,6 +103,27 @@ fn tanh_f32(x: f32) -> f32 {
   p = p * z + 1.33314422036e-1;
   p = p * z - 3.33332819422e-1;
   return fma(p * z, x, x);
+}
+
+// The hyperbolic sine: 3 ulp; keeps -0; overflow gives an infinity. Cephes sinhf.c.
+fn sinh_f32(x: f32) -> f32 {
+  let a = abs(x);
+  if (a < 1e-4 || is_nan(x)) { return x; }
+  if (a > 1.0) {
+    let e = exp_scaled_f32(min(a, 100.0), -1);  // exp(a) / 2, which overflows later than exp(a)
+    return copysign_f32(e - 0.25 / e, x);
+  }
+  let z = x * x;
+  var p = 2.03721912945e-4 * z + 8.33028376239e-3;
+  p = p * z + 1.66667160211e-1;
+  return fma(p * z, x, x);
+}
+
+// The hyperbolic cosine: 3 ulp; overflow gives inf.
+fn cosh_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  let e = exp_scaled_f32(min(abs(x), 100.0), -1);
+  return e + 0.25 / e;
 }
 
 // An angle brought to [-pi/4, pi/4], and the number of quarter turns taken off.

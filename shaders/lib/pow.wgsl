@@ -1,4 +1,4 @@
-// needs: bits.wgsl
+// needs: bits.wgsl arithmetic.wgsl math.wgsl convert.wgsl
 // x^y with C99's special cases, which are NumPy's. exp(y * log(x)) in f32 would lose |y * log(x)| ulp: the logarithm
 // here carries 32 bits, and is made in integers, so that no driver can reassociate its digits away.
 
@@ -49,6 +49,37 @@ fn log2_fixed(bits: u32) -> FixedLog2 {
   if (e == 0) { return alone; }
   if (hi == 0u) { return below_one; }
   return above_one;
+}
+
+// A logarithm as a float: mantissa * 2^-scale, negated where asked for. Correctly rounded (0.5 ulp).
+fn log_from_fixed_f32(mantissa: u32, scale: i32, negative: bool) -> f32 {
+  let magnitude = f32_from_u32(mantissa) * bitcast<f32>(u32(127 - min(scale, 126)) << 23u);  // 0 has any scale
+  return select(magnitude, -magnitude, negative);
+}
+
+// The logarithm to base 2: 1 ulp, exact for powers of 2; special values as log_f32.
+fn log2_f32(x: f32) -> f32 {
+  let b = bitcast<u32>(x);
+  if (b - 1u >= 0x7f7fffffu) { return log_f32(x); }
+  let fixed = log2_fixed(b);
+  return log_from_fixed_f32(fixed.mantissa, fixed.scale, fixed.negative);
+}
+
+// The logarithm to base 10: 1 ulp, exact for powers of 10; special values as log_f32.
+fn log10_f32(x: f32) -> f32 {
+  let b = bitcast<u32>(x);
+  if (b - 1u >= 0x7f7fffffu) { return log_f32(x); }
+  let fixed = log2_fixed(b);
+  let mantissa = mulhi_u32(fixed.mantissa, 0x9a209a85u);  // log10(2) in Q33
+  return log_from_fixed_f32(mantissa, fixed.scale + 1, fixed.negative);
+}
+
+// 2^x: 2 ulp, exact for integers; overflow gives inf, underflow a subnormal or 0.
+fn exp2_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (x >= 128.0) { return f32_inf(); }
+  if (x < -150.0) { return 0.0; }
+  return exp2_fixed_f32(u32(round(abs(x) * 0x1p24f)), x < 0.0);
 }
 
 // 2^(fixed * 2^-24), fixed < 2^32, or its reciprocal. 1 ulp. The polynomial is Cephes expf.c's.

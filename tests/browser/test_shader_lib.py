@@ -291,6 +291,10 @@ POWERS: list[tuple[Sampler, ...]] = [
     (integers(-30, 30), integers(-9, 12)),
 ]
 WORDS: list[tuple[Sampler, ...]] = [(words,)]
+SHIFTS: list[tuple[Sampler, ...]] = [
+    (words,),
+    (words, lambda rng, n: rng.integers(0, 40, n, dtype=np.uint32)),
+]
 WITH_EQUALS: list[tuple[Sampler, ...]] = [
     (bits,),
     (integers(-9, 9),),
@@ -322,6 +326,7 @@ CASES: dict[str, Case] = {
     "le_f32": Case(np.less_equal, domains=WITH_EQUALS),
     "floor_f32": Case(np.floor, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "ceil_f32": Case(np.ceil, domains=[(bits,), (halves,), (between(-9, 9),)]),
+    "trunc_f32": Case(np.trunc, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "round_f32": Case(np.round, domains=[(bits,), (halves,), (between(-9, 9),)]),
     "sqrt_f32": Case(
         np.sqrt,
@@ -350,6 +355,8 @@ CASES: dict[str, Case] = {
     ),
     "sigmoid_f32": Case(sigmoid, 3, [(bits,), (between(-90, 90),), (between(-4, 4),)]),
     "tanh_f32": Case(np.tanh, 2, [(bits,), (between(-10, 10),), (spread(1e-6, 2),)]),
+    "sinh_f32": Case(np.sinh, 3, [(bits,), (between(-95, 95),), (spread(1e-6, 3),)]),
+    "cosh_f32": Case(np.cosh, 3, [(bits,), (between(-95, 95),), (spread(1e-6, 3),)]),
     "sin_f32": Case(np.sin, 2, ANGLES),
     "cos_f32": Case(np.cos, 2, ANGLES),
     "tan_f32": Case(np.tan, 4, ANGLES),
@@ -362,6 +369,13 @@ CASES: dict[str, Case] = {
         [(bits,), (between(-4.5, 4.5),), (spread(1e-8, 2),)],
     ),
     # pow.wgsl
+    "log2_f32": Case(
+        np.log2, 1, [(bits,), NEAR_ONE, (between(0.99, 1.01),), (spread(1e-45, 1e-37),)]
+    ),
+    "log10_f32": Case(
+        np.log10, 1, [(bits,), NEAR_ONE, (between(0.99, 1.01),), (spread(1e-45, 1e-37),)]
+    ),
+    "exp2_f32": Case(np.exp2, 2, [(bits,), (between(-155, 135),), (between(-1, 1),)]),
     "pow_f32": Case(np.power, 3, POWERS),
     # int.wgsl
     "floor_divide_i32": Case(np.floor_divide, domains=WORDS),
@@ -370,10 +384,10 @@ CASES: dict[str, Case] = {
     "remainder_u32": Case(np.remainder, domains=WORDS),
     "pow_i32": Case(integer_power, domains=WORDS),
     "pow_u32": Case(integer_power, domains=WORDS),
-    "maximum_i32": Case(np.maximum, domains=WORDS),
-    "maximum_u32": Case(np.maximum, domains=WORDS),
-    "minimum_i32": Case(np.minimum, domains=WORDS),
-    "minimum_u32": Case(np.minimum, domains=WORDS),
+    "left_shift_i32": Case(np.left_shift, domains=SHIFTS),
+    "left_shift_u32": Case(np.left_shift, domains=SHIFTS),
+    "right_shift_i32": Case(np.right_shift, domains=SHIFTS),
+    "right_shift_u32": Case(np.right_shift, domains=SHIFTS),
     "sign_i32": Case(np.sign, domains=WORDS),
     "sign_u32": Case(np.sign, domains=WORDS),
     "abs_i32": Case(np.abs, domains=WORDS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,10 @@ def test_full_takes_the_values_dtype(device: str) -> None:
     for value, dtype in ((2**31, "int32"), (-1, "uint32"), (2**32, "uint32")):
         with pytest.raises(OverflowError, match=rf"^full: .*{value}.*{dtype}"):
             pt.full(2, value, dtype=dtype, device=device)
+    with pytest.raises(ValueError, match=r"^full: int32 .*NaN"):
+        pt.full(2, float("nan"), dtype="int32", device=device)
+    with pytest.raises(OverflowError, match=r"^full_like: .*-1.*uint32"):
+        pt.full_like(pt.ones(2, "uint32", device=device), -1)
 
 
 @pytest.mark.computes
@@ -154,6 +159,10 @@ def test_arange(device: str) -> None:
         pt.arange(0, 5, 0, device=device)
     with pytest.raises(OverflowError, match=r"^arange: .*int32"):
         pt.arange(2**31, 2**31 + 3, device=device)
+    with pytest.raises((pt.ShapeError, MemoryError), match=r"^arange: .*3000000000"):
+        pt.arange(3 * 10**9, device=device)
+    with pytest.raises(ValueError, match=r"^arange: .*inf"):
+        pt.arange(0, float("inf"), device=device)
 
 
 @pytest.mark.computes
@@ -186,6 +195,64 @@ def test_linspace(device: str) -> None:
     )
     with pytest.raises(ValueError, match=r"^linspace: num.*-1"):
         pt.linspace(0, 1, -1, device=device)
+
+
+@pytest.mark.computes
+def test_a_dtype_by_position(device: str) -> None:
+    """As in NumPy; sizes one by one, as elsewhere, get a hint."""
+    x = pt.ones(2, device=device)
+    same(pt.zeros((2, 3), "int32", device=device), np.zeros((2, 3), "int32"), "zeros")
+    same(pt.ones(3, int, device=device), np.ones(3, "int32"), "ones")
+    same(pt.full((2,), 3, "float32", device=device), np.full((2,), 3, "float32"), "full")
+    same(pt.zeros_like(x, "bool"), np.zeros(2, "bool"), "zeros_like")
+    same(pt.full_like(x, 3, "int32"), np.full(2, 3, "int32"), "full_like")
+    same(pt.eye(3, 4, 1, "int32", device=device), np.eye(3, 4, 1, "int32"), "eye")
+    makers: tuple[Callable[..., Any], ...] = (pt.zeros, pt.ones, pt.empty)
+    for make in makers:
+        for sizes in ((2, 3), (2, 3, 4)):
+            name = f"{make.__name__}"
+            with pytest.raises(TypeError, match=rf"^{name}: .*shape.*pt\.{name}\({re_of(sizes)}\)"):
+                make(*sizes)
+    assert pt.rand(2, 3, device=device).shape == pt.randn(2, 3, device=device).shape == (2, 3)
+
+
+def re_of(sizes: tuple[int, ...]) -> str:
+    return re.escape(str(sizes))
+
+
+LARGE = 20_000
+TOO_LARGE: dict[str, Callable[[str], Any]] = {
+    "zeros": lambda device: pt.zeros((LARGE, LARGE), device=device),
+    "ones": lambda device: pt.ones((LARGE, LARGE), device=device),
+    "empty": lambda device: pt.empty((LARGE, LARGE), device=device),
+    "full": lambda device: pt.full((LARGE, LARGE), 2, device=device),
+    "ones_like": lambda device: pt.ones_like(pt.ones((LARGE, LARGE), device=device)),
+    "rand": lambda device: pt.rand(LARGE, LARGE, device=device),
+    "randn": lambda device: pt.randn(LARGE, LARGE, device=device),
+    "randint": lambda device: pt.randint(0, 9, (LARGE, LARGE), device=device),
+    "eye": lambda device: pt.eye(LARGE, device=device),
+    "arange": lambda device: pt.arange(LARGE * LARGE, device=device),
+    "linspace": lambda device: pt.linspace(0, 1, LARGE * LARGE, device=device),
+}
+
+
+@pytest.mark.computes
+def test_what_is_too_large_says_what_it_is(device: str) -> None:
+    """Storing it raises; an expression of it need not."""
+    if device == "cpu":  # whose only limit is memory
+        pt.ones(2, device=device).realize()
+        return
+    limit = pt.device_info()["limits"]["maxBufferSize"]
+    if limit < 4 * LARGE * LARGE:
+        for name, make in TOO_LARGE.items():
+            x = make(device)
+            for store in (x.realize, x.numpy):
+                with pytest.raises(MemoryError, match=rf"^{name}: \w+ of shape .*0000.* 1\.49 GiB"):
+                    store()
+            assert x.reshape(-1)[:3].numpy().shape == (3,)
+    with pytest.raises(MemoryError, match=r"^arange: int32 of shape \(3000000000,\)"):
+        pt.arange(3 * 10**9)
+    same(pt.ones(2) + 1, np.full(2, 2, np.float32), "the session afterwards")
 
 
 TAKE_A_DTYPE: dict[str, Callable[[str], Any]] = {

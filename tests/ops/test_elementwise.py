@@ -114,7 +114,7 @@ def test_unary(name: str, dtype: str, device: str, rng: np.random.Generator) -> 
     if dtype in ref.UNARY[name].dtypes:
         unary_cases(name, dtype, device, rng)
         return
-    x = pt.tensor([True, False, True], device=device)
+    x = pt.tensor([1, 0, 1], dtype=dtype, device=device)
     with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
         getattr(pt, name)(x)
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
@@ -127,7 +127,7 @@ def test_binary(name: str, dtype: str, device: str, rng: np.random.Generator) ->
     if dtype in ref.BINARY[name].dtypes:
         binary_cases(name, dtype, device, rng)
         return
-    x = pt.tensor([True, False, True], device=device)
+    x = pt.tensor([1, 0, 1], dtype=dtype, device=device)
     with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
         getattr(pt, name)(x, x)
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
@@ -146,12 +146,11 @@ def test_64_bits_on_the_cpu(dtype: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ref.UNARY)
 def test_unary_as_methods(name: str, device: str) -> None:
-    values = np.array([0.25, 0.5, 1.0], np.float32)
+    dtype = "float32" if "float32" in ref.UNARY[name].dtypes else "int32"
+    values = np.array([0.25, 0.5, 1.0] if dtype == "float32" else [1, 2, 3], dtype)
     x = pt.tensor(values, device=device)
-    check(name, ref.UNARY[name], getattr(x, name)(), [values], "float32", "method")
-    check(
-        name, ref.UNARY[name], getattr(pt, name)([0.25, 0.5, 1.0]), [values], "float32", "of a list"
-    )
+    check(name, ref.UNARY[name], getattr(x, name)(), [values], dtype, "method")
+    check(name, ref.UNARY[name], getattr(pt, name)(values.tolist()), [values], dtype, "of a list")
 
 
 @pytest.mark.computes
@@ -192,7 +191,12 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
                     with pytest.raises(ValueError, match=r"negative.* -2"):
                         given()
                     continue
-                if kind == "uint32" and type(scalar) is int and scalar < 0:
+                outside = kind == "uint32" and type(scalar) is int and scalar < 0
+                if outside and entry.dtypes == ref.TRUTH:
+                    value = operator(scalar, 0) if flip else operator(0, scalar)
+                    same(given(), np.full(array.shape, value), what)
+                    continue
+                if outside:
                     with pytest.raises(OverflowError, match=r"-2.*uint32"):
                         given()
                     continue
@@ -203,6 +207,94 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
                 other = np.array(scalar).astype(kind)
                 arrays = [other, array] if flip else [array, other]
                 check(name, entry, given(), arrays, kind, what)
+
+
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_with_integers_out_of_range(name: str, device: str) -> None:
+    """As NumPy: exact, whatever the integer."""
+    operator, function = ref.OPERATORS[name], getattr(pt, name)
+    for dtype in ("bool", "int32", "uint32"):
+        array = np.array(SPECIAL[dtype], dtype)
+        x = pt.tensor(array, device=device)
+        array = array.astype(np.int64)  # NumPy's own bools raise past 64 bits
+        for scalar in (-1, 2, -(2**31) - 1, 2**31, 2**32, -(2**40), 10**30, -(10**400)):
+            what = f"{name}, {dtype} with {scalar if abs(scalar) < 10**40 else 'a huge one'}"
+            same(operator(x, scalar), operator(array, scalar), what)
+            same(operator(scalar, x), operator(scalar, array), f"{what}, on its right")
+            same(function(scalar, x[:0]), np.zeros(0, bool), f"{what}, empty")
+            same(function(x[0], scalar), np.asarray(operator(array[0], scalar)), f"{what}, 0-d")
+    x = pt.ones(2, device=device)
+    with pytest.raises(OverflowError, match=rf"^{name}: .*1329 bits.*float32"):
+        operator(x, 10**400)
+    with np.errstate(over="ignore"):
+        same(operator(x, 10**40), operator(x.numpy(), 10**40), f"{name}, past float32")
+
+
+@pytest.mark.computes
+def test_arithmetic_with_integers_out_of_range(device: str) -> None:
+    x = pt.tensor([1, 2], device=device)
+    for name in ("add", "subtract", "multiply", "floor_divide", "maximum"):
+        with pytest.raises(OverflowError, match=rf"^{name}: .*1099511627776.*int32"):
+            getattr(pt, name)(x, 2**40)
+        with pytest.raises(OverflowError, match=rf"^{name}: .*-1 .*uint32"):
+            getattr(pt, name)(x.astype("uint32"), -1)
+    same(x + 1, np.array([2, 3], np.int32), "the session afterwards")
+
+
+# -- Rounding -------------------------------------------------------------------------------------
+
+
+@pytest.mark.computes
+def test_round_to_places(device: str, rng: np.random.Generator) -> None:
+    numbers = np.concatenate([np.array(SPECIAL["float32"][:-9]), rng.standard_normal(40) * 100])
+    floats = np.concatenate([numbers, [0.125, 2.675, 15, 25, 1234.5, -0.05]]).astype(np.float32)
+    integers = np.array([0, 5, 15, 25, -5, -15, -25, 1234, -1250, 10**9, -(10**9)], np.int32)
+    x, i = pt.tensor(floats, device=device), pt.tensor(integers, device=device)
+    for places in (0, 1, 2, 5, -1, -2, -3):
+        same(pt.round(x, places), np.round(floats, places), f"round to {places}")
+        same(x.round(decimals=places), np.round(floats, places), f"method, to {places}")
+        same(round(x, places), np.round(floats, places), f"round(x, {places})")
+        same(i.round(places), np.round(integers, places), f"integers to {places}")
+        unsigned = np.abs(integers).astype(np.uint32)
+        same(
+            pt.round(pt.tensor(unsigned, device=device), places),
+            np.round(unsigned, places),
+            f"uint32 to {places}",
+        )
+    most = np.array([2**31 - 1, -(2**31), 15 * 10**8, 5 * 10**8], np.int32)
+    for places in (-8, -9, -10, -20):
+        got = pt.tensor(most, device=device).round(places)
+        same(got, np.round(most, places), f"large integers to {places}")
+    same(round(x), np.round(floats), "round(x)")
+    same(
+        pt.round([1.26, -0.5], 1).to(device),
+        np.round(np.array([1.26, -0.5], np.float32), 1),
+        "of a list",
+    )
+    same(pt.round(pt.tensor([True], device=device), -1), np.array([False]), "of bools")
+    with pytest.raises(TypeError, match=r"^round: .*1\.5"):
+        pt.round(x, 1.5)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.computes
+def test_divmod(device: str, rng: np.random.Generator) -> None:
+    for dtype in ("int32", "float32"):
+        a, b = rng.integers(-20, 20, 50).astype(dtype), rng.integers(1, 7, 50).astype(dtype)
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        for got, expected in (
+            (divmod(x, y), np.divmod(a, b)),
+            (pt.divmod(x, 3), np.divmod(a, 3)),
+            (divmod(17, y), np.divmod(17, b)),
+            (divmod(x, b), np.divmod(a, b)),
+        ):
+            for part, wanted in zip(got, expected, strict=True):
+                same(part, wanted, f"divmod, {dtype}")
+    with pytest.raises(TypeError):
+        divmod(pt.ones(2, device=device), "text")  # pyright: ignore
 
 
 @pytest.mark.computes
@@ -220,6 +312,10 @@ def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
             common = ref.PROMOTE[first, second]
             if common is None:
                 with pytest.raises(pt.DTypeError, match=rf"^{name}: {first} and {second}"):
+                    op(x, y)
+                continue
+            if common not in entry.dtypes:
+                with pytest.raises(pt.DTypeError, match=rf"^{name}: .*{common}"):
                     op(x, y)
                 continue
             with np.errstate(all="ignore"):
@@ -254,10 +350,12 @@ def test_operands_of_other_kinds(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_masks(device: str) -> None:
-    """``& | ^ ~`` are defined on bools and on nothing else."""
+def test_bits(device: str) -> None:
+    """``& | ^ ~`` of bools are the logical ops; floats have no bits."""
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    i, j = np.array([12, -1, 7, 0], np.int32), np.array([10, 3, -8, 5], np.int32)
+    m, n = pt.tensor(i, device=device), pt.tensor(j, device=device)
     for got, expected in (
         (x & y, a & b),
         (x | y, a | b),
@@ -265,12 +363,24 @@ def test_masks(device: str) -> None:
         (~x, ~a),
         (x & True, a),
         (True ^ x, ~a),
+        (m & n, i & j),
+        (m | 1, i | 1),
+        (~m, ~i),
+        (m << 3, i << 3),
+        (1 << (n & 7), 1 << (j & 7)),
+        (m >> 1, i >> 1),
+        (x & m, a & i),
     ):
-        same(got, expected, "a mask")
-    with pytest.raises(pt.DTypeError, match="int32"):
-        _ = ~pt.tensor([1], device=device)
-    with pytest.raises(pt.DTypeError, match="float32"):
-        _ = x & pt.tensor([1.0], device=device)
+        same(got, np.asarray(expected), "bits")
+    numbers = pt.tensor([1.0], device=device)
+    for wrong, match in (
+        (lambda: ~numbers, r"^invert: .*float32"),
+        (lambda: numbers & 1, r"^bitwise_and: .*float32"),
+        (lambda: m | 1.5, r"^bitwise_or: .*float32"),
+        (lambda: m << 1.5, r"^left_shift: .*float32"),
+    ):
+        with pytest.raises(pt.DTypeError, match=match):
+            wrong()
 
 
 # -- where, clip, astype, isclose -----------------------------------------------------------------

@@ -140,6 +140,20 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^split: axis 1.*\(2, 3, 4\).*2",
     ),
+    "moveaxis out of range": (lambda x: pt.moveaxis(x, 3, 0), pt.AxisError, r"^moveaxis: axis 3"),
+    "moveaxis of two to one": (lambda x: pt.moveaxis(x, (0, 1), 0), pt.ShapeError, r"^moveaxis: "),
+    "repeat by a float": (lambda x: x.repeat(1.5), TypeError, r"^repeat: .*1\.5"),
+    "repeat less than never": (lambda x: x.repeat(-1), ValueError, r"^repeat: .*-1"),
+    "tile by a float": (lambda x: pt.tile(x, (1, x.ndim / 2)), TypeError, r"^tile: .*1\.5"),
+    "roll with too many shifts": (
+        lambda x: pt.roll(x, (1, 2, 3), (0, 1)),
+        pt.ShapeError,
+        r"^roll: 3 shifts for 2 axes",
+    ),
+    "meshgrid": (lambda x: pt.meshgrid(x, indexing="yx"), ValueError, r"^meshgrid: .*'yx'"),
+    "tril of a vector": (lambda x: pt.tril(x[0, 0]), pt.ShapeError, r"^tril: .*\(4,\)"),
+    "diag of 3 axes": (lambda x: pt.diag(x), pt.ShapeError, r"^diag: .*\(2, 3, 4\)"),
+    "trace of 3 axes": (lambda x: x.trace(), pt.ShapeError, r"^trace: .*\(2, 3, 4\)"),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }
 
@@ -161,13 +175,14 @@ def test_each_message(device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ref.BINARY)
 def test_shapes_that_do_not_broadcast(name: str, device: str) -> None:
-    x, y = pt.ones((8, 3, 4), device=device), pt.ones((5, 4), device=device)
+    x = pt.ones((8, 3, 4), "int32", device=device)
+    y = pt.ones((5, 4), "int32", device=device)
     with pytest.raises(pt.ShapeError) as caught:
         getattr(pt, name)(x, y)
     message = str(caught.value)
     assert message.startswith(f"{name}: shapes (8, 3, 4) and (5, 4) do not broadcast\n")
     assert "axis -2: 3 vs 5" in message
-    same(x[0, 0] + y[0], np.full(4, 2, np.float32), "the session afterwards")
+    same(x[0, 0] + y[0], np.full(4, 2, np.int32), "the session afterwards")
 
 
 @pytest.mark.computes

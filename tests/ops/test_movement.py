@@ -108,6 +108,56 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "stack": (lambda x: pt.stack([x, x + x], 1), lambda a: np.stack([a, a + a], 1)),
     "stack last": (lambda x: pt.stack([x.T, x.T], -1), lambda a: np.stack([a.T, a.T], -1)),
+    "moveaxis": (lambda x: pt.moveaxis(x, 0, -1), lambda a: np.moveaxis(a, 0, -1)),
+    "moveaxis several": (
+        lambda x: pt.moveaxis(x, (0, 2), (1, 0)),
+        lambda a: np.moveaxis(a, (0, 2), (1, 0)),
+    ),
+    "repeat": (lambda x: pt.repeat(x, 3, 1), lambda a: np.repeat(a, 3, 1)),
+    "repeat flat": (lambda x: x.repeat(2), lambda a: np.repeat(a, 2)),
+    "repeat 0 times": (lambda x: x.repeat(0, -1), lambda a: np.repeat(a, 0, -1)),
+    "tile": (lambda x: pt.tile(x, (2, 1, 3)), lambda a: np.tile(a, (2, 1, 3))),
+    "tile last": (lambda x: pt.tile(x, 2), lambda a: np.tile(a, 2)),
+    "tile to more axes": (lambda x: pt.tile(x[0], (2, 2, 1)), lambda a: np.tile(a[0], (2, 2, 1))),
+    "tile 0 times": (lambda x: pt.tile(x, (0, 1, 1)), lambda a: np.tile(a, (0, 1, 1))),
+    "roll": (lambda x: pt.roll(x, 1, 2), lambda a: np.roll(a, 1, 2)),
+    "roll flat": (lambda x: pt.roll(x, -5), lambda a: np.roll(a, -5)),
+    "roll axes": (lambda x: pt.roll(x, (1, -7), (1, 2)), lambda a: np.roll(a, (1, -7), (1, 2))),
+    "roll axes alike": (lambda x: pt.roll(x, 1, (0, 1)), lambda a: np.roll(a, 1, (0, 1))),
+    "roll of nothing": (lambda x: pt.roll(x[:0], 1, 0), lambda a: a[:0]),
+    "vstack": (lambda x: pt.vstack([x[0, 0], x[1]]), lambda a: np.vstack([a[0, 0], a[1]])),
+    "hstack": (lambda x: pt.hstack([x, x]), lambda a: np.hstack([a, a])),
+    "hstack vectors": (
+        lambda x: pt.hstack([x[0, 0], x[1, 1, 1]]),
+        lambda a: np.hstack([a[0, 0], a[1, 1, 1]]),
+    ),
+    "meshgrid": (
+        lambda x: pt.stack(pt.meshgrid(x[0, 0], x[0, :, 0])),
+        lambda a: np.stack(np.meshgrid(a[0, 0], a[0, :, 0])),
+    ),
+    "meshgrid ij": (
+        lambda x: pt.stack(pt.meshgrid(x[0, 0], x[0, :, 0], x[:, 0, 0], indexing="ij")),
+        lambda a: np.stack(np.meshgrid(a[0, 0], a[0, :, 0], a[:, 0, 0], indexing="ij")),
+    ),
+    "outer": (lambda x: pt.outer(x[0], x[1, 0]), lambda a: np.outer(a[0], a[1, 0])),
+    "tril": (lambda x: pt.tril(x), np.tril),
+    "tril below": (lambda x: pt.tril(x, -1), lambda a: np.tril(a, -1)),
+    "triu": (lambda x: pt.triu(x), np.triu),
+    "triu above": (lambda x: pt.triu(x, 1), lambda a: np.triu(a, 1)),
+    **{
+        f"diag {k}": (
+            lambda x, k=k: pt.stack([pt.diag(x[0, 0], k).ravel(), pt.diag(x[1, 0], k).ravel()]),
+            lambda a, k=k: np.stack([np.diag(a[0, 0], k).ravel(), np.diag(a[1, 0], k).ravel()]),
+        )
+        for k in (0, 2, -1)
+    },
+    **{
+        f"diagonal {k}": (
+            lambda x, k=k: pt.concat([pt.diag(x[0], k), pt.diag(x[0].T, k)]),
+            lambda a, k=k: np.concatenate([np.diag(a[0], k), np.diag(a[0].T, k)]),
+        )
+        for k in (0, 1, -2, 3)
+    },
     "iteration": (lambda x: pt.stack(list(x)[::-1]), lambda a: a[::-1]),
 }
 DTYPES = ("float32", "int32", "uint32", "bool")
@@ -132,6 +182,16 @@ def test_split(device: str) -> None:
         assert len(got) == len(expected)
         for i, (a, b) in enumerate(zip(got, expected, strict=True)):
             same(a, b, f"split({parts}, {axis})[{i}]")
+
+
+@pytest.mark.computes
+def test_trace(device: str) -> None:
+    data = np.arange(12, dtype=np.int32).reshape(3, 4)
+    x = pt.tensor(data, device=device)
+    for offset in (0, 1, -1, 5):
+        expected = np.asarray(np.trace(data, offset), np.int32)
+        same(pt.trace(x, offset), expected, f"trace, {offset}")
+        same(x.T.trace(-offset), expected, f"trace of the transpose, {offset}")
 
 
 @pytest.mark.computes

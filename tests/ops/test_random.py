@@ -88,6 +88,7 @@ def test_randint_draws_the_words(device: str) -> None:
         (0, 2**31),
         (100, 101),
         (-(2**31), 2**31 - 2),
+        (-(2**31), 2**31),
     ):
         expected = [low + (w * (high - low) >> 32) for w in words(9, 0, 300)]
         got = pt.Generator(9).randint(low, high, 300, device=device)

@@ -428,3 +428,23 @@ def test_axes_that_are_wrong(device: str) -> None:
         "max over rows that are not there",
     )
     same(x.sum(), np.float32(6), "the session afterwards")
+
+
+@pytest.mark.computes
+def test_compositions(device: str) -> None:
+    a = np.array([[0.0, -1.5, np.nan], [-0.0, 4.0, 2.0]], np.float32)
+    x = pt.tensor(a, device=device)
+    for axis in (None, 0, 1, (0, 1)):
+        counted = np.asarray(np.count_nonzero(a, axis), np.int32)
+        same(pt.count_nonzero(x, axis), counted, f"count_nonzero, {axis}")
+        same(pt.ptp(x[:, :2], axis), np.asarray(np.ptp(a[:, :2], axis)), f"ptp, {axis}")
+    assert pt.count_nonzero(x, 1, keepdims=True).shape == (2, 1)
+    numbers = pt.tensor([3, -4, 9], device=device)
+    same(pt.ptp(numbers), np.asarray(13, np.int32), "ptp of integers")
+    with pytest.raises(ValueError, match=r"^max: no elements"):
+        pt.ptp(numbers[:0])
+    assert pt.array_equal(numbers, [3, -4, 9]) is True
+    assert pt.array_equal(numbers, [3, -4, 8]) is False
+    assert pt.array_equal(numbers, numbers[:2]) is False
+    assert pt.array_equal(x, x) is False
+    assert pt.array_equal(x, x, equal_nan=True) is True

@@ -71,6 +71,9 @@ def layer_norm(x: Tensor) -> Tensor:
         (lambda x: (x + 2) ** 2.5 + x**2 + (x + 2) ** -1.5, [(4,)]),
         (lambda x: pt.tanh(x) + pt.sigmoid(x) + pt.sqrt(x + 2) + 1 / (x + 2), [(4,)]),
         (lambda x: pt.sin(x) * pt.cos(x) + pt.tan(x) + pt.relu(x) + abs(x), [(4,)]),
+        (lambda x: pt.log2(x + 3) + pt.log10(x + 3) + pt.log1p(x / 2) + pt.expm1(x), [(4,)]),
+        (lambda x: pt.exp2(x) + pt.sinh(x) * pt.cosh(x) + pt.erf(x), [(4,)]),
+        (lambda x: pt.asin(x / 2) * pt.acos(x / 2) + pt.atan(x), [(4,)]),
         (lambda x: x.sum(0) * x.max(1)[:2] + pt.min(x), [(3, 2)]),
         (lambda x: pt.prod(x, 1) + x.max((0, 1)), [(3, 2)]),
         (lambda x, w, b: pt.tanh(x @ w + b) @ w.T, [(2, 3), (3, 4), (4,)]),
@@ -110,7 +113,7 @@ def _named_ops() -> list[Op]:
     """Ops that stand in modules by name, primitives among them."""
     from py_tensor import random
     from py_tensor.graph import primitives
-    from py_tensor.ops import elementwise, reduction
+    from py_tensor.ops import creation, elementwise, reduction, rounding
 
-    modules = (primitives, elementwise, reduction, random)
+    modules = (primitives, creation, elementwise, reduction, rounding, random)
     return [v for m in modules for v in vars(m).values() if isinstance(v, Op)]

@@ -1,0 +1,79 @@
+"""Bitwise ops on bools and integers, and the operators ``& | ^ ~ << >>``.
+
+Of bools they are the logical ops, as masks are combined.
+"""
+
+from __future__ import annotations
+
+from py_tensor import dtypes
+from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.ops.define import Accepts, binary, install, unary
+
+__all__ = [
+    "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
+]  # fmt: skip
+
+BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")
+SHIFTED = Accepts(
+    "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
+)
+
+bitwise_and = binary(
+    "bitwise_and",
+    BITS,
+    {"bool": "{0} && {1}", "*": "{0} & {1}"},
+    lambda np, x, y: np.bitwise_and(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="and",
+    doc="The bits that are set in both elements; of bools, whether both are true.",
+)
+bitwise_or = binary(
+    "bitwise_or",
+    BITS,
+    {"bool": "{0} || {1}", "*": "{0} | {1}"},
+    lambda np, x, y: np.bitwise_or(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="or",
+    doc="The bits that are set in either element; of bools, whether either is true.",
+)
+bitwise_xor = binary(
+    "bitwise_xor",
+    BITS,
+    {"bool": "{0} != {1}", "*": "{0} ^ {1}"},
+    lambda np, x, y: np.bitwise_xor(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="xor",
+    doc="The bits that are set in exactly one element; of bools, whether they differ.",
+)
+invert = unary(
+    "invert",
+    BITS,
+    {"bool": "!{0}", "*": "~{0}"},
+    lambda np, x: np.invert(x),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="Each element with every bit turned; of bools, whether it is false.",
+)
+left_shift = binary(
+    "left_shift",
+    SHIFTED,
+    {"i32": "left_shift_i32({0}, {1})", "u32": "left_shift_u32({0}, {1})"},
+    lambda np, x, y: np.left_shift(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="lshift",
+    doc="The bits of `x` moved up by `y` places; 0 where `y` is negative or the width or more.",
+)
+right_shift = binary(
+    "right_shift",
+    SHIFTED,
+    {"i32": "right_shift_i32({0}, {1})", "u32": "right_shift_u32({0}, {1})"},
+    lambda np, x, y: np.right_shift(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    operator="rshift",
+    doc="The bits of `x` moved down by `y` places, the sign kept; by all where `y` is negative.",
+)
+install("__invert__", invert)
+
+# The array API's names, and NumPy's other one.
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+bitwise_invert = bitwise_not = invert

@@ -1,0 +1,243 @@
+"""Moving and repeating whole axes, and the parts of matrices: compositions of other ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange, eye
+from py_tensor.ops.define import Operand, register
+from py_tensor.ops.elementwise import greater_equal, multiply, where
+from py_tensor.ops.movement import (
+    concat,
+    expand,
+    expand_dims,
+    getitem,
+    pad,
+    permute,
+    ravel,
+    reshape,
+    tensor_of,
+)
+from py_tensor.ops.reduction import sum
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor, install
+
+__all__ = [
+    "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "tile", "trace", "tril",
+    "triu", "vstack",
+]  # fmt: skip
+
+
+def _sequence(given: Any) -> tuple[Any, ...]:
+    """One or several axes or counts as a tuple."""
+    return tuple(cast("Sequence[Any]", given)) if isinstance(given, Sequence) else (given,)
+
+
+def moveaxis(
+    x: Operand, source: int | Sequence[int], destination: int | Sequence[int], /
+) -> Tensor:
+    """The axes `source` at the positions `destination`, the others in their order; free.
+
+    Raises
+    ------
+    ShapeError
+        Unless both name the same number of axes, each once.
+    """
+    x = tensor_of(x, "moveaxis")
+    given = [
+        [normalize_axis("moveaxis", axis, x.ndim) for axis in _sequence(axes)]
+        for axes in (source, destination)
+    ]
+    moved, places = given
+    if not len(moved) == len(places) == len(set(moved)) == len(set(places)):
+        raise ShapeError(f"moveaxis: axes {source} cannot move to {destination}")
+    order = [axis for axis in range(x.ndim) if axis not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        order.insert(place, axis)
+    return permute(x, tuple(order))
+
+
+def _count(op: str, number: Any) -> int:
+    try:
+        count = as_index(number)
+    except TypeError:
+        raise TypeError(f"{op}: a count is an int, not {number!r}") from None
+    if count < 0:
+        raise ValueError(f"{op}: negative count {count}")
+    return count
+
+
+def repeat(x: Operand, repeats: int, /, axis: int | None = None) -> Tensor:
+    """Each element `repeats` times in a row along `axis`; None repeats those of the flat tensor.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `repeats` is no int, or negative.
+    """
+    x = tensor_of(x, "repeat")
+    count = _count("repeat", repeats)
+    if axis is None:
+        return repeat(ravel(x), count, 0)
+    at = normalize_axis("repeat", axis, x.ndim)
+    before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
+    return reshape(
+        expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
+        (*before, n * count, *behind),
+    )
+
+
+def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
+    """The whole tensor over and over, ``reps[axis]`` times along each axis.
+
+    Missing axes, of `x` or of `reps`, are leading ones of length 1.
+    """
+    x = tensor_of(x, "tile")
+    counts = [_count("tile", n) for n in _sequence(reps)]
+    counts = [1] * (x.ndim - len(counts)) + counts
+    x = reshape(x, (1,) * (len(counts) - x.ndim) + x.shape)
+    for axis, count in enumerate(counts):
+        if count != 1:
+            before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+            copies = expand(expand_dims(x, axis), (*before, count, n, *behind))
+            x = reshape(copies, (*before, count * n, *behind))
+    return x
+
+
+def roll(
+    x: Operand, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None
+) -> Tensor:
+    """The elements moved up by `shift` along `axis`, those past the end to the front.
+
+    None moves those of the flat tensor. Several shifts go with as many axes, one with all.
+
+    Raises
+    ------
+    ShapeError
+        If there are several shifts, and not as many axes.
+    """
+    x = tensor_of(x, "roll")
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    axes, shifts = _sequence(axis), _sequence(shift)
+    if len(shifts) == 1:
+        shifts *= len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    for given, by in zip(axes, shifts, strict=True):
+        at = normalize_axis("roll", given, x.ndim)
+        n = x.shape[at]
+        cut = -as_index(by) % n if n else 0
+        whole = (slice(None),) * at
+        if cut:
+            behind, front = (getitem(x, (*whole, s)) for s in (slice(cut, None), slice(cut)))
+            x = concat([behind, front], at)
+    return x
+
+
+def vstack(tensors: Sequence[Operand], /) -> Tensor:
+    """The tensors one below the other; a vector is a row."""
+    rows = [tensor_of(x, "vstack") for x in tensors]
+    return concat([reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows])
+
+
+def hstack(tensors: Sequence[Operand], /) -> Tensor:
+    """The tensors side by side: vectors end to end, others along their second axis."""
+    parts = [tensor_of(x, "hstack") for x in tensors]
+    parts = [x if x.ndim else reshape(x, (1,)) for x in parts]
+    return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
+
+
+def meshgrid(*vectors: Operand, indexing: str = "xy") -> list[Tensor]:
+    """Each vector along an axis of its own, repeated along the others; free.
+
+    Parameters
+    ----------
+    indexing : {"xy", "ij"}
+        Whether the first two vectors lie along the second and the first axis, or in order.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    flat = [ravel(x) for x in vectors]
+    order = list(range(len(flat)))
+    if indexing == "xy":
+        order[:2] = order[1::-1]
+    shape = tuple(flat[i].size for i in order)
+    return [
+        expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
+        for n, x in enumerate(flat)
+    ]
+
+
+def outer(x: Operand, y: Operand, /) -> Tensor:
+    """The product of each element of `x` with each of `y`, both flat."""
+    return multiply(expand_dims(ravel(x), 1), ravel(tensor_of(y, "outer")))
+
+
+# -- Parts of matrices --------------------------------------------------------------------------
+
+
+def _lower(x: Tensor, k: int) -> Tensor:
+    """Where the last two axes lie on or below the `k`-th diagonal."""
+    rows, columns = (arange(n, device=x.device) for n in x.shape[-2:])
+    return greater_equal(expand_dims(rows + k, 1), columns)
+
+
+def _matrix(x: Operand, op: str) -> Tensor:
+    x = tensor_of(x, op)
+    if x.ndim < 2:
+        raise ShapeError(f"{op}: needs at least 2 axes, got shape {x.shape}")
+    return x
+
+
+def tril(x: Operand, /, k: int = 0) -> Tensor:
+    """The last two axes with 0 above the `k`-th diagonal."""
+    x = _matrix(x, "tril")
+    return where(_lower(x, k), x, False)
+
+
+def triu(x: Operand, /, k: int = 0) -> Tensor:
+    """The last two axes with 0 below the `k`-th diagonal."""
+    x = _matrix(x, "triu")
+    return where(_lower(x, k - 1), False, x)
+
+
+def diag(x: Operand, /, k: int = 0) -> Tensor:
+    """The `k`-th diagonal of a matrix, or the matrix with a vector on its `k`-th diagonal.
+
+    Raises
+    ------
+    ShapeError
+        For anything but a vector or a matrix.
+    """
+    x = tensor_of(x, "diag")
+    if x.ndim == 1:
+        n = x.size + abs(k)
+        row = pad(x, ((max(k, 0), max(-k, 0)),))
+        return where(eye(n, k=k, dtype=dtypes.bool_, device=x.device), row, False)
+    if x.ndim != 2:
+        raise ShapeError(f"diag: takes a vector or a matrix, not shape {x.shape}")
+    (n, m), row, column = x.shape, max(-k, 0), max(k, 0)
+    size = max(0, min(n - row, m - column))
+    rows = getitem(x, slice(row, row + size))
+    return getitem(ravel(rows), slice(column, None, m + 1))
+
+
+def trace(x: Operand, /, offset: int = 0) -> Tensor:
+    """The sum of a matrix's diagonal; dtypes as in `sum`."""
+    x = tensor_of(x, "trace")
+    if x.ndim != 2:
+        raise ShapeError(f"trace: takes a matrix, not shape {x.shape}")
+    return sum(diag(x, offset))
+
+
+for _function in (
+    moveaxis, repeat, tile, roll, vstack, hstack, meshgrid, outer, tril, triu, diag, trace,
+):  # fmt: skip
+    register(_function, method=False)
+install("repeat", repeat)
+install("trace", trace)

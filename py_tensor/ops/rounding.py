@@ -1,0 +1,93 @@
+"""Rounding to integers and to decimal places, and Python's own protocols for it."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.ops.define import ANY, Operand, install, register, takes, unary, unary_of
+from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
+from py_tensor.ops.movement import tensor_of
+from py_tensor.tensor import Tensor
+
+__all__ = ["divmod", "round", "trunc"]
+
+
+trunc = unary(
+    "trunc",
+    ANY,
+    {"f32": "trunc_f32({0})", "*": "{0}"},
+    lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
+    vjp=NOT_DIFFERENTIABLE,
+    doc="Each element without its fraction, in the element's dtype.",
+)
+ROUND = Elementwise(
+    "round",
+    wgsl={"f32": "round_f32({0})", "*": "{0}"},
+    numpy=lambda np, x: np.rint(x) if x.dtype.kind == "f" else x,
+    vjp=NOT_DIFFERENTIABLE,
+)
+_to_integers = unary_of(ROUND, ANY, doc="`round`, to no places.")
+
+
+def round(x: Operand, decimals: int = 0) -> Tensor:
+    """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
+
+    A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
+    integers and scaled back, as in NumPy. Integers wrap around past their dtype's range.
+
+    Raises
+    ------
+    TypeError
+        If `decimals` is no integer.
+    """
+    x, places = tensor_of(x, "round"), _places(decimals)
+    if x.dtype.kind != "f":
+        return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
+    scale = float(f"1e{abs(places)}")
+    if places > 0:
+        return divide(_to_integers(multiply(x, scale)), scale)
+    return multiply(_to_integers(divide(x, scale)), scale) if places else _to_integers(x)
+
+
+def _places(decimals: Any) -> int:
+    try:
+        return as_index(decimals)
+    except TypeError:
+        raise TypeError(f"round: decimals is an int, not {decimals!r}") from None
+
+
+def _round_integers(x: Tensor, unit: int) -> Tensor:
+    """Integers rounded to multiples of `unit`; those below half of it, however large, to 0."""
+    if not dtypes.holds(x.dtype, unit) or x.dtype is dtypes.bool_:
+        return multiply(x, False)
+    multiples, rest = divmod(x, unit)
+    twice, odd = multiply(rest, 2), remainder(multiples, 2)
+    up = greater(add(twice, odd), unit)  # twice is even, and so is unit
+    return multiply(add(multiples, up), unit)
+
+
+def divmod(x: Operand, y: Operand, /) -> tuple[Tensor, Tensor]:
+    """The results of `floor_divide` and `remainder`; of an integer divided by 0, both are 0."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+def _divmod(self: Tensor, other: Operand) -> Any:
+    return divmod(self, other) if takes(other) else NotImplemented
+
+
+def _reflected_divmod(self: Tensor, other: Operand) -> Any:
+    return divmod(other, self) if takes(other) else NotImplemented
+
+
+def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
+    return round(self, ndigits or 0)
+
+
+register(round, ROUND)
+register(divmod, method=False)
+install("__round__", _round)
+install("__divmod__", _divmod)
+install("__rdivmod__", _reflected_divmod)

@@ -1,0 +1,105 @@
+"""What is printed of large tensors: the elements at their edges, and no more work than that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import testing
+from py_tensor.display import edge_indices, format_str, format_tensor
+
+SHAPES: tuple[tuple[int, ...], ...] = (
+    (1001,),
+    (40, 50),
+    (2, 1000),
+    (1000, 6, 2),
+    (20, 30, 7),
+    (7, 8, 9, 10),
+    (7, 7, 7, 7, 7),
+    (3, 7, 1, 8, 2, 9, 2),
+    (2, 2, 2, 2, 2, 2, 2, 20),
+    (7, 1, 7, 1, 7, 1, 7, 3),
+)
+
+
+def shown(a: Any, form: str, suffix: str) -> str:
+    """The text of a large array, made from its edges."""
+    kept = [edge_indices(n, 3) or range(n) for n in a.shape]
+    values = a[np.ix_(*kept)].reshape(-1).tolist()
+    kind = {"b": "bool", "f": "float32"}.get(a.dtype.kind, "int")
+    if form == "str":
+        return format_str(a.shape, kind, values, edge=True)
+    return format_tensor(a.shape, kind, values, edge=True, suffix=suffix)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32", "bool"])
+def test_edges(dtype: str, device: str, rng: np.random.Generator) -> None:
+    before = pt.default_device()
+    pt.set_default_device(device)
+    suffix = "dtype=uint32" if dtype == "uint32" else ""
+    try:
+        for shape in SHAPES:
+            a = rng.integers(0, 2 if dtype == "bool" else 9, shape).astype(dtype)
+            x = pt.tensor(a)
+            assert repr(x) == shown(a, "repr", suffix), shape
+            assert str(x) == shown(a, "str", suffix), shape
+            assert repr(x.T) == shown(a.T, "repr", suffix), f"{shape}, transposed"
+            both = np.maximum(a, a[::-1])
+            assert repr(pt.maximum(x, x[::-1])) == shown(both, "repr", suffix), f"{shape}, pending"
+    finally:
+        pt.set_default_device(before)
+
+
+def pending(x: Any) -> bool:
+    return x._node.storage is None
+
+
+def dispatches_of(x: pt.Tensor) -> int:
+    before = testing.dispatches()
+    assert f"shape={x.shape}" in repr(x)
+    return testing.dispatches() - before
+
+
+@pytest.mark.computes
+def test_printing_computes_what_is_shown(device: str) -> None:
+    """A tensor larger than the device can store prints; a large one is left pending."""
+    if device == "cpu":  # which computes whole tensors
+        assert repr(pt.rand(300, 300, device=device) + 1)
+        return
+    noise = pt.rand(20_000, 20_000)
+    x = noise + 1
+    assert dispatches_of(x) == 1
+    assert dispatches_of(pt.rand(20_000, 20_000) + 1) == 1
+    y = pt.rand(5000, 5000)
+    z = y * 2
+    assert dispatches_of(z) == 1
+    assert pending(y)
+    assert pending(z)
+    assert dispatches_of(z.T[::-1]) == 1
+    assert pending(z)
+    edges = z[:3, -3:].numpy()
+    assert np.array_equal(edges, z.numpy()[:3, -3:])
+
+
+@pytest.mark.computes
+def test_printing_stores_what_is_dear(device: str) -> None:
+    """What is small, takes a reduction, or has become long is computed once."""
+    if device == "cpu":  # which stores everything
+        assert repr(pt.rand(300, 300, device=device).sum(0))
+        return
+    small = pt.rand(300, 300) + 1
+    assert dispatches_of(small) == 2
+    assert not pending(small)
+    normalized = pt.rand(4200, 4200)
+    normalized = normalized / normalized.sum(1, keepdims=True)
+    repr(normalized)
+    assert not pending(normalized)
+    x, longest = pt.rand(4200, 4200), 0
+    for _ in range(40):
+        x = x * 0.5 + 1
+        longest = longest + 1 if pending(x) and repr(x) and pending(x) else 0
+        assert longest < 20
