@@ -127,9 +127,9 @@ class Wrong:
     def exp(self, x):
         return pt.exp(x) * {factor}
 
-async def measure(pt_module, budget, sizes=("64",), cases=("exp",), device="cpu"):
-    bench = benchmarks.Bench(pt_module, lambda: True, steps.append, budget)
-    config = benchmarks.Config("square", sizes, cases, (device,), budget)
+async def measure(pt_module, budget, sizes=("64",), cases=("exp",), device="cpu", total=60):
+    config = benchmarks.Config("square", sizes, cases, (device,), budget, total)
+    bench = benchmarks.Bench(pt_module, lambda: True, steps.append, config)
     for case in config.chosen():
         arrays = [benchmarks._random_array(o, i) for i, o in enumerate(case.operands)]
         await bench.try_case(case, device, arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 import types
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,10 @@ import pyodide.ffi
 from pyodide.ffi import can_run_sync, run_sync
 
 from . import benchmarks, loader
-from .session import Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+from .session import Ask, Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+
+Request = Callable[[], Awaitable[str | None]]
+"""Asks the page for a line; None where the page has nowhere to type it."""
 
 RECURSION_LIMIT = 500
 """Below Python's 1,000: a recursion that passes through C (`__repr__` that calls `repr`, a sort key
@@ -25,9 +29,9 @@ that sorts) takes up the stack of the worker at about 700, which kills Python in
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
-    def __init__(self, emit: Emit, packages: str, load: loader.Load) -> None:
+    def __init__(self, emit: Emit, request: Request, packages: str, load: loader.Load) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
-        redirect_streams(emit)
+        redirect_streams(emit, asking(request))
         rethrow_swallowed_interrupts()
         loader.install(json.loads(packages), load)
         pyodide.ffi.run_sync = interruptible_run_sync
@@ -36,6 +40,7 @@ class Console:
             main  # so that pickling, dataclasses and the like find their module
         )
         self._session = Session(main.__dict__, hidden_folders(), can_run_sync)
+        sys.displayhook = self._session.display
 
     async def start(self) -> str:
         """Import the library, find the device, and say what was found."""
@@ -70,8 +75,12 @@ class Console:
 
         return (await self._session.call(work)).to_json()
 
-    def is_complete(self, source: str) -> bool:
-        return self._session.is_complete(source)
+    def resize(self, columns: int) -> None:
+        """Fit what is printed from now on into so many columns."""
+        import py_tensor as pt
+
+        os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, hence argparse
+        pt.set_printoptions(linewidth=columns)
 
     def interrupt(self) -> None:
         self._session.interrupt()
@@ -82,6 +91,20 @@ def hidden_folders() -> list[str]:
     specs = (importlib.util.find_spec(name) for name in ("py_tensor", "pyodide", "_pyodide"))
     found = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     return [str(folder) for folder in (*found, Path(__file__).parent)]
+
+
+def asking(request: Request) -> Ask:
+    """What reads a line for sys.stdin: it waits until the page has one."""
+
+    def ask() -> str:
+        line = interruptible_run_sync(request()) if can_run_sync() else None
+        if not isinstance(line, str):
+            raise OSError(
+                "there is no input to read here: assign the value instead of asking for it"
+            )
+        return line
+
+    return ask
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
