@@ -204,6 +204,14 @@ function interrupt(id) {
   }
 }
 
+/** @param {number} columns */
+function resize(columns) {
+  const pending = interruptFlag[0]; // it is for the program that waits now, not for this
+  interruptFlag[0] = 0;
+  python.resize(columns);
+  interruptFlag[0] = pending;
+}
+
 /**
  * Ask the page for a line.
  *
@@ -257,7 +265,7 @@ self.addEventListener("message", ({ data }) => {
       perform(command.id, () => benchmark(command.id, command.config));
       break;
     case "resize":
-      python.resize(command.columns);
+      resize(command.columns);
       break;
     case "answer":
       take(command.line);

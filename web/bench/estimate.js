@@ -17,7 +17,7 @@ const SPEEDS = {
 };
 
 /** Operands, upload and whatever is compiled for the first time. */
-const SET_UP_SECONDS = 0.1;
+const SET_UP_SECONDS = 0.2;
 
 /**
  * @param {SuiteInfo} suite

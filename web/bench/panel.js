@@ -39,7 +39,7 @@ export class BenchmarkPanel {
     this.form.element.addEventListener("change", () => this.showEstimate());
     this.start = button("Run", "button primary", () => this.run());
     this.start.setAttribute("aria-describedby", "benchmarks-estimate");
-    this.estimate = h("span", { className: "words", id: "benchmarks-estimate" });
+    this.estimate = h("span", { className: "words estimate", id: "benchmarks-estimate" });
     this.cancel = button("Cancel", "button", () => this.stop());
     this.save = button("Save as JSON", "button", () => this.download());
     this.progress = h("progress", { max: 1, value: 0 });
