@@ -273,6 +273,22 @@ class TestInterrupt:
         assert lines[1].endswith(", line 2, in <module>")
         assert lines[2:] == [f"    {line}", "KeyboardInterrupt"]
 
+    def test_nothing_else_is_printed(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(60)")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.last(".printed")).to_have_count(0)
+
+    def test_a_program_may_catch_it_in_a_wait(self, page: Page) -> None:
+        done = page.evaluate("""async () => {
+            const wait = "import time\\ntry:\\n    time.sleep(60)\\n";
+            const running = pyTensor.run(wait + "except KeyboardInterrupt:\\n    'caught'\\n'on'");
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            await pyTensor.interrupt();
+            return await running;
+        }""")
+        assert done["result"] == "'on'", done["error"]
+
     def test_a_program_may_clean_up(self, page: Page) -> None:
         done = page.evaluate("""async () => {
             const loop = "try:\\n    while True: pass\\n";

@@ -301,7 +301,7 @@ def test_set_printoptions(
     ],
 )
 def test_set_printoptions_changes_what_is_named_alone(
-    set_options: Callable[..., None], changes: list[dict[str, int]]
+    set_options: Callable[..., None], changes: list[dict[str, Any]]
 ) -> None:
     a = np.linspace(0, 1, 60, dtype="float32").reshape(3, 20)
     with np.printoptions():

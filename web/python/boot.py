@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -13,7 +14,8 @@ from typing import Any
 
 import pyodide
 import pyodide.ffi
-from pyodide.ffi import can_run_sync, run_sync
+import pyodide.webloop
+from pyodide.ffi import ConversionError, can_run_sync, run_sync
 
 from . import benchmarks, loader
 from .session import Ask, Emit, Session, redirect_streams, rethrow_swallowed_interrupts
@@ -34,7 +36,7 @@ class Console:
         redirect_streams(emit, asking(request))
         rethrow_swallowed_interrupts()
         loader.install(json.loads(packages), load)
-        pyodide.ffi.run_sync = interruptible_run_sync
+        pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (
             main  # so that pickling, dataclasses and the like find their module
@@ -108,9 +110,32 @@ def asking(request: Request) -> Ask:
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
-    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone."""
+    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
 
-    async def wait() -> Any:
-        return await awaitable
+    What the task raises does not pass through JavaScript: Pyodide would print it on the way.
+    """
+    begun, result = False, None
+    error: BaseException | None = None
 
-    return run_sync(wait())
+    async def wait() -> None:
+        nonlocal begun, result, error
+        begun = True
+        try:
+            result = await awaitable
+        except asyncio.CancelledError as cancelled:
+            error = KeyboardInterrupt().with_traceback(cancelled.__traceback__)
+        except BaseException as raised:
+            error = raised
+
+    try:
+        run_sync(wait())
+        if error is not None:
+            raise error
+    except ConversionError:
+        if begun:
+            raise
+        # A coroutine can be converted; but an interrupt on the way there turns into this error.
+        raise KeyboardInterrupt from None
+    finally:
+        error = None  # it refers to this frame
+    return result
