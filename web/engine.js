@@ -11,6 +11,7 @@ import { envelope, isOurs } from "./protocol.js";
 /** @typedef {import("./protocol.js").Outcome} Outcome */
 /** @typedef {import("./protocol.js").Report} Report */
 /** @typedef {import("./protocol.js").Command} Command */
+/** @typedef {import("./protocol.js").AskingEvent} AskingEvent */
 /** @typedef {import("./protocol.js").StreamName} StreamName */
 
 /**
@@ -18,6 +19,7 @@ import { envelope, isOurs } from "./protocol.js";
  * @property {() => void} [onStart]
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
+ * @property {(isAsking: boolean) => void} [onAsking] it waits for `Engine.answer`, or not any more
  *
  * @typedef {object} Job
  * @property {number} id
@@ -28,6 +30,7 @@ import { envelope, isOurs } from "./protocol.js";
  */
 
 const SIGINT = 2;
+const BENCHMARKS = "Running the benchmarks";
 /** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
 const BOOT_SILENCE_MS = 60_000;
 /** An interrupt can be swallowed, by a finalizer or by the program: it is sent again. */
@@ -47,8 +50,8 @@ export class Engine extends EventTarget {
     /** @type {string | null} why Python could not be started */
     this.broken = null;
     this.lastId = 0;
-    /** @type {Map<number, (complete: boolean) => void>} */
-    this.checks = new Map();
+    /** @type {number | null} how many columns there are for what is printed */
+    this.columns = null;
     this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.flag = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
     this.start();
@@ -56,6 +59,10 @@ export class Engine extends EventTarget {
 
   get isBusy() {
     return this.current !== null;
+  }
+
+  get isBenchmarking() {
+    return this.current?.label === BENCHMARKS;
   }
 
   // Starting ---------------------------------------------------------------------------------------
@@ -124,8 +131,6 @@ export class Engine extends EventTarget {
     this.current = null;
     this.queue = [];
     this.stopInterrupting();
-    for (const resolve of this.checks.values()) resolve(true);
-    this.checks.clear();
     for (const job of jobs) job.resolve(failed(reason));
     this.changed();
   }
@@ -147,22 +152,18 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   benchmark(config, listener = {}) {
-    const label = "Running the benchmarks";
-    return this.enqueue(label, (id) => ({ kind: "benchmark", id, config }), listener);
+    return this.enqueue(BENCHMARKS, (id) => ({ kind: "benchmark", id, config }), listener);
   }
 
-  /**
-   * Whether an input is complete; ask only while nothing runs.
-   *
-   * @param {string} source
-   * @returns {Promise<boolean>}
-   */
-  isComplete(source) {
-    const id = ++this.lastId;
-    return new Promise((resolve) => {
-      this.checks.set(id, resolve);
-      this.post({ kind: "check", id, source });
-    });
+  /** @param {number} columns */
+  resize(columns) {
+    this.columns = columns;
+    if (this.isReady) this.post({ kind: "resize", columns });
+  }
+
+  /** @param {string | null} line what Python waits for; null where nobody can be asked */
+  answer(line) {
+    this.post({ kind: "answer", line });
   }
 
   /**
@@ -237,7 +238,7 @@ export class Engine extends EventTarget {
   dropQueued() {
     const dropped = this.queue;
     this.queue = [];
-    for (const job of dropped) job.resolve(failed("Not run."));
+    for (const job of dropped) job.resolve(failed("Not run: what ran before it was interrupted."));
   }
 
   // The worker's messages --------------------------------------------------------------------------
@@ -252,6 +253,7 @@ export class Engine extends EventTarget {
       case "ready":
         clearTimeout(this.watchdog);
         this.isReady = true;
+        if (this.columns) this.resize(this.columns);
         this.readiness?.resolve(report.info);
         this.dispatchEvent(new CustomEvent("ready", { detail: report.info }));
         this.advance();
@@ -269,9 +271,8 @@ export class Engine extends EventTarget {
       case "step":
         if (report.id === this.current?.id) this.current.listener.onStep?.(report.step);
         break;
-      case "checked":
-        this.checks.get(report.id)?.(report.complete);
-        this.checks.delete(report.id);
+      case "asking":
+        this.asked(report);
         break;
       case "done":
         this.finish(report.id, report.outcome);
@@ -280,6 +281,13 @@ export class Engine extends EventTarget {
         this.restart(`Python crashed (${report.error}) and was restarted.`);
         break;
     }
+  }
+
+  /** @param {AskingEvent} report */
+  asked({ id, isAsking }) {
+    const onAsking = id === this.current?.id ? this.current?.listener.onAsking : undefined;
+    if (onAsking) onAsking(isAsking);
+    else if (isAsking) this.answer(null);
   }
 
   /**

@@ -42,6 +42,7 @@ export const CHANNEL = "py_tensor";
  * @property {string[]} sizes
  * @property {string[]} defaultSizes for where there is no GPU
  * @property {string[]} cases
+ * @property {{ case: string, size: string, work: number, unit: string }[]} work FLOP or bytes of each
  *
  * @typedef {object} Outcome how an input ended (session.py)
  * @property {boolean} ok
@@ -55,9 +56,11 @@ export const CHANNEL = "py_tensor";
  * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null }} BootCommand
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "benchmark", id: number, config: string }} BenchmarkCommand
- * @typedef {{ kind: "check", id: number, source: string }} CheckCommand
+ * @typedef {{ kind: "resize", columns: number }} ResizeCommand
+ * @typedef {{ kind: "answer", line: string | null }} AnswerCommand a line for sys.stdin; null: nobody is there
  * @typedef {{ kind: "interrupt", id: number }} InterruptCommand
- * @typedef {BootCommand | RunCommand | BenchmarkCommand | CheckCommand | InterruptCommand} Command
+ * @typedef {BootCommand | RunCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
+ *   | InterruptCommand} Command
  *   from the page to the worker
  */
 
@@ -67,10 +70,11 @@ export const CHANNEL = "py_tensor";
  * @typedef {{ kind: "failed", error: string }} FailedEvent
  * @typedef {{ kind: "output", id: number | null, stream: StreamName, text: string }} OutputEvent
  * @typedef {{ kind: "step", id: number, step: string }} StepEvent a step of a benchmark, as JSON
- * @typedef {{ kind: "checked", id: number, complete: boolean }} CheckedEvent
+ * @typedef {{ kind: "asking", id: number | null, isAsking: boolean }} AskingEvent Python waits for a
+ *   line, or not any more
  * @typedef {{ kind: "done", id: number, outcome: Outcome }} DoneEvent
  * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself is gone
- * @typedef {ProgressEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | CheckedEvent
+ * @typedef {ProgressEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | AskingEvent
  *   | DoneEvent | CrashedEvent} Report
  *   from the worker to the page
  */

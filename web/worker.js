@@ -1,6 +1,6 @@
 /**
  * The module worker that holds Python and the GPU. It boots once, then runs one command at a time
- * (the page queues them); interrupts and questions arrive in between, while Python waits.
+ * (the page queues them); interrupts, answers and new widths arrive in between, while Python waits.
  */
 
 import { Outbox } from "./outbox.js";
@@ -25,6 +25,8 @@ let bridge;
 let interruptFlag = /** @type {Uint8Array} */ (new Uint8Array(1));
 /** @type {number | null} the command that runs now */
 let current = null;
+/** Gives Python the line that it waits for. @type {((line: string | undefined) => void) | null} */
+let answer = null;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
@@ -120,7 +122,7 @@ function startConsole(sources, packages) {
   const emit = outbox.write.bind(outbox);
   const load = (/** @type {string} */ name) => py.loadPackage(name, quiet);
   const { Console } = py.pyimport("py_tensor_page.boot");
-  return Console(emit, JSON.stringify(Object.fromEntries(providers)), load);
+  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load);
 }
 
 /**
@@ -196,20 +198,37 @@ function interrupt(id) {
   interruptFlag[0] = 0;
   bridge?.interrupt?.();
   python.interrupt();
+  if (answer) {
+    answer = null;
+    report({ kind: "asking", id, isAsking: false });
+  }
+}
+
+/** @param {number} columns */
+function resize(columns) {
+  const pending = interruptFlag[0]; // it is for the program that waits now, not for this
+  interruptFlag[0] = 0;
+  python.resize(columns);
+  interruptFlag[0] = pending;
 }
 
 /**
- * @param {number} id
- * @param {string} source
+ * Ask the page for a line.
+ *
+ * @returns {Promise<string | undefined>} undefined where nobody can be asked
  */
-function check(id, source) {
-  let complete = true;
-  try {
-    complete = python.is_complete(source);
-  } catch {
-    // Then running it says what is wrong.
-  }
-  report({ kind: "checked", id, complete });
+function request() {
+  outbox.flush();
+  return new Promise((resolve) => {
+    answer = resolve;
+    report({ kind: "asking", id: current, isAsking: true });
+  });
+}
+
+/** @param {string | null} line */
+function take(line) {
+  answer?.(line ?? undefined);
+  answer = null;
 }
 
 /**
@@ -245,8 +264,11 @@ self.addEventListener("message", ({ data }) => {
     case "benchmark":
       perform(command.id, () => benchmark(command.id, command.config));
       break;
-    case "check":
-      check(command.id, command.source);
+    case "resize":
+      resize(command.columns);
+      break;
+    case "answer":
+      take(command.line);
       break;
     case "interrupt":
       interrupt(command.id);

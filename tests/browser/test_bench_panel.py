@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ class Panel:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.root = page.locator("#panel-benchmarks")
-        self.words = self.root.locator(".words")
+        self.words = self.root.locator(".outcome")
+        self.estimate = self.root.locator(".estimate")
         self.rows = self.root.locator("table.results tbody tr")
 
     def choose(self, name: str, *values: str) -> None:
@@ -47,6 +49,7 @@ def panel(page: Page) -> Iterator[Panel]:
     panel.suite("Elementwise, sums, matmul")
     yield panel
     page.evaluate("pyTensor.interrupt()")
+    page.locator("#tab-benchmarks").click()
     expect(panel.button("Run")).to_be_enabled(timeout=RUN_MS)
     page.locator("#tab-console").click()
 
@@ -56,7 +59,7 @@ class TestPanel:
         panel.choose("case", "exp", "sum()", "matmul")
         panel.choose("size", "64", "128")
         panel.button("Run").click()
-        expect(panel.words).to_have_text("Done: 12 measured", timeout=RUN_MS)
+        expect(panel.words).to_have_text(re.compile("^Done: 12 measured"), timeout=RUN_MS)
         expect(panel.rows).to_have_count(6)
         expect(panel.rows.first.locator("th")).to_have_text("exp")
         expect(panel.rows.first.locator("td").first).to_have_text("64")
@@ -70,7 +73,7 @@ class TestPanel:
         panel.choose("case", "mul, transposed")
         panel.choose("size", "64")
         panel.button("Run").click()
-        expect(panel.words).to_have_text("Done: 2 measured", timeout=RUN_MS)
+        expect(panel.words).to_have_text(re.compile("^Done: 2 measured"), timeout=RUN_MS)
         with panel.page.expect_download() as download:
             panel.button("Save as JSON").click()
         download.value.save_as(tmp_path / "results.json")
@@ -98,12 +101,61 @@ class TestPanel:
         panel.button("Run").click()
         expect(panel.words).to_have_text("Choose at least one size.")
 
+    def test_the_time_is_estimated_and_bounded(self, panel: Panel) -> None:
+        panel.choose("case", "exp")
+        panel.choose("size", "64")
+        expect(panel.estimate).to_have_text("2 to measure: about 1 s, at most 5 min")
+        panel.choose("total", "1200")
+        expect(panel.estimate).to_contain_text("at most 20 min")
+        panel.choose("case", "exp", "matmul")
+        panel.choose("size", "64", "2048")
+        expect(panel.estimate).to_have_text(re.compile(r"8 to measure: about \d\d s"))
+
+    def test_it_does_not_run_beside_the_console(self, panel: Panel) -> None:
+        panel.page.evaluate("void pyTensor.run('import time; time.sleep(60)')")
+        expect(panel.button("Run")).to_be_disabled()
+        expect(panel.estimate).to_contain_text("Something runs in the console")
+        panel.page.evaluate("pyTensor.interrupt()")
+        expect(panel.button("Run")).to_be_enabled()
+        expect(panel.estimate).to_contain_text("to measure")
+
+    def test_what_is_typed_meanwhile_waits_and_says_why(self, panel: Panel) -> None:
+        panel.choose("size", "64", "128", "256", "512")
+        panel.button("Run").click()
+        expect(panel.rows.first).to_be_visible(timeout=RUN_MS)
+        panel.page.locator("#tab-console").click()
+        panel.page.locator("#input").fill("'typed meanwhile'")
+        panel.page.keyboard.press("Enter")
+        entry = panel.page.locator("#transcript .entry").last
+        expect(entry).to_contain_text("This runs when the benchmarks have ended.")
+        panel.page.evaluate("pyTensor.interrupt()")
+        expect(entry.locator(".result")).to_have_text("'typed meanwhile'")
+        expect(entry).not_to_contain_text("benchmarks")
+
+    def test_rounds_far_apart_are_called_noisy(self, page: Page) -> None:
+        text = page.evaluate("""async () => {
+            const { Results } = await import("./bench/results.js");
+            const { resultTable } = await import("./bench/table.js");
+            const results = new Results();
+            const about = { event: "measured", device: "cpu", case: "exp", extent: 64 };
+            const figures = { median: 1, least: 1, most: 2, queued: 1, rate: 1, error: 0 };
+            const even = [10, 10, 10, 11, 12];
+            const uneven = [6, 6, 10, 12, 12];
+            const unit = "GB/s";
+            results.add({ ...about, ...figures, unit, size: "64", samples: even });
+            results.add({ ...about, ...figures, unit, size: "128", samples: uneven });
+            return resultTable(results, ["cpu"]).innerText;
+        }""")
+        assert "±5 %" in text
+        assert "±30 % noisy" in text
+        assert text.count("noisy") == 1
+
     def test_the_suite_of_the_last_axis(self, panel: Panel) -> None:
         panel.suite("Sum over the last axis")
         panel.choose("size", "64 × 64 × 4096")
         panel.choose("device", "cpu")
         panel.button("Run").click()
-        expect(panel.words).to_have_text("Done: 1 measured", timeout=RUN_MS)
+        expect(panel.words).to_have_text(re.compile("^Done: 1 measured"), timeout=RUN_MS)
         expect(panel.rows.first).to_contain_text("64 × 64 × 4096")
 
     def test_the_tabs_take_keys(self, page: Page) -> None:
@@ -127,9 +179,9 @@ class Wrong:
     def exp(self, x):
         return pt.exp(x) * {factor}
 
-async def measure(pt_module, budget, sizes=("64",), cases=("exp",), device="cpu"):
-    bench = benchmarks.Bench(pt_module, lambda: True, steps.append, budget)
-    config = benchmarks.Config("square", sizes, cases, (device,), budget)
+async def measure(pt_module, budget, sizes=("64",), cases=("exp",), device="cpu", total=60):
+    config = benchmarks.Config("square", sizes, cases, (device,), budget, total)
+    bench = benchmarks.Bench(pt_module, lambda: True, steps.append, config)
     for case in config.chosen():
         arrays = [benchmarks._random_array(o, i) for i, o in enumerate(case.operands)]
         await bench.try_case(case, device, arrays)
@@ -151,6 +203,13 @@ class TestChecking:
         done = run(HARNESS.format(factor=1) + code)
         assert "('measured', None), ('skipped', 'one would take about " in done["result"]
         assert "the budget is 20 ms" in done["result"]
+
+    def test_what_comes_after_the_time_for_all_is_skipped(self, run: Run) -> None:
+        done = run(HARNESS.format(factor=1) + "\nawait measure(pt, 5, total=0)")
+        assert done["result"] == "[('skipped', 'the 0 ms for all are over')]"
+        code = "\nawait measure(pt, 60, ('64', '2048'), ('matmul',), total=0.5)"
+        done = run(HARNESS.format(factor=1) + code)
+        assert "what is left for all is" in done["result"]
 
     def test_an_exception_is_reported_and_the_rest_goes_on(self, run: Run) -> None:
         done = run(

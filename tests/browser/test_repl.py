@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,8 +32,6 @@ class Repl:
         for line in text.split("\n"):
             self.page.keyboard.type(line)
             self.press("Enter")
-            # Whether the line was run or continued is Python's answer: wait for it.
-            expect(self.input).not_to_have_js_property("value", line) if line else None
 
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
@@ -161,7 +160,11 @@ class TestErrors:
                 "RecursionError: maximum recursion depth exceeded",
             ),
             ("raise SystemExit(3)", "SystemExit: 3"),
-            ("exit()", "SystemExit"),
+            (
+                "exit()",
+                "SystemExit: there is nothing to exit; reload the page to start Python anew,"
+                " or close its tab",
+            ),
             ("raise KeyboardInterrupt", "KeyboardInterrupt"),
             (
                 "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E",
@@ -179,8 +182,28 @@ class TestErrors:
         assert done["error"].endswith(ending)
         assert run("'alive'")["result"] == "'alive'"
 
-    def test_input_says_that_there_is_none(self, run: Run) -> None:
+    def test_what_fails_in_the_last_repr_is_shown_at_its_line(self, run: Run) -> None:
+        lines = run("x = 1\npt.zeros((1_000_000, 1_000_000))")["error"].splitlines()
+        assert lines[:2] == [
+            "Traceback (most recent call last):",
+            lines[1].partition(",")[0] + ", line 2, in <module>",
+        ]
+        assert lines[2] == "    pt.zeros((1_000_000, 1_000_000))"
+        assert lines[-1].startswith("MemoryError: ")
+
+    def test_exit_leaves_the_input_open(self, run: Run) -> None:
+        run("exit()")
+        assert run("import sys; sys.stdin.isatty()")["result"] == "False"
+
+    def test_input_of_a_program_without_a_console_says_so(self, run: Run) -> None:
         assert "assign the value" in run("input('name? ')")["error"]
+
+    @pytest.mark.parametrize("what", ["pt.sum", "pt.Tensor.sum", "len"])
+    def test_help_is_printed(self, run: Run, what: str) -> None:
+        done = run(f"help({what})")
+        assert done["ok"], done["error"]
+        assert done["stdout"].startswith("Help on ")
+        assert what.rpartition(".")[2] in done["stdout"]
 
 
 INTERRUPTED = {
@@ -224,6 +247,47 @@ class TestInterrupt:
         assert done["error"].endswith("KeyboardInterrupt")
         assert done["next"] == "42"
         assert done["ms"] < INTERRUPT_MS
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "time.sleep(60)",
+            "await asyncio.sleep(60)",
+            "asyncio.run(asyncio.sleep(60))",
+            "while True: big.tolist()",
+        ],
+    )
+    def test_it_is_shown_at_the_users_line_alone(self, page: Page, run: Run, line: str) -> None:
+        run("import asyncio, time; big = pt.ones((200_000,))")
+        error = page.evaluate(
+            """async (code) => {
+                const running = pyTensor.run(code);
+                await new Promise((resolve) => setTimeout(resolve, 300));
+                await pyTensor.interrupt();
+                return (await running).error;
+            }""",
+            f"x = 1\n{line}",
+        )
+        lines = [text for text in error.splitlines() if set(text) - set(" ~^")]
+        assert len(lines) == 4, error
+        assert lines[1].endswith(", line 2, in <module>")
+        assert lines[2:] == [f"    {line}", "KeyboardInterrupt"]
+
+    def test_nothing_else_is_printed(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(60)")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.last(".printed")).to_have_count(0)
+
+    def test_a_program_may_catch_it_in_a_wait(self, page: Page) -> None:
+        done = page.evaluate("""async () => {
+            const wait = "import time\\ntry:\\n    time.sleep(60)\\n";
+            const running = pyTensor.run(wait + "except KeyboardInterrupt:\\n    'caught'\\n'on'");
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            await pyTensor.interrupt();
+            return await running;
+        }""")
+        assert done["result"] == "'on'", done["error"]
 
     def test_a_program_may_clean_up(self, page: Page) -> None:
         done = page.evaluate("""async () => {
@@ -353,7 +417,8 @@ class TestConsole:
         repl.type("'ahead'")
         repl.press("Control+c")
         expect(repl.entries.nth(0).locator(".error")).to_contain_text("KeyboardInterrupt")
-        expect(repl.entries.nth(1).locator(".error")).to_have_text("Not run.")
+        reason = "Not run: what ran before it was interrupted."
+        expect(repl.entries.nth(1).locator(".error")).to_have_text(reason)
 
     def test_control_c_empties_the_prompt(self, repl: Repl) -> None:
         repl.input.fill("half an inp")
@@ -362,14 +427,28 @@ class TestConsole:
 
     def test_clearing(self, repl: Repl) -> None:
         repl.type("1")
-        expect(repl.entries).to_have_count(1)
+        expect(repl.last(".result")).to_be_visible()
         repl.press("Control+l")
         expect(repl.entries).to_have_count(0)
         repl.type("2")
-        expect(repl.entries).to_have_count(1)
+        expect(repl.last(".result")).to_be_visible()
         repl.page.locator("#clear").click()
         expect(repl.entries).to_have_count(0)
         expect(repl.input).to_be_focused()
+
+    def test_clearing_can_be_undone(self, repl: Repl) -> None:
+        repl.type("'first'\n'second'")
+        expect(repl.last(".result")).to_have_text("'second'")
+        repl.press("Control+l")
+        repl.type("'third'")
+        expect(repl.entries).to_have_count(1)
+        repl.page.get_by_role("button", name="Undo").click()
+        expect(repl.entries.locator(".result")).to_have_text(["'first'", "'second'", "'third'"])
+
+    def test_clearing_leaves_what_still_runs(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(0.3); 'slow'")
+        repl.press("Control+l")
+        expect(repl.last(".result")).to_have_text("'slow'")
 
     def test_pasting_several_lines(self, repl: Repl) -> None:
         paste(repl, "def double(x):\n    return 2 * x\n\ndouble(21)\n")
@@ -377,21 +456,64 @@ class TestConsole:
         repl.press("Enter")
         expect(repl.last(".result")).to_have_text("42")
 
-    def test_pasting_from_documentation(self, repl: Repl) -> None:
-        paste(repl, ">>> x = [1,\n...      2]\n>>> x\n[1, 2]\n>>> len(x)\n2\n")
+    def test_a_pasted_block_needs_one_enter(self, repl: Repl) -> None:
+        paste(repl, "for i in range(2):\n    print('line', i)\n")
         repl.press("Enter")
-        expect(repl.last(".result")).to_have_text("2")
+        expect(repl.last(".printed")).to_have_text("line 0\nline 1")
+        expect(repl.entries).to_have_count(1)
 
-    def test_tab_indents_where_a_line_begins_and_leaves_elsewhere(self, repl: Repl) -> None:
+    def test_a_pasted_block_that_is_edited_does_not_end_there(self, repl: Repl) -> None:
+        paste(repl, "for i in range(2):\n    x = i\n")
+        repl.page.keyboard.type("0")
+        repl.press("Enter")
+        expect(repl.input).to_have_value("for i in range(2):\n    x = i0\n    ")
+
+    def test_each_prompt_of_a_pasted_session_is_an_input_of_its_own(self, repl: Repl) -> None:
+        paste(
+            repl, ">>> x = [1,\n...      2]\n>>> x\n[1, 2]\n>>> 1 / 0\nTraceback\n>>> len(x)\n2\n"
+        )
+        expect(repl.input).to_have_value(">>> x = [1,\n...      2]\n>>> x\n>>> 1 / 0\n>>> len(x)")
+        expect(repl.page.locator("#prompt-gutter")).to_be_hidden()
+        expect(repl.entries).to_have_count(0)
+        repl.press("Enter")
+        expect(repl.entries).to_have_count(4)
+        expect(repl.entries.nth(0).locator("code")).to_have_text(["x = [1,", "     2]"])
+        expect(repl.entries.nth(1).locator(".result")).to_have_text("[1, 2]")
+        expect(repl.entries.nth(2).locator(".error")).to_contain_text("ZeroDivisionError")
+        expect(repl.entries.nth(3).locator(".result")).to_have_text("2")
+        expect(repl.page.locator("#prompt-gutter")).to_be_visible()
+
+    def test_tab_indents(self, repl: Repl) -> None:
         repl.input.fill("if x:\n")
         repl.press("Tab")
-        expect(repl.input).to_have_value("if x:\n    ")
-        repl.press("Escape")
+        repl.page.keyboard.type("ab")
         repl.press("Tab")
-        expect(repl.input).not_to_be_focused()
-        repl.input.fill("x")
+        expect(repl.input).to_have_value("if x:\n    ab  ")
+        repl.press("Shift+Tab")
+        expect(repl.input).to_have_value("if x:\nab  ")
+        repl.press("Control+a")
         repl.press("Tab")
-        expect(repl.input).not_to_be_focused()
+        expect(repl.input).to_have_value("    if x:\n    ab  ")
+        expect(repl.input).to_be_focused()
+
+    def test_tab_leaves_an_empty_prompt_and_any_after_escape(self, repl: Repl) -> None:
+        for text, keys in (("", ["Tab"]), ("x", ["Escape", "Tab"]), ("x", ["Escape", "Shift+Tab"])):
+            repl.input.fill(text)
+            for key in keys:
+                repl.press(key)
+            expect(repl.input).not_to_be_focused()
+            expect(repl.input).to_have_value(text)
+
+    def test_no_key_after_the_prompt_clears(self, repl: Repl) -> None:
+        repl.type("'kept'")
+        expect(repl.last(".result")).to_be_visible()
+        for key in ("Tab", "Enter", "Tab", "Enter"):
+            repl.press(key)
+        expect(repl.entries).to_have_count(1)
+        described = repl.input.evaluate(
+            "(input) => document.getElementById(input.getAttribute('aria-describedby')).innerText"
+        )
+        assert "Esc Tab leaves" in " ".join(described.split())
 
     def test_output_is_text_and_never_markup(self, repl: Repl) -> None:
         repl.type("print('<b id=bold>x</b>'); '<i id=italic>'")
@@ -417,6 +539,256 @@ def paste(repl: Repl, text: str) -> None:
         }""",
         text,
     )
+
+
+ZERO_DELAY = """(keys) => {
+    const input = document.getElementById("input");
+    input.focus();
+    for (const key of keys) {
+        const options = { key, bubbles: true, cancelable: true };
+        const isFree = input.dispatchEvent(new KeyboardEvent("keydown", options));
+        if (isFree) document.execCommand("insertText", false, key);
+    }
+}"""
+"""Keys within one turn of the page, as a fast hand or a paste into a terminal sends them."""
+
+
+class TestZeroDelay:
+    def test_what_follows_enter_belongs_to_the_next_input(self, repl: Repl) -> None:
+        repl.page.evaluate(ZERO_DELAY, [*"x=1", "Enter", *"x+1", "Enter", "Enter", *"le"])
+        expect(repl.input).to_have_value("le")
+        expect(repl.last(".result")).to_have_text("2")
+        expect(repl.entries.locator(".source")).to_have_text([">>> x=1", ">>> x+1"])
+
+    def test_a_block(self, repl: Repl) -> None:
+        keys = [*"for i in 'ab':", "Enter", *"print(i)", "Enter", "Enter", *"i", "Enter"]
+        repl.page.evaluate(ZERO_DELAY, keys)
+        expect(repl.entries.nth(0).locator(".printed")).to_have_text("a\nb")
+        expect(repl.entries.nth(1).locator(".result")).to_have_text("'b'")
+
+
+COMPLETE = r"""
+1
+x = 'abc
+x = )
+(]
+x = (1, '(')
+'a' "b"
+# only a comment (
+for x in y: pass
+@dec\ndef f(): pass
+if'a'=='a': pass
+class A:\n    x = 1\n
+for x in y:\n    pass\n    \t
+def f(x):\n    return x\n\nf(1)
+  x = 1
+x[1:]
+x = [1, # (\n2]
+x = '''a\n'''
+x = 'a\\\nb'
+x = 1 \\\n+ 2
+f'{x}'
+f'{{'
+f'}'
+f'{x!r:>10}'
+f'{x:{w}.{p}}'
+f'{d['a']}'
+f'{'a' if x else "b"}'
+f'''{x\n}'''
+rf'\\{x}'
+f'\\N{DASH}'
+f'{x:">10}'
+f'{(lambda x: 1)(2):>{3}}'
+f'{ {'a': 1}['a'] }'
+""".strip().split("\n")
+
+INCOMPLETE = r"""
+x = (1,
+x = [1, # )
+x = '''abc
+x = 'abc\\
+x = 1 \\
+for x in y:
+for x in y:  # why
+for x in y:\n
+for x in y:\n    pass
+if x: pass\nelse: pass
+try:\n    f()\n\nexcept E:
+@dec
+class A:\n    x = '''a\nb'''
+def f():\n    return (1,\n2)
+async def f():
+x[1:
+print('#', (
+f'''{x}
+f'''{x
+f'{f(
+f'{x:%H:%M}' + (
+'\\'' + (
+""".strip().split("\n")
+
+IS_COMPLETE = """async (texts) => {
+    const { isComplete } = await import("./repl/completeness.js");
+    return texts.map(isComplete);
+}"""
+
+
+class TestCompleteness:
+    @pytest.mark.parametrize("text", COMPLETE)
+    def test_complete(self, page: Page, text: str) -> None:
+        assert page.evaluate(IS_COMPLETE, [_unescaped(text)]) == [True]
+
+    @pytest.mark.parametrize("text", INCOMPLETE)
+    def test_incomplete(self, page: Page, text: str) -> None:
+        assert page.evaluate(IS_COMPLETE, [_unescaped(text)]) == [False]
+
+    def test_pythons_own_answer_for_each_line_of_some_modules(self, page: Page, run: Run) -> None:
+        code = (
+            "import codeop, inspect, json, py_tensor.display, shlex, textwrap\n"
+            "texts, answers = [], []\n"
+            "for module in (py_tensor.display, shlex, textwrap):\n"
+            "    lines = inspect.getsource(module).split('\\n')\n"
+            "    for n in range(1, len(lines)):\n"
+            "        if lines[n - 1].endswith('\\\\'):\n"
+            "            continue  # Python's answers differ with what it is in\n"
+            "        texts.append('\\n'.join(lines[:n]) + '\\n')\n"
+            "        try:\n"
+            "            answer = codeop.compile_command(texts[-1], '', 'exec') is not None\n"
+            "        except SyntaxError:\n"
+            "            answer = True\n"
+            "        answers.append(answer)\n"
+            "print(json.dumps([texts, answers]))"
+        )
+        texts, answers = json.loads(run(code)["stdout"])
+        assert len(texts) > 500
+        found = page.evaluate(IS_COMPLETE, texts)
+        wrong = [t[-80:] for t, a, b in zip(texts, answers, found, strict=True) if a != b]
+        assert wrong == []
+
+
+def _unescaped(text: str) -> str:
+    """Of one line of a list here, in which backslashes stand for what they do in a string."""
+    return text.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace("\0", "\\")
+
+
+def printed(repl: Repl, *chunks: str) -> str:
+    """What stands in the console after these writes, each of which reaches the page by itself."""
+    steps = [f"sys.stdout.write({chunk!r}); sys.stdout.flush()" for chunk in chunks]
+    repl.type("import sys, asyncio")
+    repl.input.fill("; await asyncio.sleep(0.02); ".join(steps) + "; 'end'")
+    repl.press("Enter")
+    expect(repl.last(".result")).to_have_text("'end'")
+    return repl.last(".printed").evaluate("(element) => element.textContent")
+
+
+class TestTerminal:
+    @pytest.mark.parametrize(
+        ("chunks", "shown"),
+        [
+            (["10 %\r", "50 %\r", "100 %\n"], "100 %\n"),
+            (["abc\rX\n"], "Xbc\n"),
+            (["abc\r", "\nd"], "abc\nd"),
+            (["a\r\nb\r\n"], "a\nb\n"),
+            (["ab\b", "c\n"], "ac\n"),
+            (["\b\ba\n\bb"], "a\nb"),
+            (["long line\r\x1b[Kshort\n"], "short\n"),
+            (["abc\x1b[2K\rd\n"], "d  \n"),
+            (["\x1b[31mred\x1b[0m \x1b[1;", "4mbold\x1b[m\n"], "red bold\n"),
+            (["\x1b]0;title\x07a\x1b[?25lb\x1b(Bc\x07\n"], "abc\n"),
+            (["\x1b[38;5;1mx\x1b[38;2;1;2;3my\x1b[48;5;9mz\n"], "xyz\n"),
+            (["one\ntwo\rTWO\nthree"], "one\nTWO\nthree"),
+        ],
+    )
+    def test_control_characters(self, repl: Repl, chunks: list[str], shown: str) -> None:
+        assert printed(repl, *chunks) == shown
+
+    def test_colours_are_classes(self, repl: Repl) -> None:
+        printed(repl, "\x1b[1;31mbad\x1b[22m <b>worse</b>\x1b[39m plain\n")
+        spans = repl.last(".printed span span")
+        expect(spans).to_have_text(["bad", " <b>worse</b>", " plain\n"])
+        expect(spans.nth(0)).to_have_class("stdout bold colour-1")
+        expect(spans.nth(1)).to_have_class("stdout colour-1")
+        expect(spans.nth(2)).to_have_class("stdout")
+
+    def test_what_a_repr_says(self, repl: Repl) -> None:
+        repl.input.fill("type('R', (), {'__repr__': lambda _: '\\x1b[32mgreen\\x1b[0m'})()")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("green")
+        expect(repl.last(".result .colour-2")).to_have_text("green")
+
+    def test_what_is_printed_between_inputs(self, repl: Repl) -> None:
+        repl.input.fill(
+            "async def later():\n"
+            "    for i in range(3):\n"
+            "        await asyncio.sleep(0.03); print(i, end='\\r', flush=True)\n"
+            "import asyncio; task = asyncio.ensure_future(later())"
+        )
+        repl.press("Enter")
+        stray = repl.page.locator("#transcript > .printed")
+        expect(stray).to_have_text("2")
+        expect(stray).to_have_count(1)
+
+
+class TestInput:
+    def ask(self, repl: Repl, code: str) -> Locator:
+        repl.input.fill(code)
+        repl.press("Enter")
+        field = repl.page.get_by_label("Input for the program")
+        expect(field).to_be_focused()
+        return field
+
+    def test_a_line_is_typed_where_it_is_asked_for(self, repl: Repl) -> None:
+        field = self.ask(repl, "name = input('name? '); name.upper()")
+        expect(repl.last(".printed")).to_have_text("name?")
+        repl.page.keyboard.type("ada")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("'ADA'")
+        expect(repl.last(".printed")).to_have_text("name? ada")
+        expect(field).to_have_count(0)
+        expect(repl.input).to_be_focused()
+
+    def test_several_lines_and_the_end(self, repl: Repl) -> None:
+        field = self.ask(repl, "import sys; sys.stdin.read()")
+        for line in ("one", "two"):
+            expect(field).to_be_focused()
+            field.press_sequentially(line)
+            repl.press("Enter")
+        expect(field).to_be_focused()
+        repl.press("Control+d")
+        expect(repl.last(".result")).to_have_text("'one\\ntwo\\n'")
+
+    def test_the_end_of_the_input(self, repl: Repl) -> None:
+        self.ask(repl, "input()")
+        repl.press("Control+d")
+        expect(repl.last(".error")).to_contain_text("EOFError")
+
+    def test_it_can_be_interrupted(self, repl: Repl) -> None:
+        field = self.ask(repl, "input('never? ')")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(field).to_have_count(0)
+        expect(repl.input).to_be_focused()
+        self.ask(repl, "int(input())")
+        repl.page.keyboard.type("7")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("7")
+
+    def test_what_is_being_typed_is_not_torn_apart(self, repl: Repl) -> None:
+        repl.type("import time; time.sleep(0.3); input('late? ')")
+        repl.page.keyboard.type("half")
+        expect(repl.page.get_by_label("Input for the program")).to_be_visible()
+        repl.page.keyboard.type(" done")
+        expect(repl.input).to_have_value("half done")
+        repl.press("Control+c")
+
+    def test_interactive_help(self, repl: Repl) -> None:
+        self.ask(repl, "help()")
+        repl.page.keyboard.type("len")
+        repl.press("Enter")
+        expect(repl.last(".printed")).to_contain_text("Return the number of items")
+        repl.page.keyboard.type("q")
+        repl.press("Enter")
+        expect(repl.last(".printed")).to_contain_text("You are now leaving help")
 
 
 class TestPageOfItsOwn:
@@ -460,3 +832,22 @@ class TestPageOfItsOwn:
             app.page.locator(f"#tab-{view}").click()
             width = app.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 360, view
+
+    def test_tensors_fit_the_width(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(viewport={"width": 400, "height": 700})
+        repl = Repl(app.page)
+
+        def longest_line() -> int:
+            repl.type("pt.ones((100,)) / 3")
+            expect(repl.last(".result")).to_be_visible()
+            overflow = "(result) => result.scrollWidth - result.clientWidth"
+            assert repl.last(".result").evaluate(overflow) <= 0
+            return max(map(len, repl.last(".result").inner_text().split("\n")))
+
+        assert 30 < longest_line() < 50
+        app.page.set_viewport_size({"width": 1280, "height": 700})
+        expect(app.page.locator("#transcript")).not_to_have_css("width", "0px")
+        app.page.wait_for_timeout(100)
+        repl.type("import shutil; 40 < shutil.get_terminal_size().columns <= 120")
+        expect(repl.last(".result")).to_have_text("True")
+        assert longest_line() > 80

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import py_tensor as pt
 from py_tensor.display import DEFAULT_OPTIONS, PrintOptions, edge_indices, format_str, format_tensor
 
 # 2.3 changed where float32 switches to exponents: an older NumPy is not the reference.
@@ -269,6 +270,54 @@ def test_suffix_moves_to_its_own_line(n: int, suffix: str) -> None:
     line = f"tensor({rows}{suffix})".split("\n")[-1]
     moved = suffix.replace(", ", ",\n       ", 1) if len(line) > 75 else suffix
     assert our_repr(a, DEFAULT_OPTIONS, suffix) == f"tensor({rows}{moved})"
+
+
+# The options that a program sets.
+
+
+@pytest.fixture
+def set_options() -> Generator[Callable[..., None], None, None]:
+    yield pt.set_printoptions
+    pt.set_printoptions(**asdict(DEFAULT_OPTIONS))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_set_printoptions(
+    rng: np.random.Generator, set_options: Callable[..., None], dtype: str
+) -> None:
+    for _ in range(20):
+        a, options = random_array(rng, dtype, random_shape(rng)), random_options(rng)
+        set_options(**asdict(options))
+        assert str(pt.tensor(a, device="cpu")) == numpy_str(a, options), options
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"linewidth": 40}],
+        [{"precision": 3}, {"linewidth": 120}],
+        [{"threshold": 10}, {"edgeitems": 2}],
+        [{"precision": 2, "linewidth": 30}, {"precision": 5}],
+    ],
+)
+def test_set_printoptions_changes_what_is_named_alone(
+    set_options: Callable[..., None], changes: list[dict[str, Any]]
+) -> None:
+    a = np.linspace(0, 1, 60, dtype="float32").reshape(3, 20)
+    with np.printoptions():
+        for change in changes:
+            set_options(**change)
+            np.set_printoptions(**change)
+        rows = np.array2string(a, separator=", ", prefix="tensor(", suffix=")")
+        assert repr(pt.tensor(a, device="cpu")).startswith(f"tensor({rows}")
+        assert str(pt.tensor(a, device="cpu")) == str(a)
+
+
+def test_set_printoptions_refuses_what_it_does_not_know(set_options: Callable[..., None]) -> None:
+    with pytest.raises(ValueError, match="linewidth must be at least 1, got 0"):
+        set_options(linewidth=0)
+    with pytest.raises(TypeError, match="line_width"):
+        set_options(line_width=80)
 
 
 # Without NumPy: the texts themselves.

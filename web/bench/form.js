@@ -11,11 +11,14 @@ import { CONTENDERS } from "./results.js";
  * @property {string[]} sizes
  * @property {string[]} cases
  * @property {string[]} contenders
- * @property {number} budget seconds
+ * @property {number} budget seconds for each case on each contender
+ * @property {number} total seconds for all
  */
 
 const BUDGETS = [5, 20, 60];
 const DEFAULT_BUDGET = 20;
+const TOTALS = [60, 300, 1200];
+const DEFAULT_TOTAL = 300;
 
 export class ChoiceForm {
   /**
@@ -61,6 +64,10 @@ export class ChoiceForm {
         "Budget for each",
         BUDGETS.map((s) => toggle("radio", "budget", `${s}`, `${s} s`, s === DEFAULT_BUDGET)),
       ),
+      group(
+        "Budget for all",
+        TOTALS.map((s) => toggle("radio", "total", `${s}`, `${s / 60} min`, s === DEFAULT_TOTAL)),
+      ),
     );
   }
 
@@ -84,6 +91,7 @@ export class ChoiceForm {
       cases: suite.cases.length > 1 ? this.checked("case") : suite.cases,
       contenders: this.checked("device"),
       budget: Number(this.checked("budget")[0]),
+      total: Number(this.checked("total")[0]),
     };
   }
 

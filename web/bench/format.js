@@ -20,13 +20,9 @@ export function significant(value) {
 }
 
 /**
- * Half the distance between the quartiles of the rounds, in percent of the median.
- *
- * @param {number[]} samples
- * @returns {string}
+ * @param {number} seconds
+ * @returns {string} as one says how long something will take
  */
-export function spread(samples) {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const at = (/** @type {number} */ part) => sorted[Math.round(part * (sorted.length - 1))];
-  return `±${Math.round((50 * (at(0.75) - at(0.25))) / at(0.5))} %`;
+export function roughly(seconds) {
+  return seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
 }

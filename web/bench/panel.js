@@ -3,8 +3,10 @@
 import { isSoftware } from "../ui/adapter.js";
 import { byId, h, oncePerFrame } from "../ui/dom.js";
 import { charts } from "./chart.js";
+import { estimate } from "./estimate.js";
 import { ChoiceForm } from "./form.js";
-import { Results } from "./results.js";
+import { roughly } from "./format.js";
+import { isNoisy, Results } from "./results.js";
 import { resultTable } from "./table.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
@@ -34,16 +36,27 @@ export class BenchmarkPanel {
   show(info) {
     this.info = info;
     this.form = new ChoiceForm(info.suites, info.backend === "webgpu" && !isSoftware(info));
+    this.form.element.addEventListener("change", () => this.showEstimate());
     this.start = button("Run", "button primary", () => this.run());
+    this.start.setAttribute("aria-describedby", "benchmarks-estimate");
+    this.estimate = h("span", { className: "words estimate", id: "benchmarks-estimate" });
     this.cancel = button("Cancel", "button", () => this.stop());
     this.save = button("Save as JSON", "button", () => this.download());
     this.progress = h("progress", { max: 1, value: 0 });
     this.progress.setAttribute("aria-label", "Benchmarks");
-    this.words = h("span", { className: "words" });
+    this.words = h("p", { className: "words outcome" });
     this.words.setAttribute("role", "status");
     this.output = h("div", { className: "output" });
-    const controls = h("div", { className: "controls" }, this.start, this.cancel, this.save, this.progress, this.words);
-    this.root.replaceChildren(explanation(), this.form.element, controls, this.output);
+    const controls = h(
+      "div",
+      { className: "controls" },
+      this.start,
+      this.cancel,
+      this.save,
+      this.progress,
+      this.estimate,
+    );
+    this.root.replaceChildren(explanation(), this.form.element, controls, this.words, this.output);
     this.showState();
     this.draw();
   }
@@ -52,7 +65,7 @@ export class BenchmarkPanel {
 
   async run() {
     const choice = this.form?.choice();
-    if (!choice || this.isRunning) return;
+    if (!choice || this.engine.isBusy) return;
     const missing = missingChoice(choice);
     if (missing) {
       this.say(missing);
@@ -62,7 +75,7 @@ export class BenchmarkPanel {
     this.results = new Results();
     this.finished = this.total = 0;
     this.isRunning = true;
-    this.say(this.engine.isBusy ? "Waiting for the console" : "Starting");
+    this.say("Starting");
     this.showState();
     this.draw(); // what stands there is of another run
     const outcome = await this.engine.benchmark(JSON.stringify(choice), {
@@ -75,13 +88,13 @@ export class BenchmarkPanel {
   }
 
   stop() {
-    if (this.engine.current?.label === "Running the benchmarks") this.engine.interrupt();
+    if (this.engine.isBenchmarking) this.engine.interrupt();
   }
 
   /** @param {Step} step */
   take(step) {
     if (step.event === "begin") this.total = step.total;
-    else if (step.event === "working") this.say(step.label);
+    else if (step.event === "working") this.say(`${this.finished + 1} of ${this.total}: ${step.label}`);
     else {
       this.results.add(step);
       this.finished += 1;
@@ -96,7 +109,9 @@ export class BenchmarkPanel {
     if (!ok) return error ?? "Failed";
     /** @param {string} event */
     const count = (event) => this.results.all.filter((result) => result.event === event).length;
+    const noisy = this.results.all.filter(isNoisy).length;
     const parts = [`${count("measured")} measured`];
+    if (noisy) parts.push(`${noisy} of them noisy (rounds more than ±25 % apart)`);
     if (count("skipped")) parts.push(`${count("skipped")} skipped`);
     if (count("wrong")) parts.push(`${count("wrong")} wrong`);
     return `Done: ${parts.join(", ")}`;
@@ -111,11 +126,23 @@ export class BenchmarkPanel {
 
   showState() {
     if (!this.start || !this.cancel || !this.save || !this.progress) return;
-    this.start.disabled = this.isRunning || !this.engine.isReady;
+    this.start.disabled = !this.engine.isReady || this.engine.isBusy;
     this.cancel.hidden = !this.isRunning;
     this.progress.hidden = !this.isRunning;
     this.save.hidden = this.isRunning || !this.results.all.length;
     this.form?.disable(this.isRunning);
+    this.showEstimate();
+  }
+
+  /** What a run would take; or why there can be none now. */
+  showEstimate() {
+    if (!this.estimate || !this.form || !this.info) return;
+    const choice = this.form.choice();
+    if (this.isRunning) this.estimate.textContent = "";
+    else if (!this.engine.isReady) this.estimate.textContent = "Python is starting.";
+    else if (this.engine.isBusy)
+      this.estimate.textContent = "Something runs in the console, which would spoil the times.";
+    else this.estimate.textContent = inWords(choice, estimate(this.form.suite(), choice, this.info));
   }
 
   draw() {
@@ -139,6 +166,15 @@ export class BenchmarkPanel {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
+}
+
+/**
+ * @param {Choice} choice
+ * @param {number} seconds
+ */
+function inWords({ sizes, cases, contenders, total }, seconds) {
+  const count = sizes.length * cases.length * contenders.length;
+  return count ? `${count} to measure: about ${roughly(seconds)}, at most ${roughly(total)}` : "";
 }
 
 /** @param {Choice} choice */

@@ -19,6 +19,29 @@
 /** Devices of py_tensor, and what a reader calls them. @type {Record<string, string>} */
 export const CONTENDERS = { webgpu: "WebGPU", cpu: "NumPy" };
 
+/** In percent; rounds that lie further apart say little. */
+const NOISY = 25;
+
+/**
+ * Half the distance between the quartiles of the rounds, in percent of the median.
+ *
+ * @param {Measured} result
+ * @returns {number}
+ */
+export function spread({ samples }) {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ part) => sorted[Math.round(part * (sorted.length - 1))];
+  return (50 * (at(0.75) - at(0.25))) / at(0.5);
+}
+
+/**
+ * @param {Result} result
+ * @returns {boolean}
+ */
+export function isNoisy(result) {
+  return result.event === "measured" && spread(result) > NOISY;
+}
+
 export class Results {
   constructor() {
     /** @type {Result[]} */

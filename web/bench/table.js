@@ -1,8 +1,8 @@
 /** The results as a table: a row for each case and size, a pair of columns for each contender. */
 
 import { h } from "../ui/dom.js";
-import { duration, significant, spread } from "./format.js";
-import { CONTENDERS } from "./results.js";
+import { duration, significant } from "./format.js";
+import { CONTENDERS, isNoisy, spread } from "./results.js";
 
 /** @typedef {import("./results.js").Results} Results */
 /** @typedef {import("./results.js").Result} Result */
@@ -58,9 +58,10 @@ function contenderCells(result) {
     `${duration(result.least)} to ${duration(result.most)}`,
     `largest relative error ${result.error.toExponential(1)}`,
   ].join("\n");
-  const deviation = h("span", { className: "faint" }, ` ${spread(result.samples)}`);
+  const deviation = h("span", { className: "faint" }, ` ±${Math.round(spread(result))} %`);
+  const warning = isNoisy(result) ? [" ", h("strong", { className: "noisy" }, "noisy")] : [];
   return [
-    h("td", { className: "number", title }, duration(result.median), deviation),
+    h("td", { className: "number", title }, duration(result.median), deviation, ...warning),
     h("td", { className: "number faint" }, `${significant(result.rate)} ${result.unit}`),
   ];
 }

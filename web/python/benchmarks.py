@@ -215,6 +215,11 @@ def describe() -> list[dict[str, Any]]:
             "sizes": suite.sizes,
             "defaultSizes": suite.default_sizes,
             "cases": [case.name for case in suite.cases(suite.sizes[0])],
+            "work": [
+                {"case": case.name, "size": size, "work": case.work, "unit": case.unit}
+                for size in suite.sizes
+                for case in suite.cases(size)
+            ],
         }
         for suite in SUITES.values()
     ]
@@ -233,6 +238,8 @@ class Config:
     contenders: Sequence[str]
     budget: float
     """Seconds that checking and timing one case on one contender may take."""
+    total: float
+    """Seconds that all of it may take. What comes too late is skipped."""
 
     def chosen(self) -> Iterator[Case]:
         suite = SUITES[self.suite]
@@ -257,7 +264,7 @@ async def run(config: Config, report: Report, can_block: Callable[[], bool]) -> 
     """
     import py_tensor as pt
 
-    bench = Bench(pt, can_block, report, config.budget)
+    bench = Bench(pt, can_block, report, config)
     cases = list(config.chosen())
     report({"event": "begin", "total": len(cases) * len(config.contenders)})
     for case in cases:
@@ -267,15 +274,16 @@ async def run(config: Config, report: Report, can_block: Callable[[], bool]) -> 
 
 
 class Bench:
-    """One run over the cases: remembers how long the smaller sizes took."""
+    """One run over the cases: remembers how long the smaller sizes took, and when it must end."""
 
     def __init__(
-        self, pt: Any, can_block: Callable[[], bool], report: Report, budget: float
+        self, pt: Any, can_block: Callable[[], bool], report: Report, config: Config
     ) -> None:
         self._pt = pt
         self._can_block = can_block
         self._report = report
-        self._budget = budget
+        self._config = config
+        self._end = time.perf_counter() + config.total
         self._seconds_per_work: dict[tuple[str, str], float] = {}
         self._has_gpu = pt.device_info()["backend"] == "webgpu"
 
@@ -284,17 +292,15 @@ class Bench:
         if device == "webgpu" and not self._has_gpu:
             self._report({"event": "skipped", **about, "reason": "no WebGPU here"})
             return
-        estimate = self._estimate(case, device)
-        if 2 * estimate > self._budget:  # once to check, once to time
-            budget = _duration(self._budget)
-            reason = f"one would take about {_duration(estimate)}; the budget is {budget}"
+        budget = min(self._config.budget, self._end - time.perf_counter())
+        if reason := self._reason_to_skip(self._estimate(case, device), budget):
             self._report({"event": "skipped", **about, "reason": reason})
             return
         self._report(
             {"event": "working", **about, "label": f"{case.label} on {CONTENDERS[device]}"}
         )
         try:
-            measured = await self._measure(case, device, arrays)
+            measured = await self._measure(case, device, arrays, budget)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._report({"event": "wrong", **about, "reason": reason})
@@ -305,7 +311,17 @@ class Bench:
         """Seconds for one, from the size before; 0 when nothing is known."""
         return self._seconds_per_work.get((case.name, device), 0.0) * case.work
 
-    async def _measure(self, case: Case, device: str, arrays: Sequence[Any]) -> dict[str, Any]:
+    def _reason_to_skip(self, estimate: float, budget: float) -> str | None:
+        if budget <= 0:
+            return f"the {_duration(self._config.total)} for all are over"
+        if 2 * estimate <= budget:  # once to check, once to time
+            return None
+        limit = "the budget is" if budget == self._config.budget else "what is left for all is"
+        return f"one would take about {_duration(estimate)}; {limit} {_duration(budget)}"
+
+    async def _measure(
+        self, case: Case, device: str, arrays: Sequence[Any], budget: float
+    ) -> dict[str, Any]:
         tensors = [self._pt.tensor(array, device=device) for array in arrays]
         operands = [_as_seen(t, operand) for t, operand in zip(tensors, case.operands, strict=True)]
         self._pt.realize(*operands)
@@ -323,7 +339,7 @@ class Bench:
         while not _is_enough(samples, count):
             samples.append(await self._time(case, operands, count))
             elapsed = time.perf_counter() - started
-            if elapsed + samples[-1] * count > self._budget:
+            if elapsed + samples[-1] * count > budget:
                 break
         median = statistics.median(samples)
         self._seconds_per_work[case.name, device] = median / case.work

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
+import os
 import sys
 import types
 from collections.abc import Awaitable, Callable
@@ -12,10 +14,14 @@ from typing import Any
 
 import pyodide
 import pyodide.ffi
-from pyodide.ffi import can_run_sync, run_sync
+import pyodide.webloop
+from pyodide.ffi import ConversionError, can_run_sync, run_sync
 
 from . import benchmarks, loader
-from .session import Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+from .session import Ask, Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+
+Request = Callable[[], Awaitable[str | None]]
+"""Asks the page for a line; None where the page has nowhere to type it."""
 
 RECURSION_LIMIT = 500
 """Below Python's 1,000: a recursion that passes through C (`__repr__` that calls `repr`, a sort key
@@ -25,17 +31,18 @@ that sorts) takes up the stack of the worker at about 700, which kills Python in
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
-    def __init__(self, emit: Emit, packages: str, load: loader.Load) -> None:
+    def __init__(self, emit: Emit, request: Request, packages: str, load: loader.Load) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
-        redirect_streams(emit)
+        redirect_streams(emit, asking(request))
         rethrow_swallowed_interrupts()
         loader.install(json.loads(packages), load)
-        pyodide.ffi.run_sync = interruptible_run_sync
+        pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (
             main  # so that pickling, dataclasses and the like find their module
         )
         self._session = Session(main.__dict__, hidden_folders(), can_run_sync)
+        sys.displayhook = self._session.display
 
     async def start(self) -> str:
         """Import the library, find the device, and say what was found."""
@@ -70,8 +77,12 @@ class Console:
 
         return (await self._session.call(work)).to_json()
 
-    def is_complete(self, source: str) -> bool:
-        return self._session.is_complete(source)
+    def resize(self, columns: int) -> None:
+        """Fit what is printed from now on into so many columns."""
+        import py_tensor as pt
+
+        os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, hence argparse
+        pt.set_printoptions(linewidth=columns)
 
     def interrupt(self) -> None:
         self._session.interrupt()
@@ -84,10 +95,47 @@ def hidden_folders() -> list[str]:
     return [str(folder) for folder in (*found, Path(__file__).parent)]
 
 
+def asking(request: Request) -> Ask:
+    """What reads a line for sys.stdin: it waits until the page has one."""
+
+    def ask() -> str:
+        line = interruptible_run_sync(request()) if can_run_sync() else None
+        if not isinstance(line, str):
+            raise OSError(
+                "there is no input to read here: assign the value instead of asking for it"
+            )
+        return line
+
+    return ask
+
+
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
-    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone."""
+    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
 
-    async def wait() -> Any:
-        return await awaitable
+    What the task raises does not pass through JavaScript: Pyodide would print it on the way.
+    """
+    begun, result = False, None
+    error: BaseException | None = None
 
-    return run_sync(wait())
+    async def wait() -> None:
+        nonlocal begun, result, error
+        begun = True
+        try:
+            result = await awaitable
+        except asyncio.CancelledError as cancelled:
+            error = KeyboardInterrupt().with_traceback(cancelled.__traceback__)
+        except BaseException as raised:
+            error = raised
+
+    try:
+        run_sync(wait())
+        if error is not None:
+            raise error
+    except ConversionError:
+        if begun:
+            raise
+        # A coroutine can be converted; but an interrupt on the way there turns into this error.
+        raise KeyboardInterrupt from None
+    finally:
+        error = None  # it refers to this frame
+    return result

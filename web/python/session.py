@@ -11,7 +11,6 @@ import ast
 import asyncio
 import builtins
 import codecs
-import codeop
 import contextlib
 import inspect
 import io
@@ -21,16 +20,24 @@ import os
 import sys
 import traceback
 import types
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 Emit = Callable[[str, str], None]
 """Takes ("stdout" or "stderr", text) while an input runs."""
 
+Ask = Callable[[], str]
+"""Waits for a line that is typed in, and gives it with its newline; "" is the end of the input."""
+
 REMEMBERED_INPUTS = 1000
 """How many inputs tracebacks can still quote."""
+
+NOTHING_TO_EXIT = "there is nothing to exit; reload the page to start Python anew, or close its tab"
+
+STANDARD_LIBRARY = (str(Path(asyncio.__file__).parents[1]) + os.sep, "<frozen ")
+"""How the file names of its frames begin."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Session:
     can_block
         Whether a blocking read works now (in Pyodide: `can_run_sync`). Where it does not, the value
         of the last expression is shown through its type's `__repr_async__`, if it has one.
+
+    Its `display` is meant to be `sys.displayhook`.
     """
 
     def __init__(
@@ -74,6 +83,8 @@ class Session:
         self._hidden = tuple(os.path.join(folder, "") for folder in hidden)
         self._can_block = can_block
         self._inputs = 0
+        self._shown: str | None = None
+        self._unread: Any = None
         self._running = False
         self._interrupted = False
         self._tasks_before: set[asyncio.Task[Any]] = set()
@@ -84,9 +95,11 @@ class Session:
         """Run one input to its end. Never raises, except when interrupted in its last lines."""
 
         async def evaluate() -> Outcome:
-            value = await self._evaluate(source)
-            text = await self._display(value)
-            return Outcome(True, result=text)
+            self._shown = self._unread = None
+            await self._evaluate(source)
+            if self._unread is not None:
+                await self._display_async(self._unread)
+            return Outcome(True, result=self._shown)
 
         return await self._guarded(evaluate)
 
@@ -121,54 +134,41 @@ class Session:
                 with contextlib.suppress(Exception):  # the input may have put anything there
                     stream.flush()
 
-    async def _evaluate(self, source: str) -> Any:
-        """Run the statements; the value is that of the last one, if it is an expression."""
+    def display(self, value: Any) -> None:
+        """Show repr of a value that is not None, which `_` then holds.
+
+        The last expression calls it from its own frame, so that what fails in the repr has the
+        line of the input in its traceback.
+        """
+        if value is None:
+            return
+        builtins._ = None  # type: ignore[attr-defined]
+        if hasattr(type(value), "__repr_async__") and not self._can_block():
+            self._unread = value
+            return
+        self._shown = repr(value)
+        builtins._ = value  # type: ignore[attr-defined]
+
+    async def _display_async(self, value: Any) -> None:
+        self._shown = await asyncio.ensure_future(value.__repr_async__())
+        builtins._ = value  # type: ignore[attr-defined]
+
+    async def _evaluate(self, source: str) -> None:
+        """Run the statements; the last one displays its value, if it is an expression."""
         try:
             statements, expression = _compile(source, self._remember(source))
         except BaseException as error:
             error.__traceback__ = None  # it points at the input: no frame adds to that
             raise
         await self._execute(statements)
-        return await self._execute(expression) if expression else None
+        if expression:
+            await self._execute(expression)
 
-    async def _execute(self, code: types.CodeType) -> Any:
+    async def _execute(self, code: types.CodeType) -> None:
         result = eval(code, self.namespace)
-        if not code.co_flags & inspect.CO_COROUTINE:
-            return result
-        # A task of its own, which interrupt() can cancel.
-        return await asyncio.ensure_future(result)
-
-    async def _display(self, value: Any) -> str | None:
-        """repr of a value that is not None, which `_` then holds."""
-        if value is None:
-            return None
-        builtins._ = None  # type: ignore[attr-defined]
-        in_a_task = getattr(type(value), "__repr_async__", None)
-        if in_a_task is None or self._can_block():
-            text = repr(value)
-        else:
-            text = await asyncio.ensure_future(in_a_task(value))
-        builtins._ = value  # type: ignore[attr-defined]
-        return text
-
-    # -- is the input complete? ------------------------------------------------------------------
-
-    def is_complete(self, source: str) -> bool:
-        """Whether Enter should run this, rather than begin another line.
-
-        As in a terminal, an indented block is ended by an empty line. What cannot become valid
-        however it goes on counts as complete: running it says what is wrong.
-        """
-        compiler = codeop.CommandCompiler()
-        compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are for the run to show
-            try:
-                if compiler(source, "<input>", "exec") is None:
-                    return False
-                return not _is_open_block(source)
-            except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
-                return True
+        if code.co_flags & inspect.CO_COROUTINE:
+            # A task of its own, which interrupt() can cancel.
+            await asyncio.ensure_future(result)
 
     # -- tracebacks ------------------------------------------------------------------------------
 
@@ -186,8 +186,8 @@ class Session:
         if interrupted:
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
         if isinstance(error, SystemExit):  # as Python itself: no traceback
-            code = "" if error.code is None else f": {error.code}"
-            return Outcome(False, error=f"SystemExit{code}")
+            reason = NOTHING_TO_EXIT if error.code is None else error.code
+            return Outcome(False, error=f"SystemExit: {reason}")
         try:
             short, full = self._format(error)
         except BaseException as second:  # a broken __str__, or no stack left
@@ -205,6 +205,8 @@ class Session:
         _drop_frames(full, _is_own_file)
         full_text = "".join(full.format())
         _drop_frames(full, self._is_hidden_file)
+        if isinstance(error, KeyboardInterrupt):
+            _end_at_users_line(full)
         return "".join(full.format()), full_text
 
     def _is_hidden_file(self, filename: str) -> bool:
@@ -216,31 +218,20 @@ def _filename(number: int) -> str:
 
 
 def _compile(source: str, filename: str) -> tuple[types.CodeType, types.CodeType | None]:
-    """The statements, and the last one apart if it is an expression.
+    """The statements, and the last one apart if it is an expression, which then displays itself.
 
     Both are compiled before either runs: a SyntaxError must not leave half an input done.
     """
 
-    def code(tree: ast.Module | ast.Expression, mode: str) -> types.CodeType:
+    def code(tree: ast.Module | ast.Interactive, mode: str) -> types.CodeType:
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return compile(tree, filename, mode, flags=flags, dont_inherit=True)
 
     tree = ast.parse(source, filename)
-    if not tree.body or not isinstance(last := tree.body[-1], ast.Expr):
+    if not tree.body or not isinstance(tree.body[-1], ast.Expr):
         return code(tree, "exec"), None
-    del tree.body[-1]
-    return code(tree, "exec"), code(ast.Expression(last.value), "eval")
-
-
-def _is_open_block(source: str) -> bool:
-    """Whether the source ends inside an indented block that another line could continue."""
-    statements = ast.parse(source).body
-    if not statements:
-        return False
-    last = statements[-1]
-    spans_lines = last.end_lineno != last.lineno
-    reaches_the_end = last.end_lineno == len(source.splitlines()) and not source.endswith("\n")
-    return spans_lines and reaches_the_end and hasattr(last, "body")
+    last = tree.body.pop()
+    return code(tree, "exec"), code(ast.Interactive([last]), "single")
 
 
 def _is_own_file(filename: str) -> bool:
@@ -262,7 +253,16 @@ def _drop_frames(report: traceback.TracebackException, is_dropped: Callable[[str
         pending.extend(part.exceptions or ())
 
 
-# -- output --------------------------------------------------------------------------------------
+def _end_at_users_line(report: traceback.TracebackException) -> None:
+    """Take out of an interrupt's traceback what waited beneath the user's line, in place."""
+    stack = list(report.stack or ())
+    while stack and stack[-1].filename.startswith(STANDARD_LIBRARY):
+        stack.pop()
+    report.stack = traceback.StackSummary.from_list(stack) if stack else None  # type: ignore[assignment]
+    report.__cause__ = report.__context__ = None
+
+
+# -- streams -------------------------------------------------------------------------------------
 
 
 class _Pipe(io.RawIOBase):
@@ -289,24 +289,36 @@ def output_stream(name: str, emit: Emit) -> io.TextIOWrapper:
     return io.TextIOWrapper(buffer, "utf-8", errors="backslashreplace", line_buffering=True)
 
 
-class _NoInput(io.TextIOBase):
-    """sys.stdin where nothing can be typed in while Python runs."""
+class _Keyboard(io.RawIOBase):
+    """Reads the lines that `ask` gives."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._rest = b""
 
     def readable(self) -> bool:
         return True
 
-    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
-        raise OSError("there is no input to read here: assign the value instead of asking for it")
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            sys.stdout.flush()  # the question
+            self._rest = self._ask().encode()
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
-    def read(self, size: int | None = -1, /) -> str:
-        return self.readline()
+
+class _InputStream(io.TextIOWrapper):
+    def close(self) -> None:
+        """Stay open: `exit()` closes sys.stdin, and the session goes on."""
 
 
-def redirect_streams(emit: Emit) -> None:
-    """Have Python's output go to `emit`, and its input say that there is none."""
+def redirect_streams(emit: Emit, ask: Ask) -> None:
+    """Have Python's output go to `emit`, and its input come from `ask`."""
     sys.stdout = sys.__stdout__ = output_stream("stdout", emit)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = output_stream("stderr", emit)  # type: ignore[misc]
-    sys.stdin = sys.__stdin__ = _NoInput()  # type: ignore[assignment, misc]
+    source = io.BufferedReader(_Keyboard(ask))
+    sys.stdin = sys.__stdin__ = _InputStream(source, "utf-8")  # type: ignore[misc]
 
 
 # -- interrupts ----------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 /** The REPL: prompt, transcript and the engine, put together. */
 
 import { byId, h } from "../ui/dom.js";
+import { watchColumns } from "./columns.js";
+import { isComplete } from "./completeness.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES } from "./examples.js";
-import { looksComplete } from "./text.js";
+import { inputsOf, isTranscript } from "./text.js";
 import { Transcript } from "./transcript.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../protocol.js").Info} Info */
 /** @typedef {import("../protocol.js").OutputEvent} OutputEvent */
+/** @typedef {import("./transcript.js").Entry} Entry */
 
 export class Console {
   /** @param {Engine} engine */
@@ -17,11 +20,12 @@ export class Console {
     this.screen = byId("screen");
     this.transcript = new Transcript(byId("transcript"), this.screen);
     this.editor = new Editor({
-      onEnter: (text) => this.submit(text),
+      onEnter: (text, isAsPasted) => this.submit(text, isAsPasted),
       onInterrupt: () => this.interruptOrCancel(),
       onClear: () => this.transcript.clear(),
       onResize: () => this.transcript.scrollToEnd(),
     });
+    watchColumns(byId("transcript"), (columns) => engine.resize(columns));
     this.listen();
     this.addExamples();
     this.takeCodeFromAddress();
@@ -35,7 +39,7 @@ export class Console {
     this.screen.addEventListener("click", (event) => this.focusFromClick(event));
     this.engine.addEventListener("output", (event) => {
       const { stream, text } = /** @type {CustomEvent<OutputEvent>} */ (event).detail;
-      this.transcript.append(h("pre", { className: `printed ${stream}`, textContent: text }));
+      this.transcript.printStray(text, stream);
     });
     this.engine.addEventListener("ready", (event) => {
       const info = /** @type {CustomEvent<Info>} */ (event).detail;
@@ -47,17 +51,20 @@ export class Console {
 
   // Running ----------------------------------------------------------------------------------------
 
-  /** @param {string} text */
-  async submit(text) {
+  /**
+   * On the keystroke: what is typed next belongs to the next input.
+   *
+   * @param {string} text
+   * @param {boolean} isAsPasted then no empty line is needed to end its last block
+   */
+  submit(text, isAsPasted) {
     if (!text.trim()) return;
-    const canAsk = this.engine.isReady && !this.engine.isBusy;
-    const isComplete = canAsk ? await this.engine.isComplete(text) : looksComplete(text);
-    if (!isComplete) {
+    if (!isTranscript(text) && !isComplete(isAsPasted ? `${text}\n` : text)) {
       this.editor.newLine();
       return;
     }
     this.editor.text = "";
-    await this.run(text.trimEnd());
+    for (const source of inputsOf(text)) this.run(source);
   }
 
   /** @param {string} source */
@@ -65,11 +72,43 @@ export class Console {
     this.editor.history.add(source);
     this.editor.input.placeholder = ""; // it has shown what one types here
     const entry = this.transcript.add(source);
+    const reason = this.reasonToWait();
+    if (reason) entry.wait(reason);
     const outcome = await this.engine.run(source, {
       onStart: () => entry.start(),
-      onOutput: (stream, text) => entry.print(stream, text),
+      onOutput: (stream, text) => entry.print(text, stream),
+      onAsking: (isAsking) => this.ask(entry, isAsking),
     });
-    entry.finish(outcome);
+    this.keepingFocus(() => entry.finish(outcome));
+  }
+
+  /** Where that is not plain to see from the entry above. */
+  reasonToWait() {
+    if (this.engine.isBenchmarking) return "This runs when the benchmarks have ended.";
+    return this.engine.isReady || this.engine.broken ? null : "This runs when Python has started.";
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {boolean} isAsking
+   */
+  ask(entry, isAsking) {
+    if (!isAsking) {
+      this.keepingFocus(() => entry.printed?.closeField());
+      return;
+    }
+    entry.ask((line) => {
+      this.editor.focus();
+      this.engine.answer(line);
+    });
+    if (!this.editor.text) entry.printed?.field?.focus(); // or what is being typed would be torn apart
+  }
+
+  /** @param {() => void} change may take away the field that has the focus */
+  keepingFocus(change) {
+    const wasInTranscript = this.transcript.root.contains(document.activeElement);
+    change();
+    if (wasInTranscript && document.activeElement === document.body) this.editor.focus();
   }
 
   /** Ctrl-C: ends what runs, and forgets what was typed ahead; with nothing running, the input. */
@@ -100,7 +139,7 @@ export class Console {
   takeCodeFromAddress() {
     if (!location.hash.startsWith("#code=")) return;
     try {
-      this.editor.text = decodeURIComponent(location.hash.slice("#code=".length));
+      this.editor.paste(decodeURIComponent(location.hash.slice("#code=".length)));
       this.transcript.note("The code below came with the link. Read it, then press Enter to run it.");
     } catch {
       // A damaged link: nothing to show.
@@ -109,7 +148,7 @@ export class Console {
 
   /** @param {MouseEvent} event */
   focusFromClick(event) {
-    const isControl = event.target instanceof Element && event.target.closest("button, summary, textarea");
+    const isControl = event.target instanceof Element && event.target.closest("button, summary, input, textarea");
     if (!isControl && document.getSelection()?.isCollapsed) this.editor.focus();
   }
 }

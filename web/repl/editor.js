@@ -1,14 +1,12 @@
 /** The prompt: a text area that behaves as the input line of a terminal. */
 
-import { byId } from "../ui/dom.js";
+import { byId, hasSelection } from "../ui/dom.js";
 import { History } from "./history.js";
-import { nextIndent, withoutPrompts } from "./text.js";
-
-const INDENT = "    ";
+import { indented, isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
 
 /**
  * @typedef {object} EditorEvents
- * @property {(text: string) => void} onEnter
+ * @property {(text: string, isAsPasted: boolean) => void} onEnter
  * @property {() => void} onInterrupt Ctrl-C with nothing selected
  * @property {() => void} onClear Ctrl-L
  * @property {() => void} onResize the text has more lines, or fewer
@@ -23,6 +21,8 @@ export class Editor {
     this.history = new History();
     /** After Escape, Tab leaves the prompt: nobody is trapped in it. */
     this.tabLeaves = false;
+    /** What stood here right after a paste. */
+    this.asPasted = "";
     this.input.addEventListener("input", () => this.resize());
     this.input.addEventListener("keydown", (event) => this.onKey(event));
     this.input.addEventListener("paste", (event) => this.onPaste(event));
@@ -59,9 +59,16 @@ export class Editor {
     this.insert(`\n${nextIndent(this.lineBeforeCaret())}`);
   }
 
-  /** The input is as high as its text, with a prompt to every line. */
+  /** @param {string} text */
+  paste(text) {
+    this.insert(pasted(text));
+    this.asPasted = this.text;
+  }
+
+  /** The input is as high as its text, with a prompt to every line; a transcript has its own. */
   resize() {
     const lines = this.text.split("\n");
+    this.gutter.hidden = isTranscript(this.text);
     if (lines.length === this.input.rows && this.gutter.textContent) return;
     this.gutter.textContent = lines.map((_, i) => (i ? "..." : ">>>")).join("\n");
     this.input.rows = lines.length;
@@ -80,7 +87,7 @@ export class Editor {
     const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey;
     const key = hasControl ? `Ctrl-${event.key.toLowerCase()}` : event.key;
     const isHandled = this.onNamedKey(key, isPlain, event.shiftKey);
-    this.tabLeaves = event.key === "Escape";
+    if (event.key !== "Shift") this.tabLeaves = event.key === "Escape";
     if (isHandled) event.preventDefault();
   }
 
@@ -94,7 +101,7 @@ export class Editor {
     switch (key) {
       case "Enter":
         if (isShifted) this.newLine();
-        else this.events.onEnter(this.text);
+        else this.events.onEnter(this.text, this.text === this.asPasted);
         return true;
       case "ArrowUp":
         return isPlain && this.isCaretOn("first") && this.recall(-1);
@@ -103,7 +110,7 @@ export class Editor {
       case "Tab":
         return !this.tabLeaves && this.onTab(isShifted);
       case "Ctrl-c":
-        if (this.hasSelection()) return false;
+        if (hasSelection()) return false;
         this.events.onInterrupt();
         return true;
       case "Ctrl-l":
@@ -112,10 +119,6 @@ export class Editor {
       default:
         return false;
     }
-  }
-
-  hasSelection() {
-    return this.input.selectionStart !== this.input.selectionEnd || !document.getSelection()?.isCollapsed;
   }
 
   /** @param {"first" | "last"} line */
@@ -134,20 +137,28 @@ export class Editor {
   }
 
   /**
-   * Tab indents where a line begins; anywhere else it moves the focus, as on any page.
+   * Tab indents; where there is nothing to indent, it moves the focus, as on any page.
    *
    * @param {boolean} isShifted
    */
   onTab(isShifted) {
-    const before = this.lineBeforeCaret();
-    if (!this.text.includes("\n") || before.trim()) return false;
-    if (!isShifted) {
-      this.insert(INDENT);
-    } else if (before.endsWith(INDENT)) {
-      const end = this.input.selectionStart;
-      this.input.setRangeText("", end - INDENT.length, end, "end");
-    }
+    if (!this.text) return false;
+    const { selectionStart, selectionEnd } = this.input;
+    if (isShifted || selectionStart !== selectionEnd) this.indentLines(isShifted);
+    else this.insert(toNextStep(this.lineBeforeCaret()));
     return true;
+  }
+
+  /** @param {boolean} isOutwards */
+  indentLines(isOutwards) {
+    const { selectionStart, selectionEnd } = this.input;
+    const start = selectionStart - this.lineBeforeCaret().length;
+    const lines = this.text.slice(start, selectionEnd);
+    const moved = indented(lines, isOutwards);
+    if (moved === lines) return;
+    this.input.setSelectionRange(start, selectionEnd);
+    this.insert(moved);
+    if (selectionStart !== selectionEnd) this.input.setSelectionRange(start, start + moved.length);
   }
 
   /** @param {ClipboardEvent} event */
@@ -155,6 +166,6 @@ export class Editor {
     const text = event.clipboardData?.getData("text/plain");
     if (!text) return;
     event.preventDefault();
-    this.insert(withoutPrompts(text).replace(/\n+$/, ""));
+    this.paste(text);
   }
 }

@@ -1,24 +1,51 @@
 /** Pure functions on what is typed and pasted. */
 
-const PROMPT = /^(>>> ?|\.\.\. ?)/;
+const PROMPT = /^\s*(>>> ?|\.\.\. ?)/;
 const INDENT = "    ";
 
 /**
- * Text copied from a terminal or from documentation has prompts, and output in between: keep the
- * code alone. Other text is returned as it is.
+ * Whether this was copied from a terminal or from documentation: it begins with a prompt.
+ *
+ * @param {string} text
+ * @returns {boolean}
+ */
+export function isTranscript(text) {
+  return /^\s*>>>/.test(text);
+}
+
+/**
+ * What of a paste goes into the prompt. From a transcript that is its code, without the output in
+ * between; the prompts stay, as they part one input from the next.
  *
  * @param {string} text
  * @returns {string}
  */
-export function withoutPrompts(text) {
-  const lines = text.replaceAll("\r\n", "\n").split("\n");
-  const first = lines.find((line) => line.trim());
-  if (!first?.trimStart().startsWith(">>>")) return text.replaceAll("\r\n", "\n");
-  return lines
-    .map((line) => line.trimStart())
+export function pasted(text) {
+  const plain = text.replaceAll("\r\n", "\n");
+  if (!isTranscript(plain)) return plain.replace(/\n+$/, "");
+  return plain
+    .split("\n")
     .filter((line) => PROMPT.test(line))
-    .map((line) => line.replace(PROMPT, ""))
+    .map((line) => line.trimStart())
     .join("\n");
+}
+
+/**
+ * The inputs in what was entered: one, or each block of a transcript. A line without a prompt goes
+ * on with the block before it.
+ *
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function inputsOf(text) {
+  if (!isTranscript(text)) return [text.trimEnd()];
+  /** @type {string[][]} */
+  const blocks = [];
+  for (const line of text.trim().split("\n")) {
+    if (isTranscript(line)) blocks.push([]);
+    blocks.at(-1)?.push(line.replace(PROMPT, ""));
+  }
+  return blocks.map((lines) => lines.join("\n").trimEnd()).filter(Boolean);
 }
 
 /**
@@ -36,15 +63,22 @@ export function nextIndent(line) {
 }
 
 /**
- * A guess whether a line can be run, for when Python is too busy to be asked: it must be one line
- * and leave nothing open.
+ * Each line one step further in, or out.
  *
- * @param {string} text
- * @returns {boolean}
+ * @param {string} lines
+ * @param {boolean} isOutwards
+ * @returns {string}
  */
-export function looksComplete(text) {
-  if (text.includes("\n")) return /\n[ \t]*$/.test(text);
-  const opened = (text.match(/[([{]/g) ?? []).length;
-  const closed = (text.match(/[)\]}]/g) ?? []).length;
-  return opened <= closed && !/[:\\]\s*$/.test(text) && !/'''|"""/.test(text);
+export function indented(lines, isOutwards) {
+  return isOutwards ? lines.replace(/^ {1,4}/gm, "") : lines.replace(/^/gm, INDENT);
+}
+
+/**
+ * The spaces from the end of `line` to the next step of the indentation.
+ *
+ * @param {string} line
+ * @returns {string}
+ */
+export function toNextStep(line) {
+  return " ".repeat(INDENT.length - (line.length % INDENT.length));
 }

@@ -1,12 +1,12 @@
 /** What stands above the prompt: inputs, what they printed, results, errors. Text alone, no HTML. */
 
 import { h, oncePerFrame } from "../ui/dom.js";
+import { TerminalText } from "./terminal.js";
 
 /** @typedef {import("../protocol.js").Outcome} Outcome */
 /** @typedef {import("../protocol.js").StreamName} StreamName */
 
 const ENTRIES = 300;
-const PRINTED_CHARACTERS = 200_000;
 const SHOWN_CHARACTERS = 100_000;
 
 export class Transcript {
@@ -17,6 +17,8 @@ export class Transcript {
   constructor(root, screen) {
     this.root = root;
     this.screen = screen;
+    /** @type {Printed | null} the last of what no input printed */
+    this.stray = null;
   }
 
   /** @param {string} source */
@@ -32,14 +34,34 @@ export class Transcript {
     this.append(h("p", { className: "note" }, text));
   }
 
+  /**
+   * What is printed between the inputs, by tasks that outlive theirs.
+   *
+   * @param {string} text
+   * @param {StreamName} stream
+   */
+  printStray(text, stream) {
+    if (!this.stray || this.root.lastElementChild !== this.stray.element) {
+      this.stray = new Printed();
+      this.append(this.stray.element);
+    }
+    this.stray.terminal.write(text, stream);
+    this.keepingEnd(() => this.stray?.terminal.draw());
+  }
+
   /** @param {Node} node */
   append(node) {
     this.keepingEnd(() => this.root.append(node));
     while (this.root.childElementCount > ENTRIES) this.root.firstElementChild?.remove();
   }
 
+  /** Take away what is over, and offer to bring it back. */
   clear() {
-    this.root.replaceChildren();
+    const cleared = [...this.root.children].filter((node) => !node.matches(".waiting, .running, .cleared"));
+    if (!cleared.length) return;
+    this.root.querySelector(".cleared")?.remove();
+    for (const node of cleared) node.remove();
+    this.root.prepend(undoNote(cleared));
   }
 
   /**
@@ -59,6 +81,48 @@ export class Transcript {
   }
 }
 
+/** Printed text, and the place to type what the program asks for. */
+export class Printed {
+  constructor() {
+    const text = h("span");
+    this.element = h("pre", { className: "printed" }, text);
+    this.terminal = new TerminalText(text);
+    /** @type {HTMLInputElement | null} */
+    this.field = null;
+  }
+
+  /** @param {(line: string) => void} onLine takes it with its newline; "" is the end of the input */
+  ask(onLine) {
+    const field = h("input", { className: "answer", autocomplete: "off", spellcheck: false });
+    field.setAttribute("aria-label", "Input for the program");
+    field.addEventListener("keydown", (event) => {
+      const line = lineOf(event, field);
+      if (line === null) return;
+      event.preventDefault();
+      this.closeField();
+      onLine(line);
+    });
+    this.field = field;
+    this.element.append(field);
+  }
+
+  closeField() {
+    this.field?.remove();
+    this.field = null;
+  }
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {HTMLInputElement} field
+ * @returns {string | null} what this key ends, as in a terminal: Enter a line, Ctrl-D the input
+ */
+function lineOf(event, field) {
+  if (event.isComposing) return null;
+  if (event.key === "Enter") return `${field.value}\n`;
+  return event.ctrlKey && event.key.toLowerCase() === "d" && !field.value ? "" : null;
+}
+
 /** One input and what came of it. */
 export class Entry {
   /**
@@ -73,55 +137,60 @@ export class Entry {
         h("div", { className: "line" }, h("span", { className: "prompt" }, i ? "... " : ">>> "), h("code", {}, line)),
       );
     this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines));
-    /** @type {HTMLPreElement | null} */
+    /** @type {Printed | null} */
     this.printed = null;
-    this.printedCharacters = 0;
-    /** @type {{ stream: StreamName, text: string }[]} */
-    this.pending = [];
+    /** @type {HTMLElement | null} why it has not begun */
+    this.reason = null;
     this.drawSoon = oncePerFrame(() => this.draw());
   }
 
+  /** @param {string} reason why it does not begin at once */
+  wait(reason) {
+    this.reason = h("p", { className: "note" }, reason);
+    this.transcript.keepingEnd(() => this.element.append(/** @type {HTMLElement} */ (this.reason)));
+  }
+
   start() {
+    this.reason?.remove();
     this.element.className = "entry running";
   }
 
   /**
-   * @param {StreamName} stream
    * @param {string} text
+   * @param {string} className
    */
-  print(stream, text) {
-    const last = this.pending.at(-1);
-    if (last?.stream === stream) last.text += text;
-    else this.pending.push({ stream, text });
+  print(text, className) {
+    this.openPrinted().terminal.write(text, className);
     this.drawSoon();
   }
 
-  draw() {
-    if (!this.pending.length) return;
-    const pieces = this.pending;
-    this.pending = [];
-    this.transcript.keepingEnd(() => {
-      this.printed ??= this.addBlock("printed");
-      for (const { stream, text } of pieces) {
-        const shown = text.slice(-PRINTED_CHARACTERS);
-        this.printed.append(h("span", { className: stream }, shown));
-        this.printedCharacters += shown.length;
-      }
-      this.forgetOldest(this.printed);
-    });
+  openPrinted() {
+    if (!this.printed) {
+      this.printed = new Printed();
+      this.element.append(this.printed.element);
+    }
+    return this.printed;
   }
 
-  /** @param {HTMLPreElement} printed */
-  forgetOldest(printed) {
-    while (this.printedCharacters > PRINTED_CHARACTERS && printed.childNodes.length > 1) {
-      this.printedCharacters -= printed.firstChild?.textContent?.length ?? 0;
-      printed.firstChild?.remove();
-      printed.dataset.isCut = "";
-    }
+  draw() {
+    this.transcript.keepingEnd(() => this.printed?.terminal.draw());
+  }
+
+  /** @param {(line: string) => void} onLine takes the line that is typed */
+  ask(onLine) {
+    this.draw();
+    this.transcript.keepingEnd(() =>
+      this.openPrinted().ask((line) => {
+        this.print(line || "\n", "typed");
+        onLine(line);
+      }),
+    );
   }
 
   /** @param {Outcome} outcome */
   finish({ ok, result, error, full_error: full }) {
+    this.reason?.remove();
+    this.printed?.closeField();
     this.draw();
     this.element.className = ok ? "entry done" : "entry failed";
     this.transcript.keepingEnd(() => {
@@ -133,16 +202,18 @@ export class Entry {
   }
 
   /**
-   * @param {"printed" | "result" | "error"} className
-   * @param {string} [text]
+   * @param {"result" | "error"} className
+   * @param {string} text
    */
-  addBlock(className, text = "") {
+  addBlock(className, text) {
     const cut = text.length - SHOWN_CHARACTERS;
     const shown = cut > 0 ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${cut} more characters` : text;
-    const block = h("pre", { className, textContent: shown });
+    const block = h("pre", { className });
+    const terminal = new TerminalText(block);
+    terminal.write(shown, "");
+    terminal.draw();
     if (wraps(shown)) block.classList.add("wrapped");
     this.element.append(block);
-    return block;
   }
 
   copyButton() {
@@ -171,6 +242,14 @@ export class Entry {
  */
 function wraps(text) {
   return !text.includes("\n") || /^.{160}/m.test(text);
+}
+
+/** @param {Element[]} cleared */
+function undoNote(cleared) {
+  const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
+  const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
+  undo.addEventListener("click", () => note.replaceWith(...cleared));
+  return note;
 }
 
 /** @param {string} text */

@@ -1,6 +1,6 @@
 /** What runs, for how long, and the ways to end it: the button, Ctrl-C anywhere, a new Python. */
 
-import { byId } from "./dom.js";
+import { byId, hasSelection } from "./dom.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
@@ -44,8 +44,7 @@ export function showBusy(engine, interrupt) {
   restart.addEventListener("click", () => engine.restart());
   document.addEventListener("keydown", (event) => {
     const isControlC = event.ctrlKey && !event.altKey && !event.metaKey && event.key.toLowerCase() === "c";
-    const isTaken = event.defaultPrevented || !document.getSelection()?.isCollapsed;
-    if (isControlC && !isTaken && engine.isBusy) {
+    if (isControlC && !event.defaultPrevented && !hasSelection() && engine.isBusy) {
       event.preventDefault();
       interrupt();
     }

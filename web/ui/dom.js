@@ -47,6 +47,13 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Whether something is selected that Ctrl-C would copy: on the page, or in the field with the focus. */
+export function hasSelection() {
+  const field = document.activeElement;
+  const isField = field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement;
+  return (isField && field.selectionStart !== field.selectionEnd) || !document.getSelection()?.isCollapsed;
+}
+
 /**
  * Call `draw` once before the next frame, however often the returned function is called. A hidden
  * page has no frames, so a timer stands by.
