@@ -155,8 +155,10 @@ class StageWriter:
         self.p = p
         self.params = params
         self.mark = mark
-        roots = {v for f in p.stage.folds for v in (f.value, f.index) if v is not None}
-        roots |= set(range(len(p.element.instructions))) if p.merges else set()
+        if p.merges:
+            roots = set(range(len(p.element.instructions)))
+        else:
+            roots = {v for f in p.stage.folds for v in (f.value, f.index) if v is not None}
         self.element = SplitBody(p, params, bindings, roots, mark, accumulated)
 
     def acc(self, lane: int) -> str:
@@ -192,9 +194,7 @@ class StageWriter:
                 fields.append(f"p{first + n}: {dtype.wgsl}")
                 starts.append(from_bits(self.params.add(to_bits(start, dtype)), dtype))
                 joined.append(combine[n].format(**names))
-                made.append(element[n].format(x=self._value(fold.value), i=self._value(fold.index)))
-        if self.p.merges:
-            made = [self._value(n) for n in range(len(fields))]
+                made.append(self._made(element[n], fold, len(made)))
         m, acc = self.mark, f"Acc{self.mark}"
         return [
             f"struct {acc} {{ {', '.join(fields)} }}",
@@ -203,9 +203,12 @@ class StageWriter:
             *self.element.functions(f"element{m}", made, acc),
         ]
 
-    def _value(self, number: int | None) -> str:
-        """A value of the body as the element's function names it."""
-        return "" if number is None else self.element.value(number)
+    def _made(self, text: str, fold: Fold, part: int) -> str:
+        """One part of the accumulator of a single point, in the element's function."""
+        if self.p.merges:  # the point is an accumulator already
+            return self.element.value(part)
+        index = "" if fold.index is None else self.element.value(fold.index)
+        return text.format(x=self.element.value(fold.value), i=index)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """The row's coordinates, then the loop over an invocation's part of the row."""
