@@ -15,7 +15,7 @@ from py_tensor.errors import DeviceLostError, GPUError
 UNCAPTURED = 0  # the flush of an error that no error scope caught
 
 
-Failure = dict[str, Any]  # flush, kind, message, and where known label and line
+Failure = dict[str, Any]  # flush, kind, message, and where known label, line and serial
 
 
 def parsed(outcome: str) -> list[Failure]:
@@ -24,18 +24,19 @@ def parsed(outcome: str) -> list[Failure]:
 
 
 class Submission:
-    """One flush: its number, the submissions it read from, and its error once that is known."""
+    """One flush: its number, what it computes, the submissions it read from, and its error."""
 
-    __slots__ = ("error", "number", "settled", "sources")
+    __slots__ = ("error", "label", "number", "settled", "sources")
 
-    def __init__(self, number: int, sources: set[Submission]) -> None:
+    def __init__(self, number: int, sources: set[Submission], label: str) -> None:
         self.number = number
         self.sources = sources
+        self.label = label
         self.error: BaseException | None = None
         self.settled = False
 
 
-NONE = Submission(0, set())
+NONE = Submission(0, set(), "")
 NONE.settled = True
 
 
@@ -43,27 +44,29 @@ class Ledger:
     """The submissions whose outcome is not known yet."""
 
     def __init__(self) -> None:
+        self.reported = 0  # the last failure that was noted
         self._next = 1
         self._open: dict[int, Submission] = {}
 
-    def submit(self, sources: set[Submission]) -> Submission:
+    def submit(self, sources: set[Submission], label: str) -> Submission:
         """Open a submission that reads results of `sources`."""
         relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
-        submission = Submission(self._next, relevant)
+        submission = Submission(self._next, relevant, label)
         self._next += 1
         self._open[submission.number] = submission
         return submission
 
-    def report(self, failures: str) -> None:
-        """Note failures, a JSON list from the bridge."""
-        uncaptured: list[dict[str, Any]] = []
-        for failure in parsed(failures):
-            if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
-                uncaptured.append(failure)
+    def report(self, failures: list[Failure]) -> None:
+        """Note failures; one that was told of before changes nothing."""
+        new = [failure for failure in failures if failure.get("serial", 0) > self.reported]
+        for failure in new:
             submission = self._open.get(failure["flush"])
             if submission is not None and submission.error is None:
-                submission.error = error_of(failure)
-        for failure in uncaptured:  # last: a warning may be made an error
+                submission.error = error_of(failure, submission.label)
+        self.reported = max([self.reported, *(failure["serial"] for failure in new)])
+        for failure in (
+            f for f in new if f["flush"] == UNCAPTURED and f["kind"] != "lost"
+        ):  # last: a warning may be made an error
             warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
 
     def settle(self, last: int) -> None:
@@ -84,6 +87,10 @@ class Ledger:
     def last(self) -> int:
         return self._next - 1
 
+    @property
+    def unsettled(self) -> int:
+        return len(self._open)
+
     def check(self, submission: Submission) -> None:
         """Raise the error of a submission, or of one it was computed from."""
         seen: set[Submission] = set()
@@ -100,13 +107,19 @@ class Ledger:
             submission.sources = set()
 
 
-def error_of(failure: dict[str, Any]) -> BaseException:
-    """The exception that a failure of the bridge becomes; its message names the op."""
-    label, message = failure.get("label") or "gpu", failure.get("message", "")
+def error_of(failure: Failure, flush: str = "") -> BaseException:
+    """The exception that a failure of the bridge becomes; its message names the op.
+
+    Where only a buffer is known, `flush` says what the flush computes.
+    """
+    label, message = failure.get("label", ""), failure.get("message", "")
+    if not label or label.startswith("buffer "):
+        label = flush or label or "gpu"
     if failure.get("line"):
         message += f"\n    WGSL line {failure['line']}: {failure.get('lineText', '').strip()}"
     kind = failure.get("kind")
-    if kind == "out-of-memory":
+    # A buffer is invalid because there was no memory when it was made.
+    if kind == "out-of-memory" or "[Invalid Buffer " in message:
         return MemoryError(f"{label}: the GPU is out of memory: {message}")
     if kind == "lost":
         return DeviceLostError(
