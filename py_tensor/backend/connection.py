@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.failures import Failure, Ledger, Submission, error_of, parsed
+from py_tensor.backend.failures import NONE, Failure, Ledger, Submission, error_of, parsed
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import MIB, Pool
 from py_tensor.backend.storage import Storage
@@ -179,10 +179,15 @@ class Connection:
 
     @contextmanager
     def _books(self) -> Generator[None, None, None]:
-        """Keep the pool's books whatever happens inside, an interrupt above all."""
+        """Keep the pool's books whatever happens inside, an interrupt above all.
+
+        Looking through all objects takes some ten milliseconds, after a failure; a registry of weak
+        references would make every allocation slower by more than a tenth.
+        """
         try:
             yield
         except BaseException:
+            gc.unfreeze()  # what is frozen is not among the objects
             alive = (x for x in gc.get_objects() if type(x) is Storage and hasattr(x, "submission"))
             self.pool.reconcile({x.number for x in alive if x.pool is self.pool})
             raise
@@ -205,13 +210,17 @@ class Connection:
             last = self.ledger.last - most // 2
             self._settle(js.wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
-    def _settle(self, outcome: str, last: int) -> None:
-        """Note what a wait for the flushes up to number `last` brought to light."""
+    def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:
+        """Note what a wait for the flushes up to number `last` brought to light.
+
+        Raises the error of `wanted`, else what went wrong with the wait, which may follow from it.
+        """
         if outcome == "interrupted":
             raise KeyboardInterrupt
         failures = parsed(outcome)
         self._note(failures)
         self.ledger.settle(last)
+        self.ledger.check(wanted)
         for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
@@ -257,6 +266,5 @@ class Connection:
 
     def _end_read(self, node: Node, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
-        self._settle(outcome, reading.last)
-        self.ledger.check(node.storage.submission)
+        self._settle(outcome, reading.last, node.storage.submission)
         return memoryview(reading.target)

@@ -13,6 +13,7 @@ from typing import Any
 from py_tensor.errors import DeviceLostError, GPUError
 
 UNCAPTURED = 0  # the flush of an error that no error scope caught
+INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # how a message of theirs begins
 
 
 Failure = dict[str, Any]  # flush, kind, message, and where known label, line and serial
@@ -45,6 +46,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.reported = 0  # the last failure that was noted
+        self._ran_out = False  # of memory, once
         self._next = 1
         self._open: dict[int, Submission] = {}
 
@@ -59,15 +61,22 @@ class Ledger:
     def report(self, failures: list[Failure]) -> None:
         """Note failures; one that was told of before changes nothing."""
         new = [failure for failure in failures if failure.get("serial", 0) > self.reported]
+        self._ran_out |= any(failure["kind"] == "out-of-memory" for failure in new)
         for failure in new:
             submission = self._open.get(failure["flush"])
             if submission is not None and submission.error is None:
-                submission.error = error_of(failure, submission.label)
+                submission.error = error_of(self._explained(failure), submission.label)
         self.reported = max([self.reported, *(failure["serial"] for failure in new)])
         for failure in (
             f for f in new if f["flush"] == UNCAPTURED and f["kind"] != "lost"
         ):  # last: a warning may be made an error
             warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
+
+    def _explained(self, failure: Failure) -> Failure:
+        """A buffer is invalid, and what it is bound in, because there was no memory for it."""
+        if self._ran_out and failure["message"].startswith(INVALID_OBJECTS):
+            return failure | {"kind": "out-of-memory"}
+        return failure
 
     def settle(self, last: int) -> None:
         """Submissions up to number `last` have reported all they had to."""
@@ -118,8 +127,7 @@ def error_of(failure: Failure, flush: str = "") -> BaseException:
     if failure.get("line"):
         message += f"\n    WGSL line {failure['line']}: {failure.get('lineText', '').strip()}"
     kind = failure.get("kind")
-    # A buffer is invalid because there was no memory when it was made.
-    if kind == "out-of-memory" or "[Invalid Buffer " in message:
+    if kind == "out-of-memory":
         return MemoryError(f"{label}: the GPU is out of memory: {message}")
     if kind == "lost":
         return DeviceLostError(

@@ -271,14 +271,14 @@ class FakeBridge:
     def _is_interrupted(self) -> bool:
         return bool(self.waits) and self.waits.pop(0) == "interrupted"
 
-    def _wait(self, generation: int | None = None) -> Promise:
+    def _wait(self, generation: int | None = None, *failures: dict[str, Any]) -> Promise:
         """A wait that began with the device of a generation, or that no loss concerns."""
 
         def settle() -> str:
             if self._is_interrupted():
                 return "interrupted"
             alive = generation is None or (self.alive and generation == self.generation)
-            own = [] if alive else [self._failure(-1, "lost", "lost for a test")]
+            own = failures if alive else [self._failure(-1, "lost", "lost for a test")]
             found = [*self.unnoted, *own]
             return json.dumps(found) if found else ""
 
@@ -299,7 +299,9 @@ class FakeBridge:
         if self.alive:
             self._check(number, size)
         data = self.contents.get(number, b"nothing") * size
-        ended = self._wait(self.generation if self.alive else -1)
+        message = f'[Invalid Buffer "buffer {number}"] is invalid due to a previous error.'
+        bad = [self._failure(-1, "validation", message)] if number in self.invalid else []
+        ended = self._wait(self.generation if self.alive else -1, *bad)
         self.reading.add(target)
 
         def settle() -> str:

@@ -72,6 +72,16 @@ def test_an_upload_that_throws_loses_no_buffer(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
+def test_a_flush_that_throws_spares_what_is_frozen(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    gc.freeze()
+    gpu.bridge.faults = ["throw"]
+    with pytest.raises(GPUError):
+        (x + 1).realize()
+    assert gpu.tensor(3).tolist() == [3]
+    assert x.tolist() == [1, 2]
+
+
 def test_many_flushes_that_throw(gpu: GPU) -> None:
     x = gpu.tensor(1, 2, 3)
     y = expression(x)
@@ -600,7 +610,8 @@ def interrupted_at_every_line(
     """
     gc.collect()
     gc.disable()
-    gc.freeze()  # what pytest holds is none of the collector's business here
+    gc.freeze()  # what pytest holds is not to be looked through each time
+    thaw, gc.unfreeze = gc.unfreeze, lambda: None
     try:
         for count in range(1, 100_000):
             gpu.device.flush()  # so that no automatic one falls into this
@@ -622,6 +633,7 @@ def interrupted_at_every_line(
             if not interrupter.where:
                 return count
     finally:
+        gc.unfreeze = thaw
         gc.unfreeze()
         gc.enable()
     raise AssertionError("it never came to its end")
