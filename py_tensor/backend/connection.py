@@ -229,10 +229,11 @@ class Connection:
         """Keep account of failures. The bridge tells of them until this came to its end."""
         if not failures:
             return
-        if any(failure["kind"] == "out-of-memory" for failure in failures):
-            self.checked_allocation = 0
         self.ledger.report(failures)
         self._drain_pool()  # a flush that failed may have left buffers there that do not exist
+        if any(failure["kind"] == "out-of-memory" for failure in failures):
+            self.checked_allocation = 0
+            self._send_nothing()  # so that there is room for the next try
         self.bridge.forgetFailures(self.ledger.reported)
 
     # -- Reading --------------------------------------------------------------------------------

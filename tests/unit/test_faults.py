@@ -245,13 +245,15 @@ def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
 def test_a_failure_is_warned_of_once(gpu: GPU) -> None:
     failure = {"flush": UNCAPTURED, "kind": "validation", "label": "stray", "message": "odd"}
     gpu.bridge.fail(failure)
-    waits = gpu.bridge.synchronize(), gpu.bridge.synchronize()
+    both = gpu.bridge.synchronize().value, gpu.bridge.synchronize().value
+    assert both[0] == both[1]
     with pytest.warns(RuntimeWarning, match="stray: odd"):
-        gpu.backend._settle(waits[0].value, 0)
-    gpu.bridge.fail(failure | {"kind": "lost"})
+        gpu.backend._settle(both[0], 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gpu.backend._settle(waits[1].value, 0)
+        gpu.backend._settle(both[1], 0)
+        gpu.bridge.fail(failure | {"kind": "lost"})
+        gpu.backend._settle(gpu.bridge.synchronize().value, 0)
 
 
 # -- A lost device ------------------------------------------------------------------------------
