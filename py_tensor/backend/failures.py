@@ -101,17 +101,19 @@ class Ledger:
         return len(self._open)
 
     def check(self, submission: Submission) -> None:
-        """Raise the error of a submission, or of one it was computed from."""
+        """Raise the first error among a submission and those it was computed from."""
         seen: set[Submission] = set()
         stack = [submission]
         while stack:
             current = stack.pop()
-            if current.error is not None:
-                # A fresh one: the stored one would collect tracebacks, and what they hold.
-                raise type(current.error)(*current.error.args)
             if current not in seen:
                 seen.add(current)
                 stack.extend(current.sources)
+        errors = {s.number: s.error for s in seen if s.error is not None}
+        if errors:
+            first = errors[min(errors)]  # the others follow from it
+            # A fresh one: the stored one would collect tracebacks, and what they hold.
+            raise type(first)(*first.args)
         if submission.settled and all(s.settled for s in seen):
             submission.sources = set()
 

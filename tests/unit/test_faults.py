@@ -482,6 +482,16 @@ def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
+def test_the_error_told_is_the_first(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    gpu.bridge.faults = ["out-of-memory"]
+    y = pt.exp(x).realize()
+    z = pt.tanh(y).realize()  # fails too, as it reads what is not there
+    assert x.tolist() == [1, 2]
+    with pytest.raises(MemoryError, match=r"^exp: "):
+        data(z)
+
+
 def test_a_buffer_that_was_not_made_is_never_used_again(gpu: GPU) -> None:
     """Not even one that the pool passed on before the news."""
     x = gpu.tensor(1, 2)
@@ -684,6 +694,22 @@ def test_interrupts_while_planning(gpu: GPU) -> None:
     check = checker(gpu)
     for folder in ("graph", "codegen"):
         assert interrupted_at_every_line(gpu, folder, forgetful, realize, check, step=211) > 5
+
+
+def test_interrupts_at_every_line_of_the_first_use(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare() -> tuple[Device, FakeBridge]:
+        bridge = FakeBridge(gpu.bridge.heap)
+        monkeypatch.setattr(js, "load", lambda: bridge)
+        return Device("webgpu"), bridge
+
+    def check(state: tuple[Device, FakeBridge]) -> None:
+        place, bridge = state
+        assert pt.tensor([1, 2], device=place).tolist() == [1, 2]
+        assert bridge.generation == 1
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, lambda s: s[0].backend, check) > 30
 
 
 def test_interrupts_at_every_line_of_an_upload(gpu: GPU) -> None:
