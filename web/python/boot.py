@@ -85,9 +85,20 @@ def hidden_folders() -> list[str]:
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
-    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone."""
+    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
+
+    Where Ctrl-C falls into Pyodide's conversion of the task, that alone fails, and this tells why.
+    """
+    begun = False
 
     async def wait() -> Any:
+        nonlocal begun
+        begun = True
         return await awaitable
 
-    return run_sync(wait())
+    try:
+        return run_sync(wait())
+    except pyodide.ffi.ConversionError:
+        if begun:
+            raise
+        raise KeyboardInterrupt from None
