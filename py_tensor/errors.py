@@ -21,8 +21,11 @@ class DeviceLostError(DeviceError):
     """The tensor lived on a device that was lost; tensors made from now on live on a new one."""
 
 
-class DeviceReplacedError(DeviceError):
+class DeviceReplacedError(DeviceLostError):
     """Internal: the device was lost and there is a new one; the request has to be made again."""
+
+    def __init__(self) -> None:  # for whoever is told because it happened twice
+        super().__init__("the GPU device was lost, and so was the one after it; try once more")
 
 
 class WaitError(RuntimeError):

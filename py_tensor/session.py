@@ -19,19 +19,37 @@ from py_tensor.interop import tensor
 async def init() -> dict[str, Any]:
     """Get the device, awaited; afterwards ops need not wait for it. Returns `device_info()`.
 
-    Needed once where Python cannot block; elsewhere the device is taken at first use.
+    Needed once where Python cannot block, and again there after the device was lost; elsewhere the
+    device is taken at first use.
     """
-    if bridge.IN_PYODIDE and not GPU_DEVICE.is_ready:
-        from py_tensor.backend.webgpu import acquire_async
-
+    if bridge.IN_PYODIDE:
         try:
-            made = await acquire_async()
-            if not GPU_DEVICE.is_ready:
-                GPU_DEVICE.use(made)
+            await _init_gpu()
         except DeviceError as error:
+            await _init_cpu()
             set_default_device(CPU_DEVICE)
             return device_info() | {"no_webgpu": str(error)}
     return device_info()
+
+
+async def _init_gpu() -> None:
+    from py_tensor.backend.webgpu import WebGPU, acquire_async
+
+    if not GPU_DEVICE.is_ready:
+        made = await acquire_async()
+        if not GPU_DEVICE.is_ready:  # others may have come here meanwhile
+            GPU_DEVICE.use(made)
+    elif isinstance(GPU_DEVICE.backend, WebGPU):
+        await GPU_DEVICE.backend.revive_async()
+
+
+async def _init_cpu() -> None:
+    """Load NumPy, which nothing can wait for later where Python cannot block."""
+    from py_tensor.backend.cpu import CPU
+
+    numpy = await bridge.load_numpy_async()
+    if not CPU_DEVICE.is_ready:
+        CPU_DEVICE.use(CPU(numpy))
 
 
 def device_info(device: str | Device | None = None) -> dict[str, Any]:
@@ -116,9 +134,5 @@ def debug(*, sync: bool | None = None, poison: bool | None = None) -> None:
     poison : bool
         Fill every buffer with NaN before it is used.
     """
-    backend: Any = default_device().backend
-    if sync is not None:
-        default_device().sync_each_op = sync
-        backend.sync_each_op = sync
-    if poison is not None:
-        backend.poison = poison
+    for device in (CPU_DEVICE, GPU_DEVICE):
+        device.debug(sync, poison)

@@ -85,8 +85,8 @@ async function boot(interruptBuffer) {
 
   progress("Asking for the GPU", 0.9);
   const found = JSON.parse(await python.start());
-  if (found.device.backend === "cpu" || !found.jspi) {
-    // The CPU device needs NumPy, and without JSPI nothing can load it in the middle of a run.
+  if (!found.jspi) {
+    // Nothing can load it in the middle of a run.
     progress("Loading NumPy", 0.95);
     await py.loadPackage("numpy", quiet);
   }

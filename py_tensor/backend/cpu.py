@@ -101,6 +101,9 @@ class CPU:
     def empty_cache(self) -> None:
         """There is no cache."""
 
+    def debug(self, sync: bool, poison: bool) -> None:
+        """Each op waits as it is, and no memory is used before it is written."""
+
 
 def _cast(np: Any, x: Array, dtype: str) -> Array:
     """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.

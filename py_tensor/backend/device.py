@@ -32,6 +32,7 @@ class Backend(Protocol):
     async def synchronize_async(self) -> None: ...
     def memory_info(self) -> dict[str, int]: ...
     def empty_cache(self) -> None: ...
+    def debug(self, sync: bool, poison: bool) -> None: ...
 
 
 class Device:
@@ -44,11 +45,14 @@ class Device:
     ----------
     sync_each_op : bool
         Compute and wait for each op as it is recorded, so that its error stands on its line.
+    poison : bool
+        Fill every buffer with NaN before it is used.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.sync_each_op = False
+        self.poison = False
         self._backend: Backend | None = None
         self._pending: dict[Node, None] = {}  # in the order of recording
         self._recorded = 0
@@ -67,7 +71,8 @@ class Device:
         if self._backend is None:
             made = _make(self.name)  # may wait, and others may come here meanwhile
             if self._backend is None:
-                self._backend = made
+                self.use(made)
+        assert self._backend is not None
         return self._backend
 
     @property
@@ -76,7 +81,15 @@ class Device:
 
     def use(self, backend: Backend) -> None:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
+        backend.debug(self.sync_each_op, self.poison)
         self._backend = backend
+
+    def debug(self, sync: bool | None = None, poison: bool | None = None) -> None:
+        """Change `sync_each_op` and `poison`, now or for when there is a backend."""
+        self.sync_each_op = self.sync_each_op if sync is None else sync
+        self.poison = self.poison if poison is None else poison
+        if self._backend is not None:
+            self._backend.debug(self.sync_each_op, self.poison)
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""

@@ -13,9 +13,10 @@ from typing import Any
 from py_tensor.errors import DeviceLostError, GPUError
 
 UNCAPTURED = 0  # the flush of an error that no error scope caught
+INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # how a message of theirs begins
 
 
-Failure = dict[str, Any]  # flush, kind, message, and where known label and line
+Failure = dict[str, Any]  # flush, kind, message, and where known label, line and serial
 
 
 def parsed(outcome: str) -> list[Failure]:
@@ -24,18 +25,19 @@ def parsed(outcome: str) -> list[Failure]:
 
 
 class Submission:
-    """One flush: its number, the submissions it read from, and its error once that is known."""
+    """One flush: its number, what it computes, the submissions it read from, and its error."""
 
-    __slots__ = ("error", "number", "settled", "sources")
+    __slots__ = ("error", "label", "number", "settled", "sources")
 
-    def __init__(self, number: int, sources: set[Submission]) -> None:
+    def __init__(self, number: int, sources: set[Submission], label: str) -> None:
         self.number = number
         self.sources = sources
+        self.label = label
         self.error: BaseException | None = None
         self.settled = False
 
 
-NONE = Submission(0, set())
+NONE = Submission(0, set(), "")
 NONE.settled = True
 
 
@@ -43,28 +45,38 @@ class Ledger:
     """The submissions whose outcome is not known yet."""
 
     def __init__(self) -> None:
+        self.reported = 0  # the last failure that was noted
+        self._ran_out = False  # of memory, once
         self._next = 1
         self._open: dict[int, Submission] = {}
 
-    def submit(self, sources: set[Submission]) -> Submission:
+    def submit(self, sources: set[Submission], label: str) -> Submission:
         """Open a submission that reads results of `sources`."""
         relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
-        submission = Submission(self._next, relevant)
+        submission = Submission(self._next, relevant, label)
         self._next += 1
         self._open[submission.number] = submission
         return submission
 
-    def report(self, failures: str) -> None:
-        """Note failures, a JSON list from the bridge."""
-        uncaptured: list[dict[str, Any]] = []
-        for failure in parsed(failures):
-            if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
-                uncaptured.append(failure)
+    def report(self, failures: list[Failure]) -> None:
+        """Note failures; one that was told of before changes nothing."""
+        new = [failure for failure in failures if failure.get("serial", 0) > self.reported]
+        self._ran_out |= any(failure["kind"] == "out-of-memory" for failure in new)
+        for failure in new:
             submission = self._open.get(failure["flush"])
             if submission is not None and submission.error is None:
-                submission.error = error_of(failure)
-        for failure in uncaptured:  # last: a warning may be made an error
+                submission.error = error_of(self._explained(failure), submission.label)
+        self.reported = max([self.reported, *(failure["serial"] for failure in new)])
+        for failure in (
+            f for f in new if f["flush"] == UNCAPTURED and f["kind"] != "lost"
+        ):  # last: a warning may be made an error
             warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
+
+    def _explained(self, failure: Failure) -> Failure:
+        """A buffer is invalid, and what it is bound in, because there was no memory for it."""
+        if self._ran_out and failure["message"].startswith(INVALID_OBJECTS):
+            return failure | {"kind": "out-of-memory"}
+        return failure
 
     def settle(self, last: int) -> None:
         """Submissions up to number `last` have reported all they had to."""
@@ -84,25 +96,36 @@ class Ledger:
     def last(self) -> int:
         return self._next - 1
 
+    @property
+    def unsettled(self) -> int:
+        return len(self._open)
+
     def check(self, submission: Submission) -> None:
-        """Raise the error of a submission, or of one it was computed from."""
+        """Raise the first error among a submission and those it was computed from."""
         seen: set[Submission] = set()
         stack = [submission]
         while stack:
             current = stack.pop()
-            if current.error is not None:
-                # A fresh one: the stored one would collect tracebacks, and what they hold.
-                raise type(current.error)(*current.error.args)
             if current not in seen:
                 seen.add(current)
                 stack.extend(current.sources)
+        errors = {s.number: s.error for s in seen if s.error is not None}
+        if errors:
+            first = errors[min(errors)]  # the others follow from it
+            # A fresh one: the stored one would collect tracebacks, and what they hold.
+            raise type(first)(*first.args)
         if submission.settled and all(s.settled for s in seen):
             submission.sources = set()
 
 
-def error_of(failure: dict[str, Any]) -> BaseException:
-    """The exception that a failure of the bridge becomes; its message names the op."""
-    label, message = failure.get("label") or "gpu", failure.get("message", "")
+def error_of(failure: Failure, flush: str = "") -> BaseException:
+    """The exception that a failure of the bridge becomes; its message names the op.
+
+    Where only a buffer is known, `flush` says what the flush computes.
+    """
+    label, message = failure.get("label", ""), failure.get("message", "")
+    if not label or label.startswith("buffer "):
+        label = flush or label or "gpu"
     if failure.get("line"):
         message += f"\n    WGSL line {failure['line']}: {failure.get('lineText', '').strip()}"
     kind = failure.get("kind")

@@ -18,6 +18,7 @@ from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, COPY, FILL, SUBMIT = range(1, 8)
+MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
 
@@ -35,6 +36,8 @@ class Plan:
     leaves : list of (virtual buffer, slot)
     outputs : list of (virtual buffer, slot, bytes)
     temporaries : list of (virtual buffer, bytes)
+    label : str
+        What the flush computes, for messages.
     """
 
     commands: array[int]
@@ -47,6 +50,7 @@ class Plan:
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: int = 0
     buffers: int = 0
+    label: str = ""
 
     def allocations(self) -> list[int]:
         """Bytes of every buffer that the flush makes."""
@@ -91,7 +95,23 @@ def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_wor
         _append(plan, dispatch, _place_params(plan, dispatch, blocks), number)
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = len(pieces)
+    plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
     return plan
+
+
+def largest_temporary(request: Request, lowered: Lowered) -> tuple[int, str]:
+    """Bytes of the largest buffer that does not outlive the flush, and the op it is of."""
+    sizes = [
+        (_nbytes(request, lowered, slot), _name(request, dispatch, slot))
+        for dispatch in lowered.dispatches
+        for slot in dispatch.slots
+        if _is_temporary(request, slot)
+    ]
+    return max(sizes, default=(0, ""))
+
+
+def _name(request: Request, dispatch: Dispatch, slot: int) -> str:
+    return dispatch.program.label if slot < 0 else request.order[slot].op.name
 
 
 def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int]) -> None:

@@ -133,6 +133,10 @@ class Pool:
         `owned` are the ids that somebody still holds. Whatever is neither owned nor pooled is
         doomed: nobody knows whether it exists.
         """
+        for size, free in list(self._free.items()):
+            self._free[size] = sorted(number for number in free if number not in self._doomed)
+            if not self._free[size]:
+                del self._free[size]
         pooled = {number for free in self._free.values() for number in free}
         for number in [n for n in self._sizes if n not in owned and n not in pooled]:
             self._doomed[number] = None

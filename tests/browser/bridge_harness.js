@@ -120,7 +120,14 @@ export class Host {
   async floatsOf(id, count, offset = 0) {
     const address = this.reserve(4 * count);
     const outcome = await this.bridge.read(id, offset, 4 * count, address, 0);
-    return { outcome: parsed(outcome), values: [...new Float32Array(this.#memory, address, count)] };
+    return { outcome: this.noted(outcome), values: [...new Float32Array(this.#memory, address, count)] };
+  }
+
+  /** The failures that a wait reported, which are then forgotten. @param {string} outcome */
+  noted(outcome) {
+    const failures = parsed(outcome);
+    for (const { serial = 0 } of failures || []) this.bridge.forgetFailures(serial);
+    return failures;
   }
 
   stats() {

@@ -30,6 +30,13 @@ SERVED = [
 ]
 
 
+def serve_without_jspi(route: Route) -> None:
+    """The worker, in a browser in which Python cannot block."""
+    response = route.fetch()
+    without = "delete WebAssembly.Suspending; delete WebAssembly.promising;\n"
+    route.fulfill(response=response, body=without + response.text())
+
+
 def fetch(url: str, **headers: str) -> Any:
     return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
 
@@ -160,6 +167,20 @@ class TestWithoutWebGPU:
         assert "34., 38., 42., 46., 50." in done["result"]
 
 
+class TestWithoutWebGPUAndJSPI:
+    def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(webgpu=False, routes={"**/worker.js": serve_without_jspi})
+        assert app.info["jspi"] is False
+        assert app.info["backend"] == "cpu"
+        assert app.info["problem"] is None
+        expect(app.page.locator("#banner")).to_contain_text("No WebGPU here")
+        expect(app.page.locator("#status-text")).to_contain_text("CPU")
+        done = app.run("x = pt.linspace(1, 20, 20).reshape(4, 5); x.sum(0), pt.device_info()")
+        assert done["error"] is None
+        assert "34., 38., 42., 46., 50." in done["result"]
+        assert app.run("x.max().item(), x.numpy()[0, 0]")["error"] is None
+
+
 class TestNotIsolated:
     def test_it_runs_and_waits_can_be_interrupted(self, fresh_page: OpenPage) -> None:
         app = fresh_page(isolated=False)
@@ -180,12 +201,7 @@ class TestWithoutJSPI:
 
     @pytest.fixture(scope="class")
     def without(self, session: Any) -> Any:
-        def serve_worker(route: Route) -> None:
-            response = route.fetch()
-            without = "delete WebAssembly.Suspending; delete WebAssembly.promising;\n"
-            route.fulfill(response=response, body=without + response.text())
-
-        app = session.open_page(routes={"**/worker.js": serve_worker})
+        app = session.open_page(routes={"**/worker.js": serve_without_jspi})
         yield app
         app.page.context.close()
 

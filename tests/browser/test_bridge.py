@@ -167,7 +167,7 @@ def test_copy_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
         host.command(6, 2, 0x40000000, 32).affine(1, 3).command(5, 3, 0, 2, 8, 8).command(7);
         host.affine(2, 4, {n: 8});
         host.command(2, 1).command(2, 3).command(2, 2).flush(1);
-        return [await host.floatsOf(4, 8), host.stats(), host.bridge.takeFailures()];
+        return [await host.floatsOf(4, 8), host.stats(), host.bridge.failures()];
     """)
     assert outcome == {"outcome": "", "values": [2, 2, 1, 2, 2, 2, 2, 2]}
     assert stats["buffers"] == 1
@@ -245,9 +245,9 @@ def test_warm_compiles_ahead(run: Run) -> None:
         host.bridge.definePipeline(3, "fn main() {", "broken", 2, 2);
         host.bridge.warm(3);
         const tried = await host.bridge.warmed();
-        const early = host.bridge.takeFailures();
+        const early = host.bridge.failures();
         host.affine(1, 2, {pipeline: 3}).flush(2);
-        const failures = parsed(await host.bridge.synchronize());
+        const failures = host.noted(await host.bridge.synchronize());
         return [before, after, outcome, [warmed + tried + early, failures]];
     """)
     assert before == after == 1
@@ -266,7 +266,7 @@ def test_flush_does_not_wait_for_a_pipeline_that_warms(run: Run) -> None:
         host.bridge.definePipeline(3, "fn main() {", "broken", 2, 2);
         host.bridge.warm(3);
         host.affine(1, 2, {pipeline: 3}).flush(2);
-        return [good, parsed(await host.bridge.synchronize())];
+        return [good, host.noted(await host.bridge.synchronize())];
     """)
     assert good == {"outcome": "", "values": [1, 2, 3, 4]}
     assert [(failure["flush"], failure["label"]) for failure in failures] == [(2, "broken")]
@@ -282,7 +282,7 @@ def test_wgsl_error_names_pipeline_and_line(run: Run) -> None:
         host.affine(1, 2, {pipeline: 2}).flush(2);
         const first = await host.floatsOf(1, 4);
         host.affine(1, 2, {pipeline: 2}).flush(3);
-        const second = parsed(await host.bridge.synchronize());
+        const second = host.noted(await host.bridge.synchronize());
         host.affine(1, 3).flush(4);
         return [first, second, await host.floatsOf(3, 4)];
     """)
@@ -310,7 +310,7 @@ def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
         host.affine(1, 2, {{addend: 1}}).flush(1);
         gpu.faults.arm("validation", {{at: "{point}", after: {1 if point == "dispatch" else 0}}});
         host.affine(1, 3).affine(1, 3, {{pipeline: 2}}).flush(2);
-        const failures = parsed(await host.bridge.synchronize());
+        const failures = host.noted(await host.bridge.synchronize());
         return [gpu.faults.struck, failures, await host.floatsOf(2, 4)];
     """)
     assert struck == 1
@@ -336,7 +336,7 @@ def test_bad_dispatch_is_refused_by_name(run: Run, record: str, words: str) -> N
         host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
         {record};
         const returned = host.flush(2);
-        const failures = parsed(host.bridge.takeFailures());
+        const failures = host.noted(host.bridge.failures());
         host.affine(1, 2).flush(3);
         return [returned, failures, await host.floatsOf(2, 4)];
     """)
@@ -350,10 +350,10 @@ def test_unknown_command_and_pipeline(run: Run) -> None:
     result = run("""
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
-        const unknown = [host.command(8, 1, 2).flush(2), parsed(host.bridge.takeFailures())];
+        const unknown = [host.command(8, 1, 2).flush(2), host.noted(host.bridge.failures())];
         const flushed = host.affine(1, 2, {pipeline: 77}).flush(3);
-        const undefinedPipeline = [flushed, parsed(host.bridge.takeFailures())];
-        return [unknown, undefinedPipeline, parsed(await host.bridge.synchronize())];
+        const undefinedPipeline = [flushed, host.noted(host.bridge.failures())];
+        return [unknown, undefinedPipeline, host.noted(await host.bridge.synchronize())];
     """)
     (code, [failure]), (code2, [failure2]), rest = result
     assert (code, failure["kind"], failure["message"]) == (-1, "exception", "no command 8")
@@ -371,7 +371,7 @@ def test_out_of_memory(run: Run) -> None:
         const host = await Host.open({gpu});
         gpu.faults.arm("out-of-memory");
         host.create(1, 1 << 20).flush(1);
-        const inFlush = parsed(await host.bridge.synchronize());
+        const inFlush = host.noted(await host.bridge.synchronize());
         gpu.faults.arm("out-of-memory");
         const inAllocate = parsed(await host.bridge.allocate(2, 1 << 20));
         const tooLarge = parsed(await host.bridge.allocate(3, 2 ** 40));
@@ -394,16 +394,16 @@ def test_lost_device_and_the_next_generation(run: Run) -> None:
         const pending = [host.floatsOf(2, 4), host.bridge.synchronize()];
         host.bridge.loseDevice();
         const refused = host.create(3, 16).flush(2);
-        const ended = [(await pending[0]).outcome, parsed(await pending[1])];
+        const ended = [(await pending[0]).outcome, host.noted(await pending[1])];
         const read = await host.bridge.read(2, 0, 16, 256, 0);
-        const reads = [parsed(read), parsed(await host.bridge.allocate(9, 16))];
+        const reads = [host.noted(read), parsed(await host.bridge.allocate(9, 16))];
         const empty = host.stats();
         const info = parsed(await host.bridge.acquire());
         const stale = (await host.floatsOf(2, 4)).outcome;
         host.floats(11, [5, 6, 7, 8]).create(12, 16).affine(11, 12).flush(3);
         await new Promise((resolve) => setTimeout(resolve, 50));
         const after = await host.floatsOf(12, 4);
-        return {refused, ended, reads, empty, info, stale, after, left: host.bridge.takeFailures()};
+        return {refused, ended, reads, empty, info, stale, after, left: host.bridge.failures()};
     """)
     assert result["refused"] == 0
     for failures in (*result["ended"], result["reads"][0]):
@@ -437,12 +437,12 @@ def test_late_news_of_a_lost_device_does_not_touch_the_next(run: Run) -> None:
         }};
         const host = await Host.open({gpu});
         host.bridge.loseDevice();
-        const first = parsed(host.bridge.takeFailures());
+        const first = host.noted(host.bridge.failures());
         await host.bridge.acquire();
         told[0]({reason: "destroyed", message: "late"});
         await Promise.resolve();
         host.floats(1, [1, 2, 3, 4]).flush(1);
-        return [first, host.bridge.takeFailures(), await host.floatsOf(1, 4)];
+        return [first, host.bridge.failures(), await host.floatsOf(1, 4)];
     """)
     assert [(each["flush"], each["kind"]) for each in told] == [(0, "lost")]
     assert late == ""
@@ -477,7 +477,7 @@ def test_throw_in_the_middle_of_a_flush(run: Run) -> None:
         host.affine(1, 2, {addend: 1}).command(7).affine(1, 3).command(7).affine(1, 3);
         host.command(2, 3).floats(4, [9]);
         const returned = host.flush(2);
-        const failures = parsed(host.bridge.takeFailures());
+        const failures = host.noted(host.bridge.failures());
         const kept = await host.floatsOf(2, 4);
         const stats = host.stats();
         host.affine(2, 4, {n: 4}).flush(3);
@@ -511,7 +511,7 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
         host.floats(1, [1, 2, 3, 4]).flush(1);
         const address = host.reserve(16);
         const waits = [host.bridge.read(1, 0, 16, address, 0),
-                       host.bridge.synchronize(), host.bridge.drain(0),
+                       host.bridge.synchronize(), host.bridge.drain(1),
                        host.bridge.allocate(5, 16)];
         host.bridge.interrupt();
         const outcomes = await Promise.all(waits);
@@ -552,13 +552,60 @@ def test_drain_and_flights(run: Run) -> None:
         host.floats(1, [1, 2, 3, 4]).create(2, 16);
         const counts = [];
         for (let i = 1; i <= 5; i++) counts.push(host.affine(1, 2).flush(i));
-        const outcome = await host.bridge.drain(2);
+        const outcome = await host.bridge.drain(3);
         const left = host.stats().inFlight;
-        return [counts, left, [outcome, await host.bridge.drain(0), host.stats().inFlight]];
+        return [counts, left, [outcome, await host.bridge.drain(5), host.stats().inFlight]];
     """)
     assert counts == [1, 2, 3, 4, 5]
     assert left <= 2
     assert drained == ["", "", 0]
+
+
+def test_a_drain_reports_what_failed_up_to_its_flush(run: Run) -> None:
+    failures, left = run("""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({gpu});
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        gpu.faults.arm("validation");
+        host.affine(1, 2).flush(2);
+        host.affine(1, 2).flush(3);
+        return [parsed(await host.bridge.drain(2)), host.stats().inFlight];
+    """)
+    assert [each["flush"] for each in failures] == [2]
+    assert left <= 1
+
+
+def test_failures_are_reported_until_they_are_forgotten(run: Run) -> None:
+    first, second, third = run("""
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({gpu});
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        gpu.faults.arm("validation");
+        host.affine(1, 2).flush(2);
+        const first = parsed(await host.bridge.synchronize());
+        const second = host.noted(await host.bridge.synchronize());
+        return [first, second, await host.bridge.synchronize()];
+    """)
+    assert [each["flush"] for each in first] == [2]
+    assert first == second
+    assert third == ""
+
+
+def test_where_a_read_may_still_write(run: Run) -> None:
+    during, done, interrupted = run("""
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).flush(1);
+        const address = host.reserve(16);
+        const read = () => host.bridge.read(1, 0, 16, address, 0);
+        const [reading, during] = [read(), host.bridge.isReading(address)];
+        await reading;
+        const done = host.bridge.isReading(address);
+        const another = read();
+        host.bridge.interrupt();
+        await another;
+        return [during, done, host.bridge.isReading(address)];
+    """)
+    assert (during, done, interrupted) == (True, False, False)
 
 
 def test_uncaptured_errors_are_kept(run: Run) -> None:
@@ -573,7 +620,7 @@ def test_uncaptured_errors_are_kept(run: Run) -> None:
         }};
         const host = await Host.open({gpu});
         device.createBuffer({label: "stray", size: 4, usage: 0});
-        return parsed(await host.bridge.synchronize());
+        return host.noted(await host.bridge.synchronize());
     """)
     assert [(each["flush"], each["kind"], each["label"]) for each in failures] == [
         (0, "validation", "stray")

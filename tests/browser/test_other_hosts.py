@@ -87,3 +87,32 @@ told, await x.__repr_async__(), (await x.to_numpy_async()).tolist(), str(x.devic
 """
     found = run(browser, f"{origin}/#no-jspi", code)
     assert found == "(True, 'tensor([1, 2, 3])', [1, 2, 3], 'webgpu')"
+
+
+@pytest.mark.parametrize("jspi", ["", "#no-jspi"])
+def test_two_inits_at_once_are_one_device(browser: Browser, origin: str, jspi: str) -> None:
+    code = """
+import asyncio
+first, second = await asyncio.gather(pt.init(), pt.init())
+x = pt.arange(3) + 1
+first["generation"], second["generation"], await x.__repr_async__()
+"""
+    assert run(browser, f"{origin}/{jspi}", code) == "(1, 1, 'tensor([1, 2, 3])')"
+
+
+def test_a_lost_device_is_replaced_by_init_without_jspi(browser: Browser, origin: str) -> None:
+    code = """
+from py_tensor.backend.device import GPU_DEVICE
+await pt.init()
+old = pt.arange(3) + 1
+GPU_DEVICE.backend.bridge.loseDevice()
+told = []
+for wait in (old.__repr_async__, pt.init, (pt.arange(3) + 2).__repr_async__):
+    try:
+        told.append(str(await wait())[:9])
+    except (pt.WaitError, pt.DeviceLostError) as error:
+        told.append(type(error).__name__)
+told, pt.device_info()["generation"]
+"""
+    found = run(browser, f"{origin}/#no-jspi", code)
+    assert found == "(['WaitError', \"{'backend\", 'tensor([2'], 2)"

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend import webgpu
+from py_tensor.backend import connection, webgpu
 from tests.unit.fake_bridge import GPU, Heap, new_gpu
 
 
@@ -24,7 +24,8 @@ def source() -> random.Random:
 def gpu(monkeypatch: pytest.MonkeyPatch) -> GPU:
     """A webgpu device on a fake bridge, where Python can wait."""
     heap = Heap()
-    monkeypatch.setattr(webgpu, "array", heap.array())
+    for module in (connection, webgpu):
+        monkeypatch.setattr(module, "array", heap.array())
     monkeypatch.setattr(js, "IN_PYODIDE", True)
     monkeypatch.setattr(js, "can_wait", lambda: True)
     monkeypatch.setattr(js, "wait", lambda promise, what: promise.value)

@@ -12,7 +12,7 @@ import gc
 import hashlib
 import json
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -53,13 +53,17 @@ class Heap:
 
 
 class Promise:
-    """A promise that is fulfilled already."""
+    """A promise that is fulfilled when somebody waits for it, after all others that are ready."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, settle: Callable[[], Any]) -> None:
+        self._settle = settle
+
+    @property
+    def value(self) -> Any:
+        return self._settle()
 
     def __await__(self) -> Generator[Any, None, Any]:
-        yield from ()
+        yield
         return self.value
 
 
@@ -74,9 +78,15 @@ class FakeBridge:
     ----------
     faults : list of str
         What the next flushes meet, in turn: "" nothing, "throw" an exception halfway (-1),
-        "validation" an error that comes to light later, "lost" a lost device.
-    memory_faults : int
-        So many calls of `allocate` find no memory.
+        "validation" an error that comes to light later, "out-of-memory" buffers that are not made,
+        which comes to light later too, "lost" a lost device.
+    allocations : list of str
+        What the next calls of `allocate` meet, in turn: "" nothing, "out-of-memory", "lost",
+        "interrupted".
+    waits : list of str
+        The same of reads and the like: "" or "interrupted".
+    max_bytes : int
+        The largest buffer.
     """
 
     def __init__(self, heap: Heap) -> None:
@@ -87,9 +97,14 @@ class FakeBridge:
         self.contents: dict[int, bytes] = {}
         self.ids: set[int] = set()
         self.pipelines: dict[int, tuple[str, str, int, int]] = {}
-        self.failures: list[dict[str, Any]] = []
+        self.unnoted: list[dict[str, Any]] = []
         self.faults: list[str] = []
-        self.memory_faults = 0
+        self.serial = 0
+        self.invalid: set[int] = set()
+        self.reading: set[int] = set()
+        self.allocations: list[str] = []
+        self.waits: list[str] = []
+        self.max_bytes = 1024 * MIB
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0}
 
     # -- The device -----------------------------------------------------------------------------
@@ -99,19 +114,19 @@ class FakeBridge:
             self.alive = True
             self.generation += 1
         limits = {
-            "maxBufferSize": 1024 * MIB,
-            "maxStorageBufferBindingSize": 1024 * MIB,
+            "maxBufferSize": self.max_bytes,
+            "maxStorageBufferBindingSize": self.max_bytes,
             "maxStorageBuffersPerShaderStage": 8,
         }
         adapter = {"isFallbackAdapter": False, "vendor": "fake"}
         found = {"ok": True, "generation": self.generation, "adapter": adapter}
-        return Promise(json.dumps({**found, "features": [], "limits": limits}))
+        acquired = json.dumps({**found, "features": [], "limits": limits})
+        return Promise(lambda: "interrupted" if self._is_interrupted() else acquired)
 
     def loseDevice(self) -> None:  # noqa: N802 - JavaScript's name
         self.alive = False
-        self.buffers.clear()
-        self.contents.clear()
-        self.ids.clear()
+        for table in (self.buffers, self.contents, self.ids, self.invalid):
+            table.clear()
 
     def warm(self, number: int) -> None:
         assert number in self.pipelines, "only a pipeline that is defined can be compiled"
@@ -152,14 +167,35 @@ class FakeBridge:
         if failure is None and fault == "throw":
             failure = self._failure(flush_id, "exception", "thrown for a test")
         if failure is not None:
-            self.failures.append(failure)
+            self.fail(failure)
             return -1
-        if fault == "validation":
-            label = next(iter(self.pipelines.values()))[1]
-            self.failures.append(self._failure(flush_id, "validation", "refused for a test", label))
-            for buffer in written:
-                self.contents[buffer] = b"invalid"
+        self._fail_later(fault, flush_id, commands, written)
         return 1
+
+    def _fail_later(
+        self, fault: str, flush: int, commands: list[tuple[int, ...]], written: set[int]
+    ) -> None:
+        """What comes to light when somebody waits."""
+        if fault == "out-of-memory":
+            made = [command[1] for command in commands if command[0] == CREATE]
+            self.invalid.update(made)
+            message = "no memory for a test"
+            self.fail(self._failure(flush, fault, message, f"buffer {made[0]}"))
+        elif fault == "validation":
+            label = next(iter(self.pipelines.values()))[1]
+            self.fail(self._failure(flush, "validation", "refused for a test", label))
+        elif not self.invalid.isdisjoint(_used(commands)):
+            message = '[Invalid Buffer "buffer 1"] is invalid due to a previous error.'
+            self.fail(self._failure(flush, "validation", message, "buffer 1"))
+        else:
+            return
+        for buffer in written:
+            self.contents[buffer] = b"invalid"
+
+    def fail(self, failure: dict[str, Any]) -> None:
+        """Have a failure reported, until it is forgotten."""
+        self.serial += 1
+        self.unnoted.append({**failure, "serial": self.serial})
 
     @staticmethod
     def _failure(flush: int, kind: str, message: str, label: str = "") -> dict[str, Any]:
@@ -177,6 +213,7 @@ class FakeBridge:
             case (op, number) if op == DESTROY:
                 self.buffers.pop(number, None)  # one that is not there is no error
                 self.contents.pop(number, None)
+                self.invalid.discard(number)
             case (op, number, 0, address, size, mode) if op == UPLOAD:
                 self._check(number, size * (4 if mode else 1))
                 self.contents[number] = self.heap.bytes(address, size)
@@ -231,42 +268,79 @@ class FakeBridge:
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    def _report(self, own: list[dict[str, Any]]) -> Promise:
-        found = [*self.failures, *own]
-        self.failures.clear()
-        return Promise(json.dumps(found) if found else "")
+    def failures(self) -> str:
+        return json.dumps(self.unnoted) if self.unnoted else ""
 
-    def _lost(self) -> list[dict[str, Any]]:
-        return [] if self.alive else [self._failure(-1, "lost", "lost for a test")]
+    def forgetFailures(self, serial: int) -> None:  # noqa: N802
+        self.unnoted = [failure for failure in self.unnoted if failure["serial"] > serial]
+
+    def _is_interrupted(self) -> bool:
+        return bool(self.waits) and self.waits.pop(0) == "interrupted"
+
+    def _wait(self, generation: int | None = None, *failures: dict[str, Any]) -> Promise:
+        """A wait that began with the device of a generation, or that no loss concerns."""
+
+        def settle() -> str:
+            if self._is_interrupted():
+                return "interrupted"
+            alive = generation is None or (self.alive and generation == self.generation)
+            own = failures if alive else [self._failure(-1, "lost", "lost for a test")]
+            found = [*self.unnoted, *own]
+            return json.dumps(found) if found else ""
+
+        return Promise(settle)
 
     def allocate(self, number: int, size: int) -> Promise:
-        if self.memory_faults:
-            self.memory_faults -= 1
-            return Promise(json.dumps(self._failure(-1, "out-of-memory", "none left")))
-        self._create(number, size)
-        return Promise("")
+        answer = self.allocations.pop(0) if self.allocations else ""
+        if answer == "lost":
+            self.loseDevice()
+        if not self.alive:
+            answer = "lost"
+        if answer in ("", "interrupted"):  # an interrupted one goes on by itself
+            self._create(number, size)
+            return Promise(lambda: answer)
+        return Promise(lambda: json.dumps(self._failure(-1, answer, "none left")))
 
     def read(self, number: int, offset: int, size: int, target: int, mode: int) -> Promise:
         if self.alive:
             self._check(number, size)
-            data = self.contents.get(number, b"nothing") * size
-            self.heap.write(target, data[: size // 4 if mode else size])
-        return self._report(self._lost())
+        data = self.contents.get(number, b"nothing") * size
+        message = f'[Invalid Buffer "buffer {number}"] is invalid due to a previous error.'
+        bad = [self._failure(-1, "validation", message)] if number in self.invalid else []
+        ended = self._wait(self.generation if self.alive else -1, *bad)
+        self.reading.add(target)
+
+        def settle() -> str:
+            outcome = ended.value
+            self.reading.discard(target)
+            if outcome != "interrupted":
+                self.heap.write(target, data[: size // 4 if mode else size])
+            return outcome
+
+        return Promise(settle)
+
+    def isReading(self, target: int) -> bool:  # noqa: N802
+        return target in self.reading
 
     def synchronize(self) -> Promise:
-        return self._report(self._lost())
+        return self._wait(self.generation if self.alive else -1)
 
-    def drain(self, most: int) -> Promise:
-        return Promise("")
-
-    def takeFailures(self) -> str:  # noqa: N802
-        return self._report([]).value
+    def drain(self, flush: int) -> Promise:
+        return self._wait()
 
     def stats(self) -> str:
         total = sum(self.buffers.values())
         return json.dumps(
             {**self.counts, "buffers": len(self.buffers), "bufferBytes": total, "stagingBytes": 0}
         )
+
+
+def _used(commands: list[tuple[int, ...]]) -> set[int]:
+    """The buffers that commands read or write."""
+    uploads = {command[1] for command in commands if command[0] in (UPLOAD, FILL)}
+    return uploads | {
+        slot for command in commands if command[0] == DISPATCH for slot in command[8:]
+    }
 
 
 def _commands(stream: array[int]) -> Iterator[tuple[int, ...]]:
@@ -298,8 +372,9 @@ class GPU:
         )
 
 
-def new_gpu(heap: Heap) -> GPU:
+def new_gpu(heap: Heap, max_bytes: int = 1024 * MIB) -> GPU:
     bridge = FakeBridge(heap)
+    bridge.max_bytes = max_bytes
     backend = WebGPU(bridge, bridge.acquire().value)
     device = Device("webgpu")
     device.use(backend)

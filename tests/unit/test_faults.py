@@ -6,17 +6,24 @@ import asyncio
 import gc
 import os
 import sys
+import warnings
+from array import array
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 import py_tensor
 import py_tensor as pt
-from py_tensor.backend.webgpu import CHECKED_ALLOCATION
+from py_tensor import session
+from py_tensor.backend import bridge as js
+from py_tensor.backend.connection import CHECKED_ALLOCATION
+from py_tensor.backend.device import Device
+from py_tensor.backend.failures import UNCAPTURED
+from py_tensor.backend.webgpu import WebGPU
 from py_tensor.errors import DeviceLostError, GPUError
-from tests.unit.fake_bridge import GPU
+from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 
 
 def data(x: pt.Tensor) -> bytes:
@@ -63,6 +70,16 @@ def test_an_upload_that_throws_loses_no_buffer(gpu: GPU) -> None:
         gpu.tensor(1, 2)
     assert gpu.tensor(1, 2).tolist() == [1, 2]
     assert gpu.is_clean()
+
+
+def test_a_flush_that_throws_spares_what_is_frozen(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    gc.freeze()
+    gpu.bridge.faults = ["throw"]
+    with pytest.raises(GPUError):
+        (x + 1).realize()
+    assert gpu.tensor(3).tolist() == [3]
+    assert x.tolist() == [1, 2]
 
 
 def test_many_flushes_that_throw(gpu: GPU) -> None:
@@ -133,12 +150,110 @@ def test_awaited_reads(gpu: GPU) -> None:
 
 
 def test_sync_debugging_raises_on_the_users_line(gpu: GPU) -> None:
-    gpu.device.sync_each_op = gpu.backend.sync_each_op = True
+    gpu.device.debug(sync=True)
     x = gpu.tensor(1, 2)
     gpu.bridge.faults = ["validation"]
     with pytest.raises(GPUError, match="refused"):
         pt.exp(x)
     assert data(pt.tanh(x))
+
+
+def test_sync_debugging_waits_for_uploads(gpu: GPU) -> None:
+    gpu.device.debug(sync=True)
+    gpu.bridge.faults = ["out-of-memory"]
+    with pytest.raises(MemoryError, match=r"^tensor: the GPU is out of memory"):
+        gpu.tensor(1, 2)
+    assert gpu.tensor(1, 2).tolist() == [1, 2]
+
+
+def test_debugging_holds_for_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever is the default, and those that are not there yet."""
+    later = Device("webgpu")
+    for device in (gpu.device, later):
+        monkeypatch.setattr(session, "GPU_DEVICE", device)
+        pt.debug(sync=True, poison=True)
+    later.use(new_gpu(gpu.bridge.heap).backend)
+    for device in (gpu.device, later):
+        backend = device.backend
+        assert isinstance(backend, WebGPU)
+        assert device.sync_each_op
+        assert (backend.sync_each_op, backend.poison) == (True, True)
+    pt.debug(sync=False, poison=False)
+    assert not pt.tensor(1, device="cpu").device.sync_each_op
+
+
+# -- News that must not be lost -----------------------------------------------------------------
+
+
+def test_a_read_that_is_cancelled_takes_no_news_with_it(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    y = pt.exp(x)
+    gpu.bridge.faults = ["validation"]
+    y.realize()
+
+    async def cancelled() -> None:
+        read = asyncio.ensure_future(x._read_async())
+        await asyncio.sleep(0)
+        read.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await read
+
+    asyncio.run(cancelled())
+    gpu.bridge.waits = [""]
+    with pytest.raises(GPUError, match="refused"):
+        data(y)
+
+
+def test_the_memory_of_a_cancelled_read_is_kept_until_that_very_read_has_ended(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+
+    async def cancelled() -> None:
+        read = asyncio.ensure_future(x._read_async())
+        await asyncio.sleep(0)
+        read.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await read
+
+    asyncio.run(cancelled())
+    (target,) = gpu.backend._targets
+    assert x.tolist() == x.tolist() == [1, 2]
+    assert list(gpu.backend._targets) == [target]
+    gpu.bridge.reading.clear()
+    assert x.tolist() == [1, 2]
+    assert not gpu.backend._targets
+
+
+def test_what_is_not_known_to_be_done_is_bounded_without_a_read(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    for _ in range(100):
+        x = (x + 1).realize()
+    assert gpu.backend.ledger.unsettled <= gpu.backend.profile.max_in_flight
+
+
+def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    y = pt.exp(x)
+    gpu.bridge.faults = ["validation"]
+    y.realize()
+    for _ in range(20):
+        (x + 1).realize()
+    assert not gpu.bridge.unnoted
+    with pytest.raises(GPUError, match="refused"):
+        data(y)
+
+
+def test_a_failure_is_warned_of_once(gpu: GPU) -> None:
+    failure = {"flush": UNCAPTURED, "kind": "validation", "label": "stray", "message": "odd"}
+    gpu.bridge.fail(failure)
+    both = gpu.bridge.synchronize().value, gpu.bridge.synchronize().value
+    assert both[0] == both[1]
+    with pytest.warns(RuntimeWarning, match="stray: odd"):
+        gpu.backend._settle(both[0], 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gpu.backend._settle(both[1], 0)
+        gpu.bridge.fail(failure | {"kind": "lost"})
+        gpu.backend._settle(gpu.bridge.synchronize().value, 0)
 
 
 # -- A lost device ------------------------------------------------------------------------------
@@ -191,13 +306,139 @@ def test_lost_again_and_again(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
+def test_a_loss_found_by_a_large_tensor(gpu: GPU) -> None:
+    large = array("f", bytes(CHECKED_ALLOCATION))
+    old = gpu.tensor(1, 2)
+    gpu.bridge.loseDevice()
+    new = pt.tensor(large, device=gpu.device)
+    assert new.realize().nbytes == CHECKED_ALLOCATION
+    assert gpu.backend.generation == 2
+    with pytest.raises(DeviceLostError):
+        data(old)
+    del new, old
+    assert gpu.is_clean()
+
+
+@pytest.mark.parametrize("when", ["before", "in the allocation", "in the flush"])
+def test_a_loss_found_by_a_large_result(gpu: GPU, when: str) -> None:
+    def lose() -> None:
+        match when:
+            case "before":
+                gpu.bridge.loseDevice()
+            case "in the allocation":
+                gpu.bridge.allocations = ["lost"]
+            case _:
+                gpu.bridge.faults = ["lost"]
+
+    old = gpu.tensor(1)
+    large = pt.full((CHECKED_ALLOCATION // 4,), 1.0, device=gpu.device)
+    of_old = large + old
+    lose()
+    with pytest.raises(DeviceLostError):
+        of_old.realize()
+    del of_old
+    large.realize()
+    lose()
+    new = (pt.full((CHECKED_ALLOCATION // 4,), 2.0, device=gpu.device) + 1).realize()
+    assert data(gpu.tensor(3) + 1)
+    assert gpu.backend.memory_info()["device_buffers"] == len(gpu.bridge.buffers)
+    del old, large, new
+    assert gpu.is_clean()
+
+
+def test_a_device_lost_twice_in_one_flush(gpu: GPU) -> None:
+    y = pt.arange(5, device=gpu.device) * 2
+    gpu.bridge.faults = ["lost", "lost"]
+    with pytest.raises(DeviceLostError, match="try once more"):
+        y.realize()
+    assert data(y)
+
+
+@pytest.mark.parametrize("waits", ["reads", "a read and a synchronize"])
+def test_a_loss_with_two_waiters(gpu: GPU, waits: str) -> None:
+    x, y = gpu.tensor(1, 2), gpu.tensor(3, 4)
+
+    async def both() -> list[Any]:
+        second = y._read_async() if waits == "reads" else gpu.backend.synchronize_async()
+        waiting = asyncio.gather(x._read_async(), second, return_exceptions=True)
+        await asyncio.sleep(0)
+        gpu.bridge.loseDevice()
+        return list(await waiting)
+
+    async def anew(value: float) -> list[float]:
+        await asyncio.sleep(0)
+        return gpu.tensor(value).tolist()
+
+    async def again() -> list[Any]:
+        return list(await asyncio.gather(anew(5), anew(6)))
+
+    assert [type(error) for error in asyncio.run(both())] == [DeviceLostError] * 2
+    assert asyncio.run(again()) == [[5], [6]]
+    assert gpu.bridge.generation == gpu.backend.generation == 2
+
+
+def test_tensors_made_and_read_while_a_new_device_is_awaited(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new device is there before whoever asked for it runs again."""
+    old = gpu.tensor(1, 2)
+    made: list[pt.Tensor] = []
+    struck = False
+
+    def wait(promise: Any, what: str) -> Any:
+        nonlocal struck
+        if what == "finding the GPU again" and not struck:
+            struck = True
+            with pytest.raises(DeviceLostError):
+                data(old)
+            made.append(gpu.tensor(5, 6))
+        return promise.value
+
+    monkeypatch.setattr(js, "wait", wait)
+    gpu.bridge.loseDevice()
+    new = gpu.tensor(3, 4)
+    assert [new.tolist(), made[0].tolist()] == [[3, 4], [5, 6]]
+    assert gpu.bridge.generation == gpu.backend.generation == 2
+
+
+def test_a_lost_device_is_replaced_by_init_where_nothing_can_wait(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
+    monkeypatch.setattr(js, "can_wait", lambda: False)
+    gpu.bridge.loseDevice()
+    asyncio.run(session._init_gpu())
+    assert gpu.backend.generation == 2
+    assert asyncio.run((gpu.tensor(1) + 1)._read_async())
+    asyncio.run(session._init_gpu())
+    assert gpu.backend.generation == 2
+
+
+def test_two_inits_at_once_are_one_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, bridge = Device("webgpu"), FakeBridge(gpu.bridge.heap)
+    monkeypatch.setattr(session, "GPU_DEVICE", place)
+    monkeypatch.setattr(js, "load", lambda: bridge)
+    backends: list[object] = []
+
+    async def init() -> None:
+        await session._init_gpu()
+        backends.append(place.backend)
+
+    async def both() -> None:
+        await asyncio.gather(init(), init())
+
+    asyncio.run(both())
+    assert bridge.generation == 1
+    assert backends[0] is backends[1]
+
+
 # -- Memory -------------------------------------------------------------------------------------
 
 
 def test_out_of_memory_empties_the_pool_and_tries_once_more(gpu: GPU) -> None:
     gpu.tensor(1, 2)  # leaves its buffer in the pool
     large = CHECKED_ALLOCATION // 4
-    gpu.bridge.memory_faults = 1
+    gpu.bridge.allocations = ["out-of-memory"]
     y = pt.full((large,), 1.0, device=gpu.device)
     assert len(gpu.bridge.buffers) == 1
     y.realize()
@@ -210,13 +451,98 @@ def test_out_of_memory_empties_the_pool_and_tries_once_more(gpu: GPU) -> None:
 def test_out_of_memory_raises_and_leaves_all_else_usable(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     y = pt.full((CHECKED_ALLOCATION // 4,), 1.0, device=gpu.device) + 1
-    gpu.bridge.memory_faults = 2
+    gpu.bridge.allocations = ["out-of-memory"] * 2
     with pytest.raises(MemoryError, match="no room for a buffer of 64 MiB"):
         y.realize()
     assert data(x + 1)
     y.realize()
     del x, y
     assert gpu.is_clean()
+
+
+def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
+    """It comes to light later: the results raise, nothing else does, and the next try succeeds."""
+    x = gpu.tensor(1, 2)
+    gpu.tensor(1, 2, *range(98))  # leaves its buffer in the pool
+    y = expression(x)
+    gpu.bridge.faults = ["out-of-memory"]
+    y.realize()
+    z = y + 1
+    for bad in (y, z, y):
+        with pytest.raises(MemoryError, match=r"^max, .*: the GPU is out of memory"):
+            data(bad)
+    again = expression(x)
+    assert data(again) == data(expression(gpu.tensor(1, 2)))
+    assert not gpu.bridge.unnoted
+    assert x.tolist() == [1, 2]
+    del y, z, bad
+    assert data(x + 3)
+    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._sizes)
+    del x, again
+    assert gpu.is_clean()
+
+
+def test_the_error_told_is_the_first(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    gpu.bridge.faults = ["out-of-memory"]
+    y = pt.exp(x).realize()
+    z = pt.tanh(y).realize()  # fails too, as it reads what is not there
+    assert x.tolist() == [1, 2]
+    with pytest.raises(MemoryError, match=r"^exp: "):
+        data(z)
+
+
+def test_a_buffer_that_was_not_made_is_never_used_again(gpu: GPU) -> None:
+    """Not even one that the pool passed on before the news."""
+    x = gpu.tensor(1, 2)
+    expected = data(expression(x))
+    gpu.backend.empty_cache()
+    gpu.bridge.faults = ["out-of-memory"]
+    first = expression(x).realize()
+    second = expression(x).realize()  # with the temporaries of the first
+    for bad in (first, second):
+        with pytest.raises(MemoryError, match="out of memory"):
+            data(bad)
+    del first, second, bad
+    for _ in range(5):
+        assert data(expression(x)) == expected
+    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._sizes)
+    del x
+    assert gpu.is_clean()
+
+
+def test_once_memory_ran_out_small_buffers_are_checked_too(gpu: GPU) -> None:
+    x = gpu.tensor(1, 2)
+    gpu.bridge.faults = ["out-of-memory"]
+    with pytest.raises(MemoryError):
+        data(x + 1)
+    y = x + 2
+    gpu.bridge.allocations = ["out-of-memory"] * 2
+    with pytest.raises(MemoryError, match="no room"):
+        y.realize()
+    gpu.bridge.allocations = ["out-of-memory"]
+    assert data(y) == data(x + 2)
+
+
+def test_results_near_an_odd_limit_do_not_share_a_buffer_too_small(gpu: GPU) -> None:
+    """Both are of one size class, whose own size the device does not allow."""
+    limit = 2**27 + 3 * 16
+    odd = new_gpu(gpu.bridge.heap, limit + 7)
+    for nbytes in (2**27 + 16, limit):
+        x = pt.full((nbytes // 4,), 1.0, device=odd.device).realize()
+        assert odd.bridge.buffers[x._node.storage.number] == limit
+        del x
+    with pytest.raises(MemoryError, match=r"largest buffer of this device is 0\.13 GiB"):
+        pt.full((limit // 4 + 1,), 1.0, device=odd.device).realize()
+    assert odd.is_clean()
+
+
+def test_an_intermediate_result_that_fits_no_buffer(gpu: GPU) -> None:
+    half = pt.arange(2**27, dtype=pt.float32, device=gpu.device)
+    joined = pt.concat([half, half, half])
+    with pytest.raises(MemoryError, match=r"concat.*: an intermediate result needs 1\.50 GiB"):
+        joined.sum().realize()
+    assert data(half.sum())
 
 
 def test_more_than_the_device_allows(gpu: GPU) -> None:
@@ -227,13 +553,13 @@ def test_more_than_the_device_allows(gpu: GPU) -> None:
 
 def test_ten_thousand_steps_in_constant_memory(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
-    for step in range(1000):
+    for step in range(10_000):
         x = x * 0.5 + 1
         if step % 10 == 0:
             x.realize()
     x.realize()
     assert len(gpu.bridge.buffers) <= 4
-    assert gpu.backend.stats()["plans"] <= 4
+    assert gpu.backend.stats()["plans"] <= 20  # automatic flushes fall between any two steps
     del x
     assert gpu.is_clean()
 
@@ -258,7 +584,7 @@ class Interrupter:
     def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
         # An exception in a finalizer is lost, whatever is done about it.
-        inside = code.co_filename.startswith(self.folder) and code.co_name != "__del__"
+        inside = code.co_filename.startswith(self.folder) and not _is_finalizing(frame)
         return self._line if inside else None
 
     def _line(self, frame: FrameType, event: str, arg: object) -> Any:
@@ -271,55 +597,234 @@ class Interrupter:
         return self._line
 
 
+def _is_finalizing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+T = TypeVar("T")
+
+
 def interrupted_at_every_line(
-    gpu: GPU, folder: str, step: int, work: Callable[[], list[pt.Tensor]]
+    gpu: GPU,
+    folder: str,
+    prepare: Callable[[], T],
+    act: Callable[[T], object],
+    check: Callable[[T], None],
+    step: int = 1,
 ) -> int:
-    """Interrupt the computation of `work()` at every `step`-th line; how many times that was."""
-    expected = [data(x) for x in work()]
-    pt.realize(*work())  # so that each time the plan is there, unless `work` forgets it
+    """Interrupt `act` at every `step`-th line; how many times that was.
+
+    Each time, `check` has to pass afterwards, and no buffer may be lost.
+    """
     gc.collect()
     gc.disable()
-    gc.freeze()  # what pytest holds is none of the collector's business here
+    gc.freeze()  # what pytest holds is not to be looked through each time
+    thaw, gc.unfreeze = gc.unfreeze, lambda: None
     try:
         for count in range(1, 100_000):
             gpu.device.flush()  # so that no automatic one falls into this
-            results = work()
+            state = prepare()
             interrupter = Interrupter(folder, 1 + (count - 1) * step)
             try:
                 with interrupter:
-                    pt.realize(*results)
+                    act(state)
             except KeyboardInterrupt:
                 pass
-            assert [data(x) for x in results] == expected, interrupter.where
-            del results
-            assert gpu.is_clean(), interrupter.where
+            forget_faults(gpu)
+            try:
+                check(state)
+                del state
+                assert gpu.is_clean()
+            except Exception as error:
+                error.add_note(f"interrupted at {interrupter.where}")
+                raise
             if not interrupter.where:
                 return count
     finally:
+        gc.unfreeze = thaw
         gc.unfreeze()
         gc.enable()
     raise AssertionError("it never came to its end")
 
 
-def work_of(gpu: GPU) -> Callable[[], list[pt.Tensor]]:
-    def work() -> list[pt.Tensor]:
-        x = gpu.tensor(1, 2, 3)
-        return [expression(x), x + 1, pt.tanh(x.sum())]
+def forget_faults(gpu: GPU) -> None:
+    """Those that did not come to pass; and reads that were interrupted have ended."""
+    for planned in (gpu.bridge.faults, gpu.bridge.allocations, gpu.bridge.waits):
+        planned.clear()
+    gpu.bridge.reading.clear()
+    gpu.backend.checked_allocation = CHECKED_ALLOCATION
 
-    return work
+
+def work_of(gpu: GPU) -> list[pt.Tensor]:
+    x = gpu.tensor(1, 2, 3)
+    return [expression(x), x + 1, pt.tanh(x.sum())]
+
+
+def realize(results: list[pt.Tensor]) -> None:
+    pt.realize(*results)
+
+
+def checker(gpu: GPU) -> Callable[[list[pt.Tensor]], None]:
+    """Whether results are those of `work_of`."""
+    expected = [data(x) for x in work_of(gpu)]
+
+    def check(results: list[pt.Tensor]) -> None:
+        assert [data(x) for x in results] == expected
+
+    return check
 
 
 def test_interrupts_at_every_line_of_a_flush(gpu: GPU) -> None:
-    assert interrupted_at_every_line(gpu, "backend", 1, work_of(gpu)) > 50
+    check = checker(gpu)
+    realize(work_of(gpu))  # so that each time the plan is there
+    assert interrupted_at_every_line(gpu, "backend", lambda: work_of(gpu), realize, check) > 50
 
 
 def test_interrupts_while_planning(gpu: GPU) -> None:
     """At some lines of the scheduler and of codegen; the plan is forgotten each time."""
-    work = work_of(gpu)
 
     def forgetful() -> list[pt.Tensor]:
         gpu.backend._plans.clear()
-        return work()
+        return work_of(gpu)
 
+    check = checker(gpu)
     for folder in ("graph", "codegen"):
-        assert interrupted_at_every_line(gpu, folder, 211, forgetful) > 5
+        assert interrupted_at_every_line(gpu, folder, forgetful, realize, check, step=211) > 5
+
+
+def test_interrupts_at_every_line_of_the_first_use(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare() -> tuple[Device, FakeBridge]:
+        bridge = FakeBridge(gpu.bridge.heap)
+        monkeypatch.setattr(js, "load", lambda: bridge)
+        return Device("webgpu"), bridge
+
+    def check(state: tuple[Device, FakeBridge]) -> None:
+        place, bridge = state
+        assert pt.tensor([1, 2], device=place).tolist() == [1, 2]
+        assert bridge.generation == 1
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, lambda s: s[0].backend, check) > 30
+
+
+def test_interrupts_at_every_line_of_an_upload(gpu: GPU) -> None:
+    def upload(made: list[pt.Tensor]) -> None:
+        made.append(gpu.tensor(1, 2, 3))
+
+    def check(made: list[pt.Tensor]) -> None:
+        assert all(x.tolist() == [1, 2, 3] for x in [*made, gpu.tensor(1, 2, 3)])
+
+    assert interrupted_at_every_line(gpu, "backend", list[pt.Tensor], upload, check) > 30
+
+
+def test_interrupts_at_every_line_of_a_read(gpu: GPU) -> None:
+    """Neither the result is lost, nor the news of a failure, nor memory that is written to."""
+
+    def prepare() -> list[pt.Tensor]:
+        good, bad = gpu.tensor(1, 2), gpu.tensor(3, 4) + 1
+        gpu.bridge.faults = ["validation"]
+        bad.realize()
+        return [good, bad]
+
+    def check(tensors: list[pt.Tensor]) -> None:
+        good, bad = tensors
+        with pytest.raises(GPUError, match="refused"):
+            data(bad)
+        assert good.tolist() == [1, 2]
+        assert not gpu.backend._targets
+        assert not gpu.bridge.unnoted
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, lambda x: data(x[0]), check) > 20
+
+
+@pytest.mark.parametrize("answers", [[], ["out-of-memory"], ["lost"]])
+def test_interrupts_at_every_line_of_a_large_allocation(gpu: GPU, answers: list[str]) -> None:
+    def prepare() -> list[pt.Tensor]:
+        gpu.tensor(1)  # leaves its buffer in the pool
+        result = pt.full((CHECKED_ALLOCATION // 4,), 1.0, device=gpu.device) + 1
+        gpu.bridge.allocations = [*answers]
+        return [result]
+
+    def check(results: list[pt.Tensor]) -> None:
+        realize(results)
+        assert gpu.tensor(1, 2).tolist() == [1, 2]
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 30
+
+
+@pytest.mark.parametrize("found_by", ["upload", "compute"])
+def test_interrupts_at_every_line_of_a_revival(gpu: GPU, found_by: str) -> None:
+    def prepare() -> pt.Tensor:
+        gpu.tensor(1)  # leaves its buffer in the pool
+        pending = pt.arange(5, device=gpu.device) * 2
+        gpu.bridge.loseDevice()
+        return pending
+
+    def act(pending: pt.Tensor) -> None:
+        if found_by == "upload":
+            gpu.tensor(1, 2)
+        else:
+            pending.realize()
+
+    def check(pending: pt.Tensor) -> None:
+        assert gpu.tensor(1, 2).tolist() == [1, 2]
+        assert data(pending)
+        assert gpu.backend.generation == gpu.bridge.generation
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, act, check) > 30
+
+
+def test_interrupts_at_every_line_of_a_drain(gpu: GPU) -> None:
+    def prepare() -> list[pt.Tensor]:
+        x = gpu.tensor(1)
+        while gpu.backend.ledger.unsettled < gpu.backend.profile.max_in_flight:
+            (x + 1).realize()
+        return [x, x + 1]
+
+    def check(tensors: list[pt.Tensor]) -> None:
+        assert gpu.backend.ledger.unsettled <= gpu.backend.profile.max_in_flight + 1
+        assert tensors[0].tolist() == [1]
+
+    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 50
+
+
+@pytest.mark.parametrize("what", ["read", "synchronize", "drain", "allocate", "acquire"])
+def test_a_wait_that_is_interrupted(gpu: GPU, what: str) -> None:
+    x = gpu.tensor(1, 2)
+    large = pt.full((CHECKED_ALLOCATION // 4,), 1.0, device=gpu.device)
+    tensors = [x, large]
+    del x, large
+
+    def act() -> None:
+        x, large = tensors
+        match what:
+            case "read":
+                x.tolist()
+            case "synchronize":
+                gpu.backend.synchronize()
+            case "drain":
+                for _ in range(20):
+                    (x + 1).realize()
+            case "allocate":
+                large.realize()
+            case _:
+                gpu.bridge.loseDevice()
+                gpu.tensor(1)
+
+    if what == "allocate":
+        gpu.bridge.allocations = ["interrupted"]
+    else:
+        gpu.bridge.waits = ["interrupted"]
+    with pytest.raises(KeyboardInterrupt):
+        act()
+    if what != "acquire":
+        assert tensors[0].tolist() == [1, 2]
+    assert gpu.tensor(3).tolist() == [3]
+    tensors.pop().realize()
+    tensors.clear()
+    assert gpu.is_clean()

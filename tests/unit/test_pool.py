@@ -136,6 +136,18 @@ def test_buffers_of_another_device_are_forgotten() -> None:
     assert pool.live_bytes == 0
 
 
+def test_reconciling_what_is_half_evicted() -> None:
+    pool = Pool(limit=MIB)
+    numbers = [allocate(pool, 100) for _ in range(5)]
+    for number in numbers:
+        release(pool, number)
+    pool.collect()
+    pool.doom(numbers[1])  # and still pooled
+    pool.doom(numbers[3])
+    pool.reconcile(set())
+    assert [pool.take(100) for _ in range(4)] == [numbers[0], numbers[2], numbers[4], None]
+
+
 def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
     """What is owned stays, what is pooled may be taken, everything else is destroyed."""
     for _ in range(200):

@@ -15,6 +15,7 @@
  * @property {string} message
  * @property {number} [line] in the WGSL text, from 1
  * @property {string} [lineText]
+ * @property {number} [serial] counts up, of those that wait until Python has noted them
  */
 
 /** The `flush` of a failure that belongs to no flush. */
@@ -28,19 +29,27 @@ export class StreamError extends Error {
   kind = "validation";
 }
 
-/** Failures that have settled and that Python has not yet seen. */
+/**
+ * Failures that have settled and that Python has not yet noted. Until it says that it has, every wait
+ * reports them: whoever gets a report may have been interrupted or cancelled, and never read it.
+ */
 export class FailureLog {
-  /** @type {Failure[]} */
-  #unreported = [];
+  /** @type {Failure[]} oldest first */
+  #open = [];
+  #recorded = 0;
+
+  get open() {
+    return [...this.#open];
+  }
 
   /** @param {Failure} failure */
   record(failure) {
-    this.#unreported.push(failure);
+    this.#open.push({ ...failure, serial: ++this.#recorded });
   }
 
-  /** @returns {Failure[]} */
-  take() {
-    return this.#unreported.splice(0);
+  /** @param {number} serial of the last that was noted */
+  forget(serial) {
+    this.#open = this.#open.filter((failure) => Number(failure.serial) > serial);
   }
 }
 

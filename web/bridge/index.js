@@ -41,7 +41,7 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. Returns
  *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
  *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
- *   of buffers is as after a good flush, and takeFailures has the reason.
+ *   of buffers is as after a good flush, and `failures` has the reason.
  *
  * @property {(id: number, size: number) => Promise<string>} allocate
  *   Creates a buffer; or JSON of one failure, and then it does not exist.
@@ -50,9 +50,12 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
  *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
  *   and only then is the destination not written. "interrupted": it never will be.
+ * @property {(destination: number) => boolean} isReading whether a read may still write there
  * @property {() => Promise<string>} synchronize the GPU is done with all flushes; as read
- * @property {(most: number) => Promise<string>} drain "" when at most so many flushes are in flight
- * @property {() => string} takeFailures JSON array of failures not yet reported, or ""
+ * @property {(flush: number) => Promise<string>} drain the GPU is done with the flushes up to this number; the
+ *   failures returned are those of flushes, and a loss is none of them
+ * @property {() => string} failures JSON array of those not yet forgotten, or ""
+ * @property {(serial: number) => void} forgetFailures up to this serial number, because they were noted
  * @property {() => void} interrupt ends every wait with "interrupted"
  *
  * @property {() => string} stats JSON
@@ -71,6 +74,8 @@ export function createBridge(pyodide, options = {}) {
   const sources = new Map();
   const failures = new FailureLog();
   const flights = new Flights();
+  /** @type {Set<number>} addresses that a read may still write to */
+  const destinations = new Set();
   const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
   const waiter = new Waiter(
     () => connection.session?.device.queue.submit([]),
@@ -99,10 +104,10 @@ export function createBridge(pyodide, options = {}) {
    */
   function outcome(session, own) {
     const lost = session === connection.session ? [] : [lostFailure(connection.loss)];
-    return report([...failures.take(), ...(lost.length > 0 ? lost : own)]);
+    return report([...failures.open, ...(lost.length > 0 ? lost : own)]);
   }
 
-  const noDevice = () => report([...failures.take(), lostFailure(connection.loss)]);
+  const noDevice = () => report([...failures.open, lostFailure(connection.loss)]);
 
   return {
     acquire: () => waiter.wait(connection.acquire()),
@@ -134,7 +139,7 @@ export function createBridge(pyodide, options = {}) {
       const { HEAPU8, HEAPU32 } = pyodide._module;
       const params = { address: paramAddress, bytes: paramBytes };
       const stop = replay(session, { words: HEAPU32, bytes: HEAPU8 }, address >>> 2, words, params);
-      flights.launch(land(session, flushId));
+      flights.launch(flushId, land(session, flushId));
       if (stop === null) return flights.count;
       failures.record(thrownFailure(flushId, stop.error, stop.label));
       return -1;
@@ -165,9 +170,12 @@ export function createBridge(pyodide, options = {}) {
       const { session } = connection;
       if (session === null) return noDevice();
       counters.reads++;
+      destinations.add(destination);
       const readback = new Readback(session, byteLength);
-      const arrived = Promise.all([readback.fetch(id, byteOffset), flights.atMost(0)]);
-      if ((await waiter.wait(arrived)) === INTERRUPTED) {
+      const arrived = Promise.all([readback.fetch(id, byteOffset), flights.landed()]);
+      const ended = await waiter.wait(arrived);
+      destinations.delete(destination); // from here on there is no more waiting
+      if (ended === INTERRUPTED) {
         arrived.then(() => readback.release());
         return INTERRUPTED;
       }
@@ -182,16 +190,19 @@ export function createBridge(pyodide, options = {}) {
       const { session } = connection;
       if (session === null) return noDevice();
       const done = session.device.queue.onSubmittedWorkDone().catch(() => undefined);
-      const ended = await waiter.wait(Promise.all([done, flights.atMost(0)]));
+      const ended = await waiter.wait(Promise.all([done, flights.landed()]));
       return ended === INTERRUPTED ? INTERRUPTED : outcome(session, []);
     },
 
-    async drain(most) {
-      const ended = await waiter.wait(flights.atMost(most));
-      return ended === INTERRUPTED ? INTERRUPTED : "";
+    isReading: (destination) => destinations.has(destination),
+
+    async drain(flush) {
+      const ended = await waiter.wait(flights.landed(flush));
+      return ended === INTERRUPTED ? INTERRUPTED : report(failures.open);
     },
 
-    takeFailures: () => report(failures.take()),
+    failures: () => report(failures.open),
+    forgetFailures: (serial) => failures.forget(serial),
     interrupt: () => waiter.interrupt(),
     loseDevice: () => connection.lose(),
 

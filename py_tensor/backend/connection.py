@@ -1,0 +1,271 @@
+"""The connection to the device: what is sent, waited for, read back, reported, and lost."""
+
+from __future__ import annotations
+
+import gc
+import json
+from array import array
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from py_tensor.backend import bridge as js
+from py_tensor.backend.failures import NONE, Failure, Ledger, Submission, error_of, parsed
+from py_tensor.backend.plan import DESTROY
+from py_tensor.backend.pool import MIB, Pool
+from py_tensor.backend.storage import Storage
+from py_tensor.codegen.profile import Profile
+from py_tensor.errors import DeviceError, DeviceLostError
+from py_tensor.graph.node import Node
+
+MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
+CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
+ADDRESSABLE = 2**32 - 16  # bytes: sizes are words of the command stream
+OF_THIS_CALL = -1  # in a failure's place for the number of its flush
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A read under way: where its bytes will be, and the last flush whose outcome it brings."""
+
+    target: array[int]
+    address: int
+    promise: Any
+    last: int
+
+
+class Connection:
+    """One device after another, over the JavaScript bridge; see `web/bridge/index.js`.
+
+    Attributes
+    ----------
+    generation : int
+        Of the device; what was stored on an earlier one is lost.
+    max_bytes : int
+        Of one buffer; a multiple of 16, as every size is.
+    checked_allocation : int
+        From this size on, a new buffer is waited for: from nothing on, once memory has run out.
+    """
+
+    def __init__(self, bridge: Any, acquired: str) -> None:
+        self.bridge = bridge
+        self.ledger = Ledger()
+        self.generation = 0
+        self.flushes = 0
+        self._lost_generation = -1
+        self._targets: dict[int, array[int]] = {}  # of reads, by address
+        self._arena = array("I", [0]) * 4096
+        self._adopt(acquired)
+
+    # -- The device, and its loss ---------------------------------------------------------------
+
+    def _adopt(self, acquired: str) -> None:
+        """Go on with the device acquired, unless others who waited for one have done so."""
+        if acquired == "interrupted":
+            raise KeyboardInterrupt
+        found = json.loads(acquired)
+        if not found["ok"]:
+            raise DeviceError(f"no WebGPU device: {found['reason']}")
+        if found["generation"] > self.generation:
+            self._set_up(found)
+
+    def _set_up(self, found: dict[str, Any]) -> None:
+        """Begin with a new device. Its generation comes last: until then the old one is lost."""
+        limits = found["limits"]
+        largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
+        self.max_bytes: int = largest // 16 * 16
+        self.profile = Profile(
+            max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
+            software=found["adapter"]["isFallbackAdapter"],
+        )
+        self.pending_work = self.profile.pending_work
+        self.pool = Pool(limit=256 * MIB)
+        self.checked_allocation = CHECKED_ALLOCATION
+        self._info = found
+        self.generation: int = found["generation"]
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether the device is known to be lost, and no other one in use yet.
+
+        From here on nothing is sent, though there may be a new device already: while one task
+        waits for it, others run, and they know the buffers of the old one.
+        """
+        return self._lost_generation == self.generation
+
+    def _revive(self) -> None:
+        """Go on with a new device after a loss."""
+        self._adopt(js.wait(self.bridge.acquire(), "finding the GPU again"))
+
+    async def revive_async(self) -> None:
+        """The same, awaited, if the device is lost."""
+        if not self._send_nothing():
+            self._adopt(await self.bridge.acquire())
+
+    def _check_alive(self, storage: Storage) -> None:
+        if storage.generation != self.generation or self._is_lost:
+            raise DeviceLostError(
+                "this tensor was on a GPU device that has been lost; make it anew from its source"
+            )
+
+    # -- Sending --------------------------------------------------------------------------------
+
+    def _send(
+        self,
+        commands: array[int],
+        params: array[int],
+        sources: set[Submission],
+        made: list[Storage],
+        label: str = "",
+    ) -> bool:
+        """One call into JavaScript; the buffers made for it belong to a new submission.
+
+        False where the device is lost. Raises for a flush that failed halfway.
+        """
+        if self._is_lost:
+            return False
+        submission = self.ledger.submit(sources, label)
+        doomed = self.pool.doomed()
+        if doomed:  # first: their memory may be what the others need
+            commands = array("I", (w for number in doomed for w in (DESTROY, number))) + commands
+        count = len(commands)
+        if count > len(self._arena):
+            self._arena = array("I", [0]) * (2 * count)
+        self._arena[:count] = commands
+        flying = self.bridge.flush(
+            self._arena.buffer_info()[0],
+            count,
+            params.buffer_info()[0],
+            4 * len(params),
+            submission.number,
+        )
+        if flying:
+            self.pool.destroyed(doomed)
+        if flying < 0:
+            raise self._refusal(submission)
+        if flying == 0:
+            self._lost_generation = self.generation
+            self.ledger.close(submission)
+            return False
+        for storage in made:
+            storage.exists = True
+        for storage in made:
+            storage.submission = submission
+        self.flushes += 1
+        return True
+
+    def _refusal(self, submission: Submission) -> BaseException:
+        """Why JavaScript threw in the middle of a flush; its nodes stay pending."""
+        self._note(parsed(self.bridge.failures()))
+        self.ledger.close(submission)
+        error, submission.error = submission.error, None
+        return error or error_of({"message": "the flush failed in JavaScript"})
+
+    def _send_nothing(self) -> bool:
+        """A flush that only destroys what is doomed; False where the device is lost."""
+        with self._books():
+            return self._send(array("I"), array("I"), set(), [])
+
+    def empty_cache(self) -> None:
+        self._drain_pool()
+        if self.pool.doomed():
+            self._send_nothing()
+
+    def _drain_pool(self) -> None:
+        with self._books():
+            self.pool.collect()
+            self.pool.drain()
+
+    @contextmanager
+    def _books(self) -> Generator[None, None, None]:
+        """Keep the pool's books whatever happens inside, an interrupt above all.
+
+        Looking through all objects takes some ten milliseconds, after a failure; a registry of weak
+        references would make every allocation slower by more than a tenth.
+        """
+        try:
+            yield
+        except BaseException:
+            gc.unfreeze()  # what is frozen is not among the objects
+            alive = (x for x in gc.get_objects() if type(x) is Storage and hasattr(x, "submission"))
+            self.pool.reconcile({x.number for x in alive if x.pool is self.pool})
+            raise
+
+    # -- Waiting --------------------------------------------------------------------------------
+
+    def synchronize(self) -> None:
+        last = self.ledger.last
+        js.check_can_wait("pt.synchronize()")
+        self._settle(js.wait(self.bridge.synchronize(), "pt.synchronize()"), last)
+
+    async def synchronize_async(self) -> None:
+        last = self.ledger.last
+        self._settle(await self.bridge.synchronize(), last)
+
+    def _slow_down(self) -> None:
+        """Wait for the oldest flushes to end where the outcome of many is unknown."""
+        most = self.profile.max_in_flight
+        if self.ledger.unsettled > most and js.can_wait():
+            last = self.ledger.last - most // 2
+            self._settle(js.wait(self.bridge.drain(last), "pt.synchronize()"), last)
+
+    def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:
+        """Note what a wait for the flushes up to number `last` brought to light.
+
+        Raises the error of `wanted`, else what went wrong with the wait, which may follow from it.
+        """
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        failures = parsed(outcome)
+        self._note(failures)
+        self.ledger.settle(last)
+        self.ledger.check(wanted)
+        for failure in failures:
+            if failure["flush"] == OF_THIS_CALL:
+                raise error_of(failure)
+
+    def _note(self, failures: list[Failure]) -> None:
+        """Keep account of failures. The bridge tells of them until this came to its end."""
+        if not failures:
+            return
+        self.ledger.report(failures)
+        self._drain_pool()  # a flush that failed may have left buffers there that do not exist
+        if any(failure["kind"] == "out-of-memory" for failure in failures):
+            self.checked_allocation = 0
+            self._send_nothing()  # so that there is room for the next try
+        self.bridge.forgetFailures(self.ledger.reported)
+
+    # -- Reading --------------------------------------------------------------------------------
+
+    def read(self, node: Node) -> memoryview:
+        if node.meta.size == 0:
+            return memoryview(b"")
+        js.check_can_wait("reading a tensor")
+        reading = self._start_read(node)
+        return self._end_read(node, reading, js.wait(reading.promise, "reading a tensor"))
+
+    async def read_async(self, node: Node) -> memoryview:
+        if node.meta.size == 0:
+            return memoryview(b"")
+        reading = self._start_read(node)
+        return self._end_read(node, reading, await reading.promise)
+
+    def _start_read(self, node: Node) -> Reading:
+        storage: Storage = node.storage
+        self._check_alive(storage)
+        self.ledger.check(storage.submission)
+        # JavaScript may still write to what an interrupted or cancelled read left here.
+        self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
+        target = array("B", bytes(node.meta.nbytes))
+        stored = node.meta.size * node.meta.dtype.stored_itemsize
+        narrow = int(node.meta.dtype.kind == "b")
+        address = target.buffer_info()[0]
+        self._targets[address] = target
+        promise = self.bridge.read(storage.number, 0, stored, address, narrow)
+        return Reading(target, address, promise, self.ledger.last)
+
+    def _end_read(self, node: Node, reading: Reading, outcome: str) -> memoryview:
+        self._targets.pop(reading.address, None)
+        self._settle(outcome, reading.last, node.storage.submission)
+        return memoryview(reading.target)
