@@ -132,7 +132,7 @@ class FakeBridge:
         assert number in self.pipelines, "only a pipeline that is defined can be compiled"
 
     def warmed(self) -> Promise:
-        return Promise("")
+        return Promise(lambda: "")
 
     def definePipeline(  # noqa: N802
         self, number: int, wgsl: str, label: str, count: int, mask: int
