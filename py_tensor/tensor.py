@@ -180,6 +180,7 @@ class Tensor(Methods):
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
 
     def __buffer__(self, flags: int) -> memoryview:
+        """The elements, read-only and contiguous, for `memoryview(x)` from Python 3.12 on."""
         if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
             raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
         shape = self.shape if self.size else None

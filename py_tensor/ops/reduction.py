@@ -9,6 +9,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
+from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.define import (
@@ -244,6 +245,8 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
     x = _as_tensor(x, op.name)
     x = x.astype(dtypes.uint32) if x.dtype is dtypes.bool_ else x
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
+    if _count(x, axes, op.name) > 2**31:
+        raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
     if not x.ndim:
         x = x.reshape((1,))
         return _reduce(op, x, 0, False, dtypes.int32, empty=None)
@@ -253,7 +256,8 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
 def argmax(x: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
 
-    The first NaN counts as largest. Raises ValueError for no elements.
+    The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
+    2**31 of them.
     """
     return _arg_reduce(ARGMAX, x, axis, keepdims)
 

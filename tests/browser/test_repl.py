@@ -183,12 +183,12 @@ class TestErrors:
         assert run("'alive'")["result"] == "'alive'"
 
     def test_what_fails_in_the_last_repr_is_shown_at_its_line(self, run: Run) -> None:
-        lines = run("x = 1\npt.zeros((1_000_000, 1_000_000))")["error"].splitlines()
+        lines = run("x = pt.zeros((1_000_000, 1_000_000))\npt.concat([x, x])")["error"].splitlines()
         assert lines[:2] == [
             "Traceback (most recent call last):",
             lines[1].partition(",")[0] + ", line 2, in <module>",
         ]
-        assert lines[2] == "    pt.zeros((1_000_000, 1_000_000))"
+        assert lines[2] == "    pt.concat([x, x])"
         assert lines[-1].startswith("MemoryError: ")
 
     def test_exit_leaves_the_input_open(self, run: Run) -> None:

@@ -124,6 +124,14 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
     testing.poison(False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _lines_of_75_columns() -> None:
+    """NumPy's default, and ours; a page sets the width of its window."""
+    import py_tensor as pt
+
+    pt.set_printoptions(linewidth=75)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random data that differ from run to run and from test to test; --seed repeats them."""
