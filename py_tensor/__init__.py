@@ -34,6 +34,8 @@ from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
+from py_tensor.profiling import Profile as Profile
+from py_tensor.profiling import profile as profile
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand

@@ -22,6 +22,15 @@ MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a dispatch runs, the operations it does, and the bytes it moves."""
+
+    program: Program
+    operations: int
+    traffic: int
+
+
 @dataclass(slots=True)
 class Plan:
     """Commands, and what to patch into them.
@@ -36,6 +45,7 @@ class Plan:
     leaves : list of (virtual buffer, slot)
     outputs : list of (virtual buffer, slot, bytes)
     temporaries : list of (virtual buffer, bytes)
+    dispatches : list of Measure
     label : str
         What the flush computes, for messages.
     """
@@ -48,7 +58,7 @@ class Plan:
     outputs: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     temporaries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     programs: list[Program] = field(default_factory=list[Program])
-    dispatches: int = 0
+    dispatches: list[Measure] = field(default_factory=list["Measure"])
     buffers: int = 0
     label: str = ""
 
@@ -94,7 +104,7 @@ def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_wor
         work += dispatch.work
         _append(plan, dispatch, _place_params(plan, dispatch, blocks), number)
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
-    plan.dispatches = len(pieces)
+    plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
     return plan
 

@@ -10,13 +10,13 @@ from typing import Any
 from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import Connection
 from py_tensor.backend.failures import Failure, error_of
-from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Plan, largest_temporary, make_plan
+from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Measure, Plan, largest_temporary, make_plan
 from py_tensor.backend.pool import size_class
 from py_tensor.backend.storage import Storage
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.errors import DeviceLostError, DeviceReplacedError, DTypeError
+from py_tensor.errors import DeviceError, DeviceLostError, DeviceReplacedError, DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.node import Meta
 from py_tensor.graph.order import Request
@@ -52,6 +52,7 @@ class WebGPU(Connection):
         self.sync_each_op = False
         self.poison = False
         self.planned = 0
+        self._timed: list[Measure] | None = None  # while dispatches are timed
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
         self._defined: OrderedDict[int, None] = OrderedDict()
         super().__init__(bridge, acquired)
@@ -164,6 +165,8 @@ class WebGPU(Connection):
         results = made[: len(plan.outputs)]
         if not self._send(commands, params, {s.submission for s in leaves}, made, plan.label):
             return False
+        if self._timed is not None:
+            self._timed.extend(plan.dispatches)
         for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
             node = request.order[slot]
             # In this order: a node with storage is a leaf whatever else it holds.
@@ -296,6 +299,30 @@ class WebGPU(Connection):
         return json.loads(outcome) if outcome else None
 
     # -- Reports --------------------------------------------------------------------------------
+
+    def start_timing(self) -> None:
+        """Time every dispatch from now on."""
+        if self._timed is not None:
+            raise DeviceError("profile: another profile is being taken")
+        if not self.bridge.startTimer():
+            raise DeviceError("profile: this adapter has no timestamp queries")
+        self._timed = []
+
+    def stop_timing(self) -> list[tuple[Measure, int, int]]:
+        """Each dispatch since then, and when it began and ended, in ns since the first began.
+
+        Those past a bound of the bridge, and those of a device that was lost, are left out.
+        """
+        measures, self._timed = self._timed or [], None
+        outcome = js.wait(self.bridge.stopTimer(), "pt.profile()")
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        times: list[tuple[int, int, int]] = json.loads(outcome)
+        return [
+            (measure, begin, end)
+            for measure, (program, begin, end) in zip(measures, times, strict=False)
+            if measure.program.number == program
+        ]
 
     def memory_info(self) -> dict[str, int]:
         with self._books():

@@ -145,6 +145,8 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         -(-items // profile.workgroup),
         1,
         size_of(kernel.kept) * kernel.row.cost,
+        kernel.operations(),
+        kernel.traffic(),
     )
 
 

@@ -159,6 +159,8 @@ class _Matmul:
             groups,
             4,
             2 * self.m * self.n * max(self.k, 1) * self.count,
+            self.kernel.operations(),
+            self.kernel.traffic(),
         )
 
     def _bases(self) -> str:

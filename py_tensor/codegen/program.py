@@ -102,6 +102,8 @@ class Dispatch:
         Position in params of the number of the first workgroup.
     work : int
         Estimated instructions, for bounding a submit.
+    operations, traffic : int
+        Elementwise ops and additions, and bytes moved, for reports.
     """
 
     program: Program
@@ -111,6 +113,8 @@ class Dispatch:
     count: int
     first: int
     work: int
+    operations: int
+    traffic: int
 
     def pieces(self, limit: int) -> list[Dispatch]:
         """The same work in dispatches that each stay within `limit`, as far as workgroups allow."""
@@ -126,8 +130,16 @@ class Dispatch:
     def _piece(self, start: int, count: int) -> Dispatch:
         params = list(self.params)
         params[self.first] = start
+        work, operations, traffic = (
+            n * count // self.count for n in (self.work, self.operations, self.traffic)
+        )
         return replace(
-            self, params=tuple(params), count=count, work=self.work * count // self.count
+            self,
+            params=tuple(params),
+            count=count,
+            work=work,
+            operations=operations,
+            traffic=traffic,
         )
 
 

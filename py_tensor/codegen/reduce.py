@@ -119,6 +119,7 @@ def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...
 def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
     written = write(kernel, arranged)
     groups = -(-arranged.rows // arranged.rows_per_group) * arranged.slices
+    walked = replace(kernel, stages=(replace(arranged.stage, element=arranged.element),))
     return Dispatch(
         context.programs.get("reduce", kernel.label, written.bindings, written.regions),
         tuple(b.slot for b in written.bindings),
@@ -127,6 +128,8 @@ def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
         groups,
         4,
         size_of(kernel.kept) * (size_of(kernel.reduced) * arranged.element.cost + kernel.row.cost),
+        walked.operations(),
+        walked.traffic(),
     )
 
 

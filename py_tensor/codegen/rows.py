@@ -47,6 +47,8 @@ def lower_rows(kernel: Kernel, context: Context) -> Dispatch:
         -(-p.rows // p.rows_per_group),
         1,
         size_of(kernel.kept) * (size_of(kernel.reduced) * cost + kernel.row.cost),
+        kernel.operations(),
+        kernel.traffic(),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Self
 
 from py_tensor.dtypes import DType, bool_
 from py_tensor.graph.op import Elementwise, Reduction
+from py_tensor.shapes import size_of
 
 
 class Source:
@@ -36,6 +37,10 @@ class Access:
     def moved(self, dim: int, start: int) -> Access:
         """The same addresses where dimension `dim` counts from `start`."""
         return Access(self.strides, self.offset + start * self.strides[dim])
+
+    def footprint(self, extents: tuple[int, ...]) -> int:
+        """How many addresses there are, at most, over dimensions of these extents."""
+        return size_of(tuple(n for n, s in zip(extents, self.strides, strict=True) if s))
 
     def permuted(self, order: Sequence[int]) -> Access:
         """The same addresses over the dimensions in another order."""
@@ -188,9 +193,16 @@ class Body:
         # Not `add`: values keep their numbers.
         return Body([move(x) for x in self.instructions])
 
+    @property
+    def operations(self) -> int:
+        return sum(isinstance(i, Apply) for i in self.instructions)
+
+    def loads(self) -> list[Load]:
+        return [i for i in self.instructions if isinstance(i, Load)]
+
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
-        return {i.slot for i in self.instructions if isinstance(i, Load)}
+        return {load.slot for load in self.loads()}
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
@@ -237,6 +249,9 @@ class Contraction:
 
     a: Load
     b: Load
+
+    def loads(self) -> list[Load]:
+        return [self.a, self.b]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +313,30 @@ class Kernel:
 
     def folds(self) -> list[Fold]:
         return [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+
+    def operations(self) -> int:
+        """Elementwise ops and additions of folds over all points."""
+        rows = size_of(self.kept)
+        points = rows * size_of(self.reduced)
+        products = sum(isinstance(stage, Contraction) for stage in self.stages)
+        each = sum(body.operations for body in self.bodies()) + len(self.folds()) + 2 * products
+        return points * each + rows * self.row.operations
+
+    def traffic(self) -> int:
+        """Bytes that have to come from memory and go there, if each is moved once."""
+        read: dict[int, int] = {}
+        whole = self.kept + self.reduced
+        spaces = [(body.loads(), whole) for body in self.bodies()]
+        spaces += [
+            (stage.loads(), whole) for stage in self.stages if isinstance(stage, Contraction)
+        ]
+        for loads, extents in (*spaces, (self.row.loads(), self.kept)):
+            for load in loads:
+                moved = load.access.footprint(extents) * load.dtype.stored_itemsize
+                read[load.slot] = max(read.get(load.slot, 0), moved)
+        written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
+        written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
+        return sum(read.values()) + written
 
     def buffers(self) -> int:
         """The most storage buffers that a dispatch of it may bind, in one pass or in two.

@@ -74,7 +74,8 @@ def random_flush(source: Random) -> tuple[Request, Lowered]:
         params = tuple(source.randint(0, 3) for _ in range(source.choice((3, 70))))
         consts = ((2, constant, float32),) if source.random() < 0.2 else ()
         count = source.randint(1, 200_000)
-        found.append(Dispatch(program, slots, params, consts, count, 1, source.randint(1, 1000)))
+        work = source.randint(1, 1000)
+        found.append(Dispatch(program, slots, params, consts, count, 1, work, 2 * work, 3 * work))
         readable.append(target)
     return Request(order, wanted), Lowered(tuple(found), tuple(sizes))
 
@@ -137,7 +138,7 @@ def test_parameters(source: Random) -> None:
 def test_equal_parameters_stand_there_once() -> None:
     program = Program(1, "p", "", 1, 1)
     order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
-    same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1) for n in range(6))
+    same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1, 1) for n in range(6))
     plan = make_plan(Request(order, set(range(6))), Lowered(same, ()), 10, 10)
     assert len(plan.params) == 64
     assert plan.programs == [program]
@@ -163,7 +164,8 @@ def test_pieces_cover_every_workgroup_once(source: Random) -> None:
     for _ in range(60):
         count, work = source.randint(1, 5000), source.randint(1, 10**6)
         limit = source.choice((1, 100, 10**4, 10**7))
-        pieces = Dispatch(program, (0,), (5, 0, 6), (), count, 1, work).pieces(limit)
+        whole = Dispatch(program, (0,), (5, 0, 6), (), count, 1, work, 2 * work, 3 * work)
+        pieces = whole.pieces(limit)
         covered = [g for p in pieces for g in range(p.params[1], p.params[1] + p.count)]
         assert covered == list(range(count))
         assert all(p.params[::2] == (5, 6) for p in pieces)

@@ -9,6 +9,7 @@ import { Flights } from "./flights.js";
 import { Readback } from "./reading.js";
 import { closeScopes, openScopes } from "./scopes.js";
 import { replay } from "./stream.js";
+import { Timer } from "./timing.js";
 import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
 
 /**
@@ -57,6 +58,9 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  * @property {() => string} failures JSON array of those not yet forgotten, or ""
  * @property {(serial: number) => void} forgetFailures up to this serial number, because they were noted
  * @property {() => void} interrupt ends every wait with "interrupted"
+ *
+ * @property {() => boolean} startTimer times every dispatch from now on; false where the device cannot
+ * @property {() => Promise<string>} stopTimer JSON: [pipeline, begin, end] of each, in ns since the first
  *
  * @property {() => string} stats JSON
  * @property {() => void} loseDevice destroys the device, for tests
@@ -205,6 +209,24 @@ export function createBridge(pyodide, options = {}) {
     forgetFailures: (serial) => failures.forget(serial),
     interrupt: () => waiter.interrupt(),
     loseDevice: () => connection.lose(),
+
+    startTimer() {
+      const { session } = connection;
+      if (!session?.device.features.has("timestamp-query")) return false;
+      session.recorder.timer = new Timer(session.device);
+      return true;
+    },
+
+    async stopTimer() {
+      const recorder = connection.session?.recorder;
+      const timer = recorder?.timer;
+      if (!recorder || !timer) return "[]";
+      recorder.timer = null;
+      const timings = await waiter.wait(timer.collect().catch(() => []));
+      if (timings === INTERRUPTED) return INTERRUPTED;
+      const first = timings.length > 0 ? timings[0].begin : 0n;
+      return JSON.stringify(timings.map((t) => [t.pipeline, Number(t.begin - first), Number(t.end - first)]));
+    },
 
     stats() {
       const { session, generation } = connection;

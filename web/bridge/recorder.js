@@ -14,6 +14,8 @@ export class Recorder {
   #offset = new Uint32Array(1);
   /** @type {GPUBuffer[]} */
   #doomed = [];
+  /** @type {import("./timing.js").Timer | null} while dispatches are timed, each in a pass of its own */
+  timer = null;
 
   /**
    * @param {GPUDevice} device
@@ -25,6 +27,7 @@ export class Recorder {
   }
 
   /**
+   * @param {number} id of the pipeline
    * @param {GPUComputePipeline} pipeline
    * @param {GPUBindGroup} group
    * @param {number} offset of the parameters
@@ -32,8 +35,9 @@ export class Recorder {
    * @param {number} y
    * @param {number} z
    */
-  dispatch(pipeline, group, offset, x, y, z) {
-    const pass = this.#pass ?? this.#openPass();
+  dispatch(id, pipeline, group, offset, x, y, z) {
+    if (this.timer !== null) this.#closePass();
+    const pass = this.#pass ?? this.#openPass(this.timer?.next(id));
     if (pipeline !== this.#pipeline) {
       pass.setPipeline(pipeline);
       this.#pipeline = pipeline;
@@ -89,8 +93,9 @@ export class Recorder {
     return this.#encoder;
   }
 
-  #openPass() {
-    this.#pass = this.#open().beginComputePass();
+  /** @param {GPUComputePassTimestampWrites} [timestampWrites] */
+  #openPass(timestampWrites) {
+    this.#pass = this.#open().beginComputePass({ timestampWrites });
     this.#pipeline = null;
     return this.#pass;
   }

@@ -118,7 +118,8 @@ function perform(session, heap, at) {
  */
 function dispatch(session, heap, at) {
   const { words } = heap;
-  const pipeline = session.pipelines.get(words[at + 1]);
+  const id = words[at + 1];
+  const pipeline = session.pipelines.get(id);
   const x = words[at + 4];
   const y = words[at + 5];
   const z = words[at + 6];
@@ -132,7 +133,7 @@ function dispatch(session, heap, at) {
   const size = words[at + 3];
   const offset = session.params.locate(words[at + 2], size, session.recorder, heap.bytes);
   const group = session.bindGroups.get(pipeline, Math.max(16, (size + 15) & ~15), words, at + 8);
-  session.recorder.dispatch(/** @type {GPUComputePipeline} */ (pipeline.compiled), group, offset, x, y, z);
+  session.recorder.dispatch(id, /** @type {GPUComputePipeline} */ (pipeline.compiled), group, offset, x, y, z);
 }
 
 /**
