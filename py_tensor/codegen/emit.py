@@ -6,7 +6,7 @@ and stores are vectors, arithmetic is scalar, as GPUs execute it anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from py_tensor.codegen.program import Binding, Params
@@ -175,14 +175,18 @@ class BodyCode:
         lanes: int,
         prefix: str,
         accumulated: Callable[[int, int], str] = lambda number, lane: "",
+        loaded: Mapping[Load, list[str]] | None = None,
     ) -> Arguments:
         """Load the body's arguments for `lanes` neighbours along the last coordinate.
 
-        `accumulated(number, lane)` is the WGSL of an accumulator's result.
+        `accumulated(number, lane)` is the WGSL of an accumulator's result; `loaded` has the WGSL of
+        what is loaded already, for each lane.
         """
         result = Arguments(lanes=[[] for _ in range(lanes)])
         for n, i in enumerate(self.inputs()):
             match i:
+                case Load() if loaded and i in loaded:
+                    texts = loaded[i]
                 case Load():
                     texts = self._load(params, space, i, f"{prefix}{n}", result)
                 case Index():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, Strides, crossed_dim
 from py_tensor.codegen.emit import (
     BodyCode,
     Space,
@@ -20,8 +21,6 @@ from py_tensor.dtypes import DType
 from py_tensor.graph.kernel import Body, Index, Kernel, Load, Mask, Output
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
-
-Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 
 def mask_dims(body: Body) -> frozenset[int]:
@@ -103,34 +102,30 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         return padded(merged.strides(of), rank, 0)
 
     width = _width(kernel.outputs, extents, strides)
-    loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
+    loads = kernel.row.loads()
     modes = {x: load_mode(strides(x.access.strides), x.access.offset, width) for x in loads}
+    crossed = crossed_dim(loads, extents, strides, modes) if width == 4 else None
+    blocks = None if crossed is None else Blocks(crossed, extents, strides)
     bindings = bind(
-        [(x, modes[x] == "v") for x in loads], [(o, width == 4) for o in kernel.outputs]
+        [(x, modes[x] == "v" or (blocks is not None and modes[x] == "g")) for x in loads],
+        [(o, width == 4) for o in kernel.outputs],
     )
     code = BodyCode(
         kernel.row, bindings, {**modes}, lambda d: merged.position(d) + rank - len(merged.extents)
     )
-    steps = (*extents[:-1], -(-extents[-1] // width))
-    items = size_of(steps)
     params = Params()
+    if blocks is None:
+        items = size_of((*extents[:-1], -(-extents[-1] // width)))
+    else:
+        items = size_of(blocks.tiles()) * ACROSS * ALONG
     params.add(items)
     params.add(0)  # the first workgroup's number
-    split, names = decode_coordinates(params, steps, "item", "c")
-    space = Space(names, strides, width)
-    arguments = code.arguments(params, space, width, "a")
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
-    calls = [f"let r{lane} = compute({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
-    stores = store(
-        params,
-        space,
-        kernel.outputs,
-        bindings,
-        width,
-        lambda n, lane: f"r{lane}{field_of(kernel.outputs, n)}",
-    )
-    work = [*split, *arguments.statements, *calls, *stores]
+    if blocks is None:
+        work = _vectors(kernel, code, params, extents, strides, width)
+    else:
+        work = _blocks(kernel, code, params, blocks, modes)
     regions = {
         "interface": interface(
             bindings, params, {"WORKGROUP": profile.workgroup}, declaration, compute
@@ -148,6 +143,55 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         kernel.operations(),
         kernel.traffic(),
     )
+
+
+def _vectors(
+    kernel: Kernel,
+    code: BodyCode,
+    params: Params,
+    extents: tuple[int, ...],
+    strides: Strides,
+    width: int,
+) -> list[str]:
+    """Compute `width` neighbours along the last dimension."""
+    steps = (*extents[:-1], -(-extents[-1] // width))
+    split, names = decode_coordinates(params, steps, "item", "c")
+    space = Space(names, strides, width)
+    return [*split, *_computed(kernel, code, params, space, {})]
+
+
+def _blocks(
+    kernel: Kernel, code: BodyCode, params: Params, blocks: Blocks, modes: dict[Load, str]
+) -> list[str]:
+    """Compute four rows of four neighbours, the transposed operands loaded ahead."""
+    lines, names = blocks.place(params)
+    loaded: dict[Load, list[str]] = {}
+    for n, load in enumerate(load for load, mode in modes.items() if mode == "g"):
+        statements, loaded[load] = blocks.load(params, names, load, code.binding(load), f"t{n}")
+        lines += statements
+    row = _computed(kernel, code, params, blocks.row_space(names), loaded)
+    return [*lines, "for (var i = 0u; i < 4u; i++) {", *(f"  {line}" for line in row), "}"]
+
+
+def _computed(
+    kernel: Kernel,
+    code: BodyCode,
+    params: Params,
+    space: Space,
+    loaded: dict[Load, list[str]],
+) -> list[str]:
+    """Load what is not loaded yet, compute, and store."""
+    arguments = code.arguments(params, space, space.width, "a", loaded=loaded)
+    calls = [f"let r{lane} = compute({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
+    stores = store(
+        params,
+        space,
+        kernel.outputs,
+        code.bindings,
+        space.width,
+        lambda n, lane: f"r{lane}{field_of(kernel.outputs, n)}",
+    )
+    return [*arguments.statements, *calls, *stores]
 
 
 def _width(outputs: Sequence[Output], extents: tuple[int, ...], strides: Strides) -> int:

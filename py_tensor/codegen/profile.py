@@ -60,12 +60,16 @@ class Profile:
         return 2 if self.software else 8
 
     def lanes(self, steps: int) -> int:
-        """Invocations that share one row of `steps` loads."""
+        """Invocations that share one row of `steps` loads.
+
+        Softmax, layer norm and sum of rows of 4096 on an H200, in µs: 64 lanes 171, 106, 24.9; 128
+        lanes 163, 95, 24.9; 256 lanes 165, 99, 26.2.
+        """
         if self.software:
             return 1
-        if steps <= 32:
+        if steps <= 64:
             return 8
-        return 64 if steps <= 1024 else 256
+        return 128 if steps <= 2048 else 256
 
     def revisits(self, rows: int, elements: int) -> bool:
         """Whether one kernel may go over rows of so many elements several times.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from py_tensor.codegen.blocks import Strides
 from py_tensor.codegen.emit import (
     Arguments,
     BodyCode,
@@ -14,7 +15,7 @@ from py_tensor.codegen.emit import (
     padded,
 )
 from py_tensor.codegen.hoist import hoist
-from py_tensor.codegen.map import Strides, bind, field_of, interface, returns, store
+from py_tensor.codegen.map import bind, field_of, interface, returns, store
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage

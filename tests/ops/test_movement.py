@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -228,3 +229,27 @@ def test_many_operands(device: str, rng: np.random.Generator) -> None:
     same(total, expected, "expression of 24 operands")
     same(total.sum(1), expected.sum(1), "its sum")
     same((parts[0] * total).sum(), (data[0] * expected).sum(), "its product's sum")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize(
+    "shape", [(4, 4), (8, 12), (36, 20), (132, 260), (64, 4), (2, 12, 16), (3, 8, 5, 12), (5, 7)]
+)
+def test_arithmetic_on_transposed_operands(
+    shape: tuple[int, ...], device: str, rng: np.random.Generator
+) -> None:
+    """Where both sides are multiples of four, blocks of four by four are computed at a time."""
+    a = rng.standard_normal(shape).astype(np.float32)
+    b = rng.standard_normal(shape[::-1]).astype(np.float32)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    wider = ((4, 0), *((0, 0),) * (len(shape) - 2), (0, 4))
+    same(x.T * 2, a.T * 2, "transposed")
+    same(x.T - y, a.T - b, "with an operand that is not")
+    same(pt.where(y < x.T, x.T, y), np.where(b < a.T, a.T, b), "both in one kernel")
+    same(x.T.pad(wider, 7) + 1, np.pad(a.T, wider, constant_values=7) + 1, "padded")
+    same(pt.flip(x.T, 0) + y, a.T[::-1] + b, "flipped")
+    same(x.T[:, 1:] + 1, a.T[:, 1:] + 1, "sliced")
+    rising = pt.arange(a.size, device=device).reshape(shape[::-1])
+    same(rising < x.T, np.arange(a.size).reshape(shape[::-1]) < a.T, "with an index")
+    for axes in itertools.permutations(range(len(shape))):
+        same(x.permute(axes) + 1, a.transpose(axes) + 1, f"permuted {axes}")

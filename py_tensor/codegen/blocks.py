@@ -1,0 +1,99 @@
+"""Elementwise kernels with transposed operands: each invocation computes a block of 4 by 4.
+
+Read along its own contiguous dimension, a transposed operand gives four vectors, whose columns are
+what four vectors of the result need: both sides move whole vectors, and neighbouring invocations
+lie so that both sides fill whole lines of the cache. It takes no workgroup memory and no barriers,
+unlike the classic form (Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from py_tensor.codegen.emit import Space, address, decode, decode_coordinates
+from py_tensor.codegen.program import Params
+from py_tensor.graph.kernel import Load
+
+Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
+ACROSS, ALONG = 8, 4  # blocks of a tile: 32 neighbours read lines of 128 bytes and write some of 64
+
+
+def transposed(load: Load, strides: Strides, dim: int) -> bool:
+    """Whether a load gives whole vectors along `dim`, which is not the last."""
+    steps, offset = strides(load.access.strides), load.access.offset
+    others = (*steps[:dim], *steps[dim + 1 :], offset)
+    return steps[dim] == 1 and all(s % 4 == 0 for s in others)
+
+
+def crossed_dim(
+    loads: Sequence[Load], extents: tuple[int, ...], strides: Strides, modes: dict[Load, str]
+) -> int | None:
+    """The dimension along which some operands are contiguous; None where blocks are of no use.
+
+    All other operands must come as vectors along the last dimension, or as scalars.
+    """
+    gathered = [load for load in loads if modes[load] == "g"]
+    if not gathered or extents[-1] % 4:
+        return None
+    for dim in range(len(extents) - 1):
+        if extents[dim] % 4 == 0 and all(transposed(load, strides, dim) for load in gathered):
+            return dim
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The walk over blocks of 4 rows along `dim` and 4 columns along the last dimension."""
+
+    dim: int
+    extents: tuple[int, ...]
+    strides: Strides
+
+    def tiles(self) -> tuple[int, ...]:
+        """How many tiles of 8 by 4 blocks there are along each dimension."""
+        tiles = list(self.extents)
+        tiles[self.dim] = -(-self.extents[self.dim] // (4 * ACROSS))
+        tiles[-1] = -(-self.extents[-1] // (4 * ALONG))
+        return tuple(tiles)
+
+    def place(self, params: Params) -> tuple[list[str], list[str]]:
+        """Statements that find an invocation's block, and the names of its coordinates."""
+        split, names = decode_coordinates(params, self.tiles(), "tile", "c")
+        rows, columns = (params.add(self.extents[d] // 4) for d in (self.dim, -1))
+        lines = [
+            f"let tile = item / {ACROSS * ALONG}u;",
+            *split,
+            f"let across = {names[self.dim]} * {ACROSS}u + item % {ACROSS}u;",
+            f"let along = {names[-1]} * {ALONG}u + item / {ACROSS}u % {ALONG}u;",
+            f"if (across >= {rows} || along >= {columns}) {{ return; }}",
+        ]
+        names = list(names)
+        names[self.dim], names[-1] = "across", "along"
+        return lines, names
+
+    def load(
+        self, params: Params, names: list[str], load: Load, binding: int, name: str
+    ) -> tuple[list[str], list[str]]:
+        """Statements that load a block's columns, and the four elements of row `i`."""
+        order = [d for d in range(len(names)) if d != self.dim] + [self.dim]
+        statements: list[str] = []
+        for column in range(4):
+            places = [*names[:-1], f"(along * 4u + {column}u)"]
+            space = Space([places[d] for d in order], self._reordered(order), 4)
+            at = address(params, space, load.access, 4)
+            statements.append(f"let {name}_{column} = b{binding}[{at}];")
+        return statements, [decode(load.dtype, f"{name}_{column}[i]") for column in range(4)]
+
+    def row_space(self, names: list[str]) -> Space:
+        """Row `i` of a block, four elements along the last dimension."""
+        rows = list(names)
+        rows[self.dim] = "(across * 4u + i)"
+        return Space(rows, self.strides, 4)
+
+    def _reordered(self, order: list[int]) -> Strides:
+        def strides(of: tuple[int, ...]) -> tuple[int, ...]:
+            steps = self.strides(of)
+            return tuple(steps[d] for d in order)
+
+        return strides
