@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from py_tensor.codegen.map import lower_map
-from py_tensor.codegen.matmul import lower_matmul, roles_of
+from py_tensor.codegen.matmul import roles_of
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
+from py_tensor.codegen.split_k import lower_product
 from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Stage
 from py_tensor.graph.primitives import MUL, SUM
 
@@ -42,7 +43,7 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
     if isinstance(kernel.stages[0], Contraction):
         roles = roles_of(kernel)
         if roles is not None:
-            return [lower_matmul(kernel, roles, context)]
+            return lower_product(kernel, roles, context)
         kernel = _as_reduction(kernel, kernel.stages[0])
     if kernel.revisits:
         return [lower_rows(kernel, context)]

@@ -57,7 +57,7 @@ def _extent(extents: Sequence[int], group: Group) -> int:
     return size_of(tuple(extents[d] for d in group))
 
 
-def _stride(strides: Sequence[int], group: Group) -> int:
+def stride_of(strides: Sequence[int], group: Group) -> int:
     return strides[group[-1]] if group else 0
 
 
@@ -109,8 +109,8 @@ class _Matmul:
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
         kept, reduced = load.access.strides[: self.rank], load.access.strides[self.rank :]
-        own, along = _stride(kept, group), _stride(reduced, self.roles.k)
-        others = [_stride(kept, g) for g in self.roles.batch] + [load.access.offset]
+        own, along = stride_of(kept, group), stride_of(reduced, self.roles.k)
+        others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
         if any(s % 4 for s in others):
             return "g"
         if own == 1 and along % 4 == 0 and extent % 4 == 0:
@@ -119,7 +119,7 @@ class _Matmul:
 
     def _result(self, strides: tuple[int, ...]) -> tuple[int, ...]:
         """An access's strides over (batch..., m, n)."""
-        return tuple(_stride(strides, g) for g in (*self.roles.batch, self.roles.m, self.roles.n))
+        return tuple(stride_of(strides, g) for g in (*self.roles.batch, self.roles.m, self.roles.n))
 
     def _dim(self, dim: int) -> int:
         return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
@@ -172,7 +172,7 @@ class _Matmul:
             terms = [self.params.add(load.access.offset // scale)]
             for z, group in zip(names, self.roles.batch, strict=False):
                 terms.append(
-                    f"{z} * {self.params.add(_stride(load.access.strides, group) // scale)}"
+                    f"{z} * {self.params.add(stride_of(load.access.strides, group) // scale)}"
                 )
             lines.append(f"let base_{name} = {' + '.join(terms)};")
         return _lines(lines, 1)
@@ -184,8 +184,8 @@ class _Matmul:
         )
         kept, reduced = load.access.strides[: self.rank], load.access.strides[self.rank :]
         scale = 1 if mode == "g" else 4
-        own = self.params.add(_stride(kept, group) // (1 if mode == "o" else scale))
-        along = self.params.add(_stride(reduced, self.roles.k) // (1 if mode == "k" else scale))
+        own = self.params.add(stride_of(kept, group) // (1 if mode == "o" else scale))
+        along = self.params.add(stride_of(reduced, self.roles.k) // (1 if mode == "k" else scale))
         size = self.params.at(0 if index == "m" else 1)
         kind, vector = f"vec4<{load.dtype.wgsl}>", self.bindings[number].vector
         order = "base: u32, m: u32, k: u32" if index == "m" else "base: u32, k: u32, n: u32"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ENOUGH_TILES = 512  # of a matrix product, to keep a device busy
+SHORTEST_PART = 256  # of the summed dimension, that is worth a workgroup
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -88,6 +91,15 @@ class Profile:
             if -(-m // tile.bm) * -(-n // tile.bn) * batch >= tile.enough:
                 return tile
         return SMALL
+
+    def parts(self, m: int, n: int, batch: int, k: int) -> int:
+        """Parts, a power of two, in which to sum the k products of each result."""
+        tile = self.tile(m, n, batch)
+        if tile is None:
+            return 1
+        tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
+        wanted = min(ENOUGH_TILES // tiles, k // SHORTEST_PART)
+        return 1 << max(0, wanted.bit_length() - 1)
 
 
 @dataclass(frozen=True, slots=True)

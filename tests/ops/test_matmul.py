@@ -321,3 +321,37 @@ def test_shapes_that_do_not_fit(device: str) -> None:
     same(
         x @ pt.ones((4, 1), device=device), np.full((3, 1), 4, np.float32), "the session afterwards"
     )
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("parts", [2, 8, 64])
+@pytest.mark.parametrize(
+    ("m", "k", "n", "batch"),
+    [(5, 512, 7, ()), (64, 1024, 32, ()), (3, 516, 4, (2,)), (8, 510, 8, ())],
+)
+def test_long_sums_in_parts(
+    parts: int,
+    m: int,
+    k: int,
+    n: int,
+    batch: tuple[int, ...],
+    device: str,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("py_tensor.codegen.profile.Profile.parts", lambda self, *sizes: parts)
+    k += 4 * parts  # so that no plan for a whole sum is there
+    a = rng.standard_normal((*batch, m, k)).astype(np.float32)
+    b = rng.standard_normal((*batch, k, n)).astype(np.float32)
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    near(x @ y, *products(a, b), "product")
+    bias = rng.standard_normal(n).astype(np.float32)
+    expected, bound = products(a, b)
+    got = pt.maximum(x @ y + pt.tensor(bias, device=device), 0)
+    near(got, np.maximum(expected + bias, 0), bound + 1e-6, "with an epilogue")
+    turned = x.swapaxes(-1, -2) + 0
+    near(turned.swapaxes(-1, -2) @ y, expected, bound, "transposed operand")
+    whole = pt.tensor(a.astype(np.int32), device=device) @ pt.tensor(
+        b.astype(np.int32), device=device
+    )
+    same(whole, a.astype(np.int32) @ b.astype(np.int32), "integers")

@@ -1,0 +1,65 @@
+"""Products with few results and a long sum: the sum in parts, each a product of a batch.
+
+A tile of results keeps a workgroup busy for the whole of k; where there are too few tiles to fill
+the device, parts of k get workgroups of their own, and a reduction adds up what they found
+("split-K").
+"""
+
+from __future__ import annotations
+
+from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of, stride_of
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.reduce import Context, lower_reduce
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Body,
+    Contraction,
+    Fold,
+    Kernel,
+    Load,
+    Output,
+    Stage,
+)
+from py_tensor.graph.primitives import SUM
+from py_tensor.shapes import row_major, size_of
+
+
+def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispatch]:
+    """The dispatches of a matrix product, its sum in parts where that helps."""
+    summed = size_of(kernel.reduced)
+    rows, columns = (size_of(tuple(kernel.kept[d] for d in g)) for g in (roles.m, roles.n))
+    batch = size_of(kernel.kept) // (rows * columns)
+    parts = context.profile.parts(rows, columns, batch, summed)
+    while parts > 1 and summed % (4 * parts):  # each part has whole vectors of k
+        parts //= 2
+    if parts == 1:
+        return [lower_matmul(kernel, roles, context)]
+    first, second = _in_parts(kernel, roles, parts, context)
+    split = roles_of(first)
+    assert split is not None
+    return [lower_matmul(first, split, context), *lower_reduce(second, context)]
+
+
+def _in_parts(kernel: Kernel, roles: Roles, parts: int, context: Context) -> tuple[Kernel, Kernel]:
+    """The product of each part of k, and the sum of these."""
+    stage = kernel.stages[0]
+    assert isinstance(stage, Contraction)
+    rank, dtype = len(kernel.kept), stage.a.dtype
+    length = size_of(kernel.reduced) // parts
+
+    def part_of(load: Load) -> Load:
+        kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
+        step = stride_of(reduced, roles.k)
+        return Load(load.slot, dtype, Access((length * step, *kept, step), load.access.offset))
+
+    kept = (parts, *kernel.kept)
+    slot = context.temporary(size_of(kept) * dtype.stored_itemsize)
+    partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
+    product = Contraction(part_of(stage.a), part_of(stage.b))
+    row = Body.of([Accumulated(0, dtype)])
+    first = Kernel(kept, (length,), (product,), row, (partial,), kernel.label)
+    access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
+    added = Stage(Body.of([Load(slot, dtype, access)]), (Fold(SUM, 0, dtype),))
+    second = Kernel(kernel.kept, (parts,), (added,), kernel.row, kernel.outputs, kernel.label)
+    return first, second
