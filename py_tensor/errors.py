@@ -21,10 +21,14 @@ class DeviceLostError(DeviceError):
     """The tensor lived on a device that was lost; tensors made from now on live on a new one."""
 
 
-class DeviceReplacedError(DeviceLostError):
-    """Internal: the device was lost and there is a new one; the request has to be made again."""
+class StaleRequestError(DeviceLostError):
+    """Internal: the request has to be made again.
 
-    def __init__(self) -> None:  # for whoever is told because it happened twice
+    The device was lost and there is a new one, or other Python has computed some of what is wanted
+    while the request waited.
+    """
+
+    def __init__(self) -> None:  # for whoever is told because it happened again and again
         super().__init__("the GPU device was lost, and so was the one after it; try once more")
 
 

@@ -19,7 +19,7 @@ import { envelope, isOurs } from "./protocol.js";
  * @property {() => void} [onStart]
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
- * @property {(isAsking: boolean) => void} [onAsking] it waits for `Engine.answer`, or not any more
+ * @property {(question: number | null) => void} [onAsking] it waits for `Engine.answer`, or (null) not any more
  *
  * @typedef {object} Job
  * @property {number} id
@@ -161,9 +161,12 @@ export class Engine extends EventTarget {
     if (this.isReady) this.post({ kind: "resize", columns });
   }
 
-  /** @param {string | null} line what Python waits for; null where nobody can be asked */
-  answer(line) {
-    this.post({ kind: "answer", line });
+  /**
+   * @param {number} question that Python waits for
+   * @param {string | null} line null where nobody can be asked
+   */
+  answer(question, line) {
+    this.post({ kind: "answer", question, line });
   }
 
   /**
@@ -284,10 +287,10 @@ export class Engine extends EventTarget {
   }
 
   /** @param {AskingEvent} report */
-  asked({ id, isAsking }) {
+  asked({ id, question }) {
     const onAsking = id === this.current?.id ? this.current?.listener.onAsking : undefined;
-    if (onAsking) onAsking(isAsking);
-    else if (isAsking) this.answer(null);
+    if (onAsking) onAsking(question);
+    else if (question !== null) this.answer(question, null);
   }
 
   /**

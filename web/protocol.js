@@ -57,7 +57,8 @@ export const CHANNEL = "py_tensor";
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "benchmark", id: number, config: string }} BenchmarkCommand
  * @typedef {{ kind: "resize", columns: number }} ResizeCommand
- * @typedef {{ kind: "answer", line: string | null }} AnswerCommand a line for sys.stdin; null: nobody is there
+ * @typedef {{ kind: "answer", question: number, line: string | null }} AnswerCommand a line for sys.stdin;
+ *   null: nobody is there
  * @typedef {{ kind: "interrupt", id: number }} InterruptCommand
  * @typedef {BootCommand | RunCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
  *   | InterruptCommand} Command
@@ -70,8 +71,8 @@ export const CHANNEL = "py_tensor";
  * @typedef {{ kind: "failed", error: string }} FailedEvent
  * @typedef {{ kind: "output", id: number | null, stream: StreamName, text: string }} OutputEvent
  * @typedef {{ kind: "step", id: number, step: string }} StepEvent a step of a benchmark, as JSON
- * @typedef {{ kind: "asking", id: number | null, isAsking: boolean }} AskingEvent Python waits for a
- *   line, or not any more
+ * @typedef {{ kind: "asking", id: number | null, question: number | null }} AskingEvent Python waits for
+ *   a line, or (null) not any more
  * @typedef {{ kind: "done", id: number, outcome: Outcome }} DoneEvent
  * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself is gone
  * @typedef {ProgressEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | AskingEvent

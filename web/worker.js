@@ -25,8 +25,10 @@ let bridge;
 let interruptFlag = /** @type {Uint8Array} */ (new Uint8Array(1));
 /** @type {number | null} the command that runs now */
 let current = null;
-/** Gives Python the line that it waits for. @type {((line: string | undefined) => void) | null} */
-let answer = null;
+/** Those who wait for a line; the page is asked for the first one's. @type {((line?: string) => void)[]} */
+const questions = [];
+/** How many there have been before the first of them. */
+let answered = 0;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
@@ -167,6 +169,7 @@ async function perform(id, start) {
   }
   interruptFlag[0] = 0;
   outbox.flush();
+  dropQuestions();
   current = null;
   report({ kind: "done", id, outcome });
 }
@@ -198,9 +201,9 @@ function interrupt(id) {
   interruptFlag[0] = 0;
   bridge?.interrupt?.();
   python.interrupt();
-  if (answer) {
-    answer = null;
-    report({ kind: "asking", id, isAsking: false });
+  if (questions.length > 0) {
+    dropQuestions();
+    report({ kind: "asking", id, question: null });
   }
 }
 
@@ -220,15 +223,26 @@ function resize(columns) {
 function request() {
   outbox.flush();
   return new Promise((resolve) => {
-    answer = resolve;
-    report({ kind: "asking", id: current, isAsking: true });
+    questions.push(resolve);
+    if (questions.length === 1) report({ kind: "asking", id: current, question: answered });
   });
 }
 
-/** @param {string | null} line */
-function take(line) {
-  answer?.(line ?? undefined);
-  answer = null;
+/**
+ * @param {string | null} line
+ * @param {number} question that it answers; it may be over
+ */
+function take(line, question) {
+  if (question !== answered || questions.length === 0) return;
+  questions.shift()?.(line ?? undefined);
+  answered++;
+  if (questions.length > 0) report({ kind: "asking", id: current, question: answered });
+}
+
+/** Nobody is there any more to answer those who wait for a line. */
+function dropQuestions() {
+  answered += questions.length;
+  for (const resolve of questions.splice(0)) resolve();
 }
 
 /**
@@ -268,7 +282,7 @@ self.addEventListener("message", ({ data }) => {
       resize(command.columns);
       break;
     case "answer":
-      take(command.line);
+      take(command.line, command.question);
       break;
     case "interrupt":
       interrupt(command.id);

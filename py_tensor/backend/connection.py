@@ -29,6 +29,7 @@ OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 class Reading:
     """A read under way: where its bytes will be, and the last flush whose outcome it brings."""
 
+    storage: Storage
     target: array[int]
     address: int
     promise: Any
@@ -243,13 +244,13 @@ class Connection:
             return memoryview(b"")
         js.check_can_wait("reading a tensor")
         reading = self._start_read(node)
-        return self._end_read(node, reading, js.wait(reading.promise, "reading a tensor"))
+        return self._end_read(reading, js.wait(reading.promise, "reading a tensor"))
 
     async def read_async(self, node: Node) -> memoryview:
         if node.meta.size == 0:
             return memoryview(b"")
         reading = self._start_read(node)
-        return self._end_read(node, reading, await reading.promise)
+        return self._end_read(reading, await reading.promise)
 
     def _start_read(self, node: Node) -> Reading:
         storage: Storage = node.storage
@@ -263,9 +264,9 @@ class Connection:
         address = target.buffer_info()[0]
         self._targets[address] = target
         promise = self.bridge.read(storage.number, 0, stored, address, narrow)
-        return Reading(target, address, promise, self.ledger.last)
+        return Reading(storage, target, address, promise, self.ledger.last)
 
-    def _end_read(self, node: Node, reading: Reading, outcome: str) -> memoryview:
+    def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
-        self._settle(outcome, reading.last, node.storage.submission)
+        self._settle(outcome, reading.last, reading.storage.submission)
         return memoryview(reading.target)

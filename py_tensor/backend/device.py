@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from py_tensor.backend import bridge
-from py_tensor.errors import DeviceError, DeviceReplacedError
+from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Movement, Reduction
 from py_tensor.graph.order import Request, request
 from py_tensor.graph.primitives import CONTRACT
 
 MAX_PENDING_NODES = 2048
+MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 
 
@@ -127,16 +128,19 @@ class Device:
     def compute(self, nodes: Iterable[Node]) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds."""
         nodes = list(nodes)
-        wanted = request(nodes, self.backend.max_bytes)
-        if not wanted.wanted:
-            return
-        try:
-            self.backend.compute(wanted)
-        except DeviceReplacedError:
+        for left in reversed(range(MAX_TRIES)):
             wanted = request(nodes, self.backend.max_bytes)
-            self.backend.compute(wanted)
-        for slot in wanted.wanted:
-            self._pending.pop(wanted.order[slot], None)
+            if not wanted.wanted:
+                return
+            try:
+                self.backend.compute(wanted)
+            except StaleRequestError:
+                if not left:
+                    raise
+            else:
+                for slot in wanted.wanted:
+                    self._pending.pop(wanted.order[slot], None)
+                return
 
 
 def _work_of(node: Node) -> int:

@@ -16,7 +16,7 @@ from py_tensor.backend.storage import Storage
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.errors import DeviceError, DeviceLostError, DeviceReplacedError, DTypeError
+from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.node import Meta
 from py_tensor.graph.order import Request
@@ -128,18 +128,22 @@ class WebGPU(Connection):
     def compute(self, request: Request) -> None:
         plan = self._plan(request)
         storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+        generation = self.generation
         self._warm(plan.programs)
         self._ensure_large(plan.allocations())
-        # From here to the end of the flush nothing waits.
+        # From here to the end of the flush nothing waits; before, other Python may have run.
         for storage in storages:
             self._check_alive(storage)
+        computed = any(request.order[slot].storage is not None for slot in request.wanted)
+        if computed or self.generation != generation:
+            raise StaleRequestError
         with self._books():
             sent = self._run(plan, request, storages)
         if not sent:
             if storages:  # what would be computed from a lost device's tensors is lost with them
                 raise _lost()
             self._revive()
-            raise DeviceReplacedError
+            raise StaleRequestError
         self._slow_down()
         if self.sync_each_op:
             self.synchronize()

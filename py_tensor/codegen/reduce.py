@@ -187,10 +187,7 @@ def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], li
     if not loads:
         return True, kept_order, reduced_order
 
-    def footprint(load: Load) -> int:
-        return size_of(tuple(n for n, s in zip(extents, load.access.strides, strict=True) if s))
-
-    strides = max(loads, key=footprint).access.strides
+    strides = max(loads, key=lambda load: load.access.footprint(extents)).access.strides
     inner_kept = _least_step(strides[:rank], kernel.kept)
     inner_reduced = _least_step(strides[rank:], kernel.reduced)
     by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)

@@ -37,6 +37,7 @@ def fits(profile: Profile) -> Fits:
 def lower_rows(kernel: Kernel, context: Context) -> Dispatch:
     """The one dispatch of a kernel that revisits its rows."""
     p = arrange(kernel, kernel.bodies(), context.profile)
+    assert p.by_rows, "whoever joined the kernels has asked is_by_rows"
     bindings, params, regions = _Writer(kernel, p).written()
     cost = sum(body.cost for body in kernel.bodies())
     return Dispatch(

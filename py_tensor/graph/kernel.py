@@ -1,9 +1,9 @@
 """What one kernel computes, before it is known how: iteration space, bodies, outputs.
 
 A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
-each. Its `stages` run over the whole space and leave accumulators, its `row` body runs once per
-point of the kept dimensions, after the stages, and gives the outputs. A kernel without stages is
-elementwise. There is at most one stage today; nothing here assumes it.
+each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
+body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
+over the whole space. Both give outputs. A kernel without stages is elementwise.
 """
 
 from __future__ import annotations

@@ -23,9 +23,13 @@ from py_tensor.graph.kernel import (
     Stage,
     copied,
 )
+from py_tensor.graph.store import MAX_BODY
 from py_tensor.layout import still
 from py_tensor.shapes import Shape, row_major
 
+MAX_PARTS = (
+    6  # of all accumulators: each takes 1 KiB of the 16 that every device allows a workgroup
+)
 Fits = Callable[[Kernel], bool]
 
 
@@ -93,21 +97,29 @@ class _Fuser:
         if not producer.stages or self._is_awaited(producer):
             return None
         joined = join(producer, consumer)
-        if joined is None or not self.fits(joined):
+        if joined is None or _is_large(joined) or not self.fits(joined):
             return None
         passed = producer.writes() & consumer.reads()
         unread = {slot for slot in passed if self.left[slot] == 1} - self.wanted
         joined = without_outputs(joined, unread)
         if joined.buffers() > self.max_buffers:
             return None
-        for slot in passed:
-            self.left[slot] -= 1
+        for kernel, change in ((producer, -1), (consumer, -1), (joined, 1)):
+            for slot in kernel.reads():
+                self.left[slot] += change
         return joined
 
     def _is_awaited(self, producer: Kernel) -> bool:
         """Whether a kernel reads its results that must not come after the one to join it with."""
         readers = (n for slot in producer.writes() for n in self.read_by.get(slot, ()))
         return any(self.done[n] is not None for n in readers)
+
+
+def _is_large(kernel: Kernel) -> bool:
+    """Whether a kernel would take too long to compile, or too much workgroup memory."""
+    parts = sum(len(fold.op.parts) for fold in kernel.folds())
+    instructions = sum(len(body.instructions) for body in (*kernel.bodies(), kernel.row))
+    return parts > MAX_PARTS or instructions > MAX_BODY
 
 
 def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
@@ -179,14 +191,14 @@ def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
     """
     results = producer.writes()
     loads = [i for i in consumer.row.instructions if isinstance(i, Load) and i.slot in results]
-    long = [d for d, n in enumerate(consumer.kept) if n > 1]
+    long = [d for d, n in enumerate(consumer.kept) if n != 1]
     varying = {d for load in loads for d in long if load.access.strides[d]}
     kept = [d for d in long if d in varying]
     reduced = [d for d in long if d not in varying]
     order: list[int] = []
     short = [d for d, n in enumerate(consumer.kept) if n == 1]
     for extents, dims in ((producer.kept, kept), (producer.reduced, reduced)):
-        if [consumer.kept[d] for d in dims] != [n for n in extents if n > 1]:
+        if [consumer.kept[d] for d in dims] != [n for n in extents if n != 1]:
             return None
         for n in extents:
             if n == 1 and not short:
@@ -196,7 +208,9 @@ def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
 
 
 def _label(producer: Kernel, consumer: Kernel) -> str:
-    return "_".join(dict.fromkeys(f"{producer.label}_{consumer.label}".split("_")))
+    return (
+        consumer.label if consumer.label == producer.label else f"{producer.label}_{consumer.label}"
+    )
 
 
 def _moved(outputs: tuple[Output, ...], values: dict[int, int]) -> tuple[Output, ...]:

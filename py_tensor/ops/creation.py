@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -146,6 +147,7 @@ def eye(
     """An ``n x m`` tensor (`m` defaults to `n`) with ones on the `k`-th diagonal."""
     sizes = parse_shape("eye", (n, n if m is None else m))
     rows, columns = (arange(size, device=device) for size in sizes)
+    k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there
     hit = equal(expand_dims(rows + k, 1), columns)
     return _named(EYE, astype(hit, _parsed(dtype)))
 

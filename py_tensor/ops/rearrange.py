@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any, cast
@@ -183,7 +184,9 @@ def outer(x: Operand, y: Operand, /) -> Tensor:
 
 def _lower(x: Tensor, k: int) -> Tensor:
     """Where the last two axes lie on or below the `k`-th diagonal."""
-    rows, columns = (arange(n, device=x.device) for n in x.shape[-2:])
+    n, m = x.shape[-2:]
+    rows, columns = arange(n, device=x.device), arange(m, device=x.device)
+    k = builtins.max(-n - 1, builtins.min(k, m))  # beyond, no diagonal is there
     return greater_equal(expand_dims(rows + k, 1), columns)
 
 

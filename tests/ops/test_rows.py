@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import testing
+from py_tensor.codegen.profile import Profile
 
 Array = np.ndarray[Any, Any]
 SHAPES = [(64, 48), (70, 1), (100, 3), (257, 129), (300, 1024), (65, 4099), (5, 40_000), (1, 7)]
@@ -48,6 +49,47 @@ def test_normalized_rows(
     if device == "webgpu":  # NumPy adds up a transposed array one by one: 1e-4 off
         x = pt.tensor(a.T.copy()).T
         np.testing.assert_allclose(expression(x, pt).numpy(), exact, rtol=1e-5, atol=2e-6)
+
+
+@pytest.fixture
+def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels for a GPU, workgroup memory and barriers and all, whatever the adapter is."""
+    if device != "webgpu":
+        yield
+        return
+    backend: Any = pt.default_device().backend
+    profile = Profile(backend.profile.max_buffers, software=False)
+    monkeypatch.setattr(backend, "profile", profile)
+    backend._plans.clear()
+    yield
+    backend._plans.clear()
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("shape", [(300, 7), (257, 64), (3, 1024), (2, 9001)])
+def test_lanes_that_share_a_row(
+    shape: tuple[int, int], device: str, rng: np.random.Generator
+) -> None:
+    a = rng.standard_normal(shape).astype(np.float32)
+    x = pt.tensor(a, device=device)
+    for expression in (softmax, layer_norm):
+        exact = expression(a.astype(np.float64), np)
+        np.testing.assert_allclose(expression(x, pt).numpy(), exact, rtol=1e-5, atol=2e-6)
+    np.testing.assert_array_equal(nearest_to_mean(x, pt).numpy(), nearest_to_mean(a, np))
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+def test_many_reductions_of_the_same_rows(device: str, rng: np.random.Generator) -> None:
+    """No kernel takes in more of them than workgroup memory has room for."""
+    a = rng.random((130, 64), dtype=np.float32)
+    x, exact = pt.tensor(a, device=device), np.ones((130, 1))
+    y: pt.Tensor = pt.ones((130, 1), device=device)
+    for _ in range(40):
+        y = (x * y).mean(1, keepdims=True) * 2
+        exact = (a * exact).mean(1, keepdims=True, dtype=np.float64) * 2
+    np.testing.assert_allclose(y.numpy(), exact, rtol=1e-5)
 
 
 @pytest.mark.computes

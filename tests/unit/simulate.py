@@ -19,6 +19,7 @@ from py_tensor.backend.device import Device
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Programs
+from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
@@ -84,7 +85,8 @@ class Simulator:
 
     def fits(self, kernel: Kernel) -> bool:
         """Every other flush may fuse rows."""
-        return len(self.requests) % 2 == 1
+        fits = self.programs is None or is_by_rows(kernel, kernel.bodies())
+        return fits and len(self.requests) % 2 == 1
 
     def info(self) -> dict[str, Any]:
         return {"backend": "webgpu"}

@@ -288,3 +288,17 @@ def test_reading_a_flat_view_copies_nothing() -> None:
     pt.tensor(np.ones((3, 4), "float32"), device=place).sum(0).numpy()
     (kernel,) = simulate.kernels_of(place)
     assert len(kernel.outputs) == 1
+
+
+def test_joined_kernels_stay_small() -> None:
+    place = simulate.device(10)
+    place.backend.fits = lambda kernel: True  # type: ignore[attr-defined]
+    x = pt.tensor(np.ones((4, 5), np.float32), device=place)
+    y = x
+    for _ in range(30):
+        y = x - (x * y).max(1, keepdims=True)
+    y.realize()
+    found = simulate.kernels_of(place)
+    assert 5 <= len(found) < 15
+    assert max(len(kernel.folds()) for kernel in found) <= 6
+    np.testing.assert_array_equal(y.numpy(), 1 - (np.arange(30) % 2 == 0)[-1:] * np.ones((4, 5)))

@@ -62,6 +62,7 @@ export class Recorder {
 
   /** Submits what is encoded, if anything is. */
   submit() {
+    this.timer?.mark();
     if (this.#encoder === null) return;
     this.#closePass();
     const commands = this.#encoder.finish();
@@ -73,6 +74,7 @@ export class Recorder {
 
   /** Forgets what is encoded and not submitted. */
   abandon() {
+    this.timer?.rewind();
     this.#encoder = null;
     this.#pass = null;
     this.#destroyDoomed();

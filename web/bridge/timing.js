@@ -11,6 +11,7 @@ export class Timer {
   #sets = [];
   /** @type {number[]} the pipeline of each dispatch timed */
   #pipelines = [];
+  #marked = 0;
 
   /** @param {GPUDevice} device with the feature "timestamp-query" */
   constructor(device) {
@@ -32,6 +33,17 @@ export class Timer {
     this.#pipelines.push(pipeline);
     const querySet = /** @type {GPUQuerySet} */ (this.#sets.at(-1));
     return { querySet, beginningOfPassWriteIndex: 2 * place, endOfPassWriteIndex: 2 * place + 1 };
+  }
+
+  /** What is timed from here on may still be taken back. */
+  mark() {
+    this.#marked = this.#pipelines.length;
+  }
+
+  /** Forgets what was recorded since the mark, and never submitted. */
+  rewind() {
+    this.#pipelines.length = this.#marked;
+    this.#sets.length = Math.ceil(this.#marked / TIMED_AT_ONCE);
   }
 
   /**

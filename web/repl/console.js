@@ -77,7 +77,7 @@ export class Console {
     const outcome = await this.engine.run(source, {
       onStart: () => entry.start(),
       onOutput: (stream, text) => entry.print(text, stream),
-      onAsking: (isAsking) => this.ask(entry, isAsking),
+      onAsking: (question) => this.ask(entry, question),
     });
     this.keepingFocus(() => entry.finish(outcome));
   }
@@ -90,16 +90,16 @@ export class Console {
 
   /**
    * @param {Entry} entry
-   * @param {boolean} isAsking
+   * @param {number | null} question
    */
-  ask(entry, isAsking) {
-    if (!isAsking) {
+  ask(entry, question) {
+    if (question === null) {
       this.keepingFocus(() => entry.printed?.closeField());
       return;
     }
     entry.ask((line) => {
       this.editor.focus();
-      this.engine.answer(line);
+      this.engine.answer(question, line);
     });
     if (!this.editor.text) entry.printed?.field?.focus(); // or what is being typed would be torn apart
   }

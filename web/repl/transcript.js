@@ -19,6 +19,7 @@ export class Transcript {
     this.screen = screen;
     /** @type {Printed | null} the last of what no input printed */
     this.stray = null;
+    this.drawStray = () => {};
   }
 
   /** @param {string} source */
@@ -42,11 +43,13 @@ export class Transcript {
    */
   printStray(text, stream) {
     if (!this.stray || this.root.lastElementChild !== this.stray.element) {
-      this.stray = new Printed();
-      this.append(this.stray.element);
+      const stray = new Printed();
+      this.stray = stray;
+      this.drawStray = oncePerFrame(() => this.keepingEnd(() => stray.terminal.draw()));
+      this.append(stray.element);
     }
     this.stray.terminal.write(text, stream);
-    this.keepingEnd(() => this.stray?.terminal.draw());
+    this.drawStray();
   }
 
   /** @param {Node} node */
