@@ -32,7 +32,12 @@ class Tensor(Methods):
 
     def __init__(self, node: Node) -> None:
         # In this order: an interrupt between the two costs a buffer, the other way a result.
-        node.live += 1
+        try:
+            node.live += 1
+        except AttributeError:
+            raise TypeError(
+                f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__}"
+            ) from None
         self._node = node
         if node.storage is None:
             node.meta.device.record(node)
@@ -86,6 +91,16 @@ class Tensor(Methods):
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis, of the contiguous host copy."""
         return tuple(self.itemsize * s for s in row_major(self.shape))
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tensor:
+        return self  # it never changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The elements, for pickling; where they are restored they go to the default device."""
+        return _restored, (bytes(self._read()), self.shape, self.dtype.name)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -287,3 +302,12 @@ def install(name: str, function: Method | property) -> None:
 
 
 __all__ = ["INSTALLED", "Tensor", "install", "realize"]
+
+
+def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
+    """A tensor out of a pickle."""
+    from py_tensor.dtypes import parse, typed
+    from py_tensor.interop import tensor
+
+    kind = parse(dtype)
+    return tensor(typed(memoryview(data), kind.typecode), dtype=kind).reshape(shape)

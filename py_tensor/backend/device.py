@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from py_tensor.backend import bridge
@@ -105,7 +106,9 @@ class Device:
             or self._uploaded >= MAX_UPLOADED_BYTES
             or self._work >= self.backend.pending_work
         ):
-            self.flush()
+            # Without memory for all that is held now, what is read later may still find enough.
+            with suppress(MemoryError):
+                self.flush()
 
     def note_upload(self, nbytes: int) -> None:
         """Note memory that nodes recorded from now on may hold on to."""

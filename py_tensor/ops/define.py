@@ -431,7 +431,11 @@ def takes(y: object) -> bool:
 
 def _install_operator(operator: str, function: Binary, *, reflected: bool) -> None:
     def method(self: Tensor, other: Operand) -> Any:
-        return function(self, other) if type(other) is Tensor or takes(other) else NotImplemented
+        if type(other) is Tensor or takes(other):
+            return function(self, other)
+        if reflected and isinstance(other, str | bytes):  # whose own would repeat the text
+            raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
+        return NotImplemented
 
     def mirrored(self: Tensor, other: Operand) -> Any:
         return function(other, self) if takes(other) else NotImplemented

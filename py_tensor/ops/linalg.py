@@ -71,7 +71,13 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
         raise ShapeError(
             f"matmul: inner sizes differ: {a.shape} has {k} columns, {b.shape} has {k2} rows"
         )
-    batch = broadcast("matmul", left.shape[:-2], right.shape[:-2])
+    try:
+        batch = broadcast("matmul", left.shape[:-2], right.shape[:-2])
+    except ShapeError:
+        raise ShapeError(
+            f"matmul: the batch axes of {a.shape} and {b.shape} do not broadcast:"
+            f" {left.shape[:-2]} and {right.shape[:-2]}"
+        ) from None
     shape = (*batch, m, k, n)
     left = reshape(left, (*left.shape, 1))
     right = reshape(right, (*right.shape[:-2], 1, *right.shape[-2:]))

@@ -105,6 +105,11 @@ def permute(x: Operand, /, *axes: Any) -> Tensor:
 def transpose(x: Operand, /, *axes: Any) -> Tensor:
     """The axes reversed, or in the order given."""
     x = tensor_of(x, "transpose")
+    if len(axes) > 1 and len(axes) != x.ndim:
+        raise ShapeError(
+            f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
+            " swapaxes exchanges two"
+        )
     return (
         permute(x, *axes)
         if axes and axes != (None,)
@@ -342,6 +347,8 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     ShapeError
         Unless all other axes agree.
     """
+    if isinstance(axis, Tensor):
+        raise TypeError("concat: takes one list of tensors, and then an axis: pt.concat([x, y])")
     given = _together("concat", tensors)
     if axis is None:
         given, axis = [ravel(x) for x in given], 0

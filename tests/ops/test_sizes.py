@@ -154,3 +154,10 @@ def test_ten_thousand_pending_nodes(device: str) -> None:
     held = [x + i for i in range(10_000)]
     assert float(held[9_999][3]) == 9_999
     assert float(held[1][0]) == 1
+
+
+@pytest.mark.computes
+def test_a_reduction_of_what_fills_a_buffer_to_the_last_byte(device: str) -> None:
+    """Computed early for its work alone, the operand may find no memory: then it is not stored."""
+    n = 2**28 if device == "webgpu" else 2**20
+    assert float(pt.ones(n, device=device).sum()) == n

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import importlib
 import inspect
+import pickle
 import pkgutil
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -71,3 +74,39 @@ def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
     examples = [e for m in modules() for t in finder.find(m) for e in t.examples]
     assert len(examples) >= 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "match"),
+    [
+        (lambda x: pt.Tensor([1, 2]), TypeError, r"pt\.tensor"),
+        (lambda x: x * "a", TypeError, r"^mul: .*str"),
+        (
+            lambda x: pt.ones((4, 2, 3)) @ pt.ones((5, 3, 2)),
+            pt.ShapeError,
+            r"\(4, 2, 3\) and \(5, 3",
+        ),
+        (lambda x: pt.ones((2, 3, 4)).transpose(0, 1), pt.ShapeError, "^transpose: .*swapaxes"),
+        (lambda x: pt.concat(x, x), TypeError, "^concat: .*list"),
+    ],
+)
+def test_habits_from_other_libraries(
+    wrong: Callable[[pt.Tensor], object], error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        wrong(pt.ones(3))
+
+
+def test_comparing_with_text_is_no_error() -> None:
+    assert (pt.ones(3) == "a") is False
+
+
+def test_copies_and_pickles() -> None:
+    x = pt.arange(6).reshape(2, 3)
+    assert copy.copy(x) is x
+    assert copy.deepcopy([x])[0] is x
+    values = (x, pt.tensor(2.5), pt.zeros((0, 3)), pt.tensor([True, False]))
+    for y in (*values, pt.tensor([1, 2], dtype=pt.uint32)):
+        restored = pickle.loads(pickle.dumps(y))
+        assert repr(restored) == repr(y)
+        assert (restored.shape, restored.dtype) == (y.shape, y.dtype)
