@@ -46,6 +46,8 @@ class Plan:
     outputs : list of (virtual buffer, slot, bytes)
     temporaries : list of (virtual buffer, bytes)
     dispatches : list of Measure
+    cuts : list of int
+        Positions of SUBMIT, at which the commands may be sent in parts.
     label : str
         What the flush computes, for messages.
     """
@@ -59,6 +61,7 @@ class Plan:
     temporaries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: list[Measure] = field(default_factory=list["Measure"])
+    cuts: list[int] = field(default_factory=list[int])
     buffers: int = 0
     label: str = ""
 
@@ -99,6 +102,7 @@ def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_wor
     work = 0
     for dispatch in pieces:
         if work and work + dispatch.work > submit_work:
+            plan.cuts.append(len(plan.commands))
             plan.commands.append(SUBMIT)
             work = 0
         work += dispatch.work

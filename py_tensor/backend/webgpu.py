@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from array import array
 from collections import OrderedDict
+from itertools import pairwise
 from typing import Any
 
 from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import Connection
-from py_tensor.backend.failures import Failure, error_of
+from py_tensor.backend.failures import Failure, Submission, error_of
 from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Measure, Plan, largest_temporary, make_plan
 from py_tensor.backend.pool import size_class
 from py_tensor.backend.storage import Storage
@@ -131,7 +132,7 @@ class WebGPU(Connection):
         generation = self.generation
         self._warm(plan.programs)
         self._ensure_large(plan.allocations())
-        # From here to the end of the flush nothing waits; before, other Python may have run.
+        # From here to the first submit nothing waits; before, other Python may have run.
         for storage in storages:
             self._check_alive(storage)
         computed = any(request.order[slot].storage is not None for slot in request.wanted)
@@ -161,13 +162,13 @@ class WebGPU(Connection):
             ids[buffer] = storage.number
         self._define(plan.programs)
         new = made if self.poison else [storage for storage in made if not storage.exists]
-        commands = array("I", (word for storage in new for word in self._created(storage)))
-        commands.extend(plan.filled(ids))
+        created = array("I", (word for storage in new for word in self._created(storage)))
         params = (
             plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
         )
         results = made[: len(plan.outputs)]
-        if not self._send(commands, params, {s.submission for s in leaves}, made, plan.label):
+        sources = {s.submission for s in leaves}
+        if not self._send_in_parts(plan, created + plan.filled(ids), params, sources, made):
             return False
         if self._timed is not None:
             self._timed.extend(plan.dispatches)
@@ -177,6 +178,31 @@ class WebGPU(Connection):
             node.storage = storage
             node.key = leaf_key(node.meta)
             node.inputs = ()
+        return True
+
+    def _send_in_parts(
+        self,
+        plan: Plan,
+        commands: array[int],
+        params: array[int],
+        sources: set[Submission],
+        made: list[Storage],
+    ) -> bool:
+        """Send long work a part at a time: what is not sent yet is all that an interrupt can spare.
+
+        Others may run in between; but a part whose device is gone is not sent to the next one.
+        """
+        generation = self.generation
+        shift = len(commands) - len(plan.commands)
+        cuts = [shift + cut for cut in plan.cuts] if js.can_wait() else []
+        for start, end in pairwise((0, *cuts, len(commands))):
+            if self.generation != generation:
+                return False
+            if not self._send(commands[start:end], params, sources, made, plan.label):
+                return False
+            sources = {storage.submission for storage in made}
+            if end < len(commands):
+                self._slow_down()
         return True
 
     def _plan(self, request: Request) -> Plan:

@@ -47,7 +47,7 @@ class Profile:
     @property
     def submit_work(self) -> int:
         """Estimated instructions after which to submit: far below the two seconds of a reset."""
-        return 2 * 10**9 if self.software else 2 * 10**11
+        return 10**9 if self.software else 2 * 10**11
 
     @property
     def pending_work(self) -> int:

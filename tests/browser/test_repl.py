@@ -248,6 +248,23 @@ class TestInterrupt:
         assert done["next"] == "42"
         assert done["ms"] < INTERRUPT_MS
 
+    def test_little_of_long_work_on_the_gpu_is_left_to_finish(self, page: Page) -> None:
+        """It is sent in parts: the sum alone would take half a minute here."""
+        done = page.evaluate(
+            """async () => {
+                const running = pyTensor.run("pt.rand(20000, 20000).sum()");
+                await new Promise((resolve) => setTimeout(resolve, 1500));
+                await pyTensor.interrupt();
+                const { error } = await running;
+                const start = performance.now();
+                const { result } = await pyTensor.run("(pt.ones(2) + 1).tolist()");
+                return { error, result, ms: performance.now() - start };
+            }"""
+        )
+        assert done["error"].endswith("KeyboardInterrupt")
+        assert done["result"] == "[2.0, 2.0]"
+        assert done["ms"] < 10_000
+
     @pytest.mark.parametrize(
         "line",
         [
