@@ -45,7 +45,7 @@ def repl(page: Page) -> Iterator[Repl]:
     page.locator("#tab-console").click()
     page.locator("#clear").click()
     repl = Repl(page)
-    repl.input.fill("")
+    repl.input.fill("")  # which has the focus from then on
     yield repl
     page.evaluate("pyTensor.interrupt()")
 
@@ -529,28 +529,26 @@ class TestConsole:
 
 
 def paste(repl: Repl, text: str) -> None:
-    repl.input.focus()
-    repl.input.evaluate(
-        """(input, text) => {
+    """Into the field with the focus."""
+    repl.page.evaluate(
+        """(text) => {
             const clipboardData = new DataTransfer();
             clipboardData.setData("text/plain", text);
             const options = { clipboardData, bubbles: true, cancelable: true };
-            input.dispatchEvent(new ClipboardEvent("paste", options));
+            document.activeElement.dispatchEvent(new ClipboardEvent("paste", options));
         }""",
         text,
     )
 
 
 ZERO_DELAY = """(keys) => {
-    const input = document.getElementById("input");
-    input.focus();
     for (const key of keys) {
         const options = { key, bubbles: true, cancelable: true };
-        const isFree = input.dispatchEvent(new KeyboardEvent("keydown", options));
+        const isFree = document.activeElement.dispatchEvent(new KeyboardEvent("keydown", options));
         if (isFree) document.execCommand("insertText", false, key);
     }
 }"""
-"""Keys within one turn of the page, as a fast hand or a paste into a terminal sends them."""
+"""Keys to what has the focus, within one turn of the page: a fast hand, a paste into a terminal."""
 
 
 class TestZeroDelay:
@@ -780,6 +778,39 @@ class TestInput:
         repl.page.keyboard.type(" done")
         expect(repl.input).to_have_value("half done")
         repl.press("Control+c")
+
+    def test_answers_typed_ahead(self, repl: Repl) -> None:
+        self.ask(repl, "a, b, c = input('x '), input('y '), input('z '); a, b, c")
+        repl.page.evaluate(ZERO_DELAY, [*"1", "Enter", *"2", "Enter", *"3"])
+        expect(repl.last(".printed")).to_have_text("x 1\ny 2\nz")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("('1', '2', '3')")
+        expect(repl.entries).to_have_count(1)
+        expect(repl.input).to_be_focused()
+
+    def test_lines_pasted_are_answers(self, repl: Repl) -> None:
+        self.ask(repl, "import time; a = input('x '); time.sleep(0.3); a, input('y ')")
+        paste(repl, "Ada\nBob\r\nleft\nover\n")
+        expect(repl.last(".result")).to_have_text("('Ada', 'Bob')")
+        expect(repl.last(".printed")).to_have_text("x Ada\ny Bob")
+        expect(repl.entries).to_have_count(1)
+        expect(repl.input).to_have_value("left\nover")
+        expect(repl.input).to_be_focused()
+
+    def test_the_prompt_is_back_where_no_question_follows(self, repl: Repl) -> None:
+        field = self.ask(repl, "import time; input(); time.sleep(30)")
+        repl.press("Enter")
+        expect(field).to_have_count(0)
+        expect(repl.input).to_be_focused()
+        expect(repl.page.locator(".running")).to_have_count(1)
+
+    def test_an_interrupt_forgets_what_was_typed_ahead(self, repl: Repl) -> None:
+        field = self.ask(repl, "import time; input(); time.sleep(30)")
+        repl.page.evaluate(ZERO_DELAY, ["Enter", *"ahead", "Enter"])
+        expect(field).to_have_attribute("placeholder", "ahead ⏎ ")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.input).to_have_value("")
 
     def test_interactive_help(self, repl: Repl) -> None:
         self.ask(repl, "help()")
