@@ -456,6 +456,27 @@ class TestConsole:
         repl.press("Enter")
         expect(repl.last(".result")).to_have_text("42")
 
+    def test_a_copy_of_the_transcript_can_be_pasted(self, repl: Repl) -> None:
+        repl.type("x = 20\nprint(x)\n\n1 / 0")
+        expect(repl.last(".error")).to_be_visible()
+        repl.page.evaluate("""() => {
+            const transcript = document.getElementById("transcript");
+            const note = Object.assign(document.createElement("p"), { className: "note", textContent: "a note" });
+            transcript.prepend(note);
+            addEventListener("paste", (event) => { window.copied = event.clipboardData.getData("text/plain"); },
+                { capture: true, once: true });
+            document.activeElement.blur();
+            getSelection().selectAllChildren(transcript);
+        }""")
+        repl.press("Control+c")
+        repl.input.focus()
+        repl.press("Control+v")
+        expect(repl.input).to_have_value(">>> x = 20\n>>> print(x)\n>>> 1 / 0")
+        copied = repl.page.evaluate("window.copied")
+        assert copied.startswith(">>> x = 20\n")
+        assert "\n20\n" in copied
+        assert not any(words in copied for words in ("Copy", "Every frame", "a note"))
+
     def test_a_pasted_block_needs_one_enter(self, repl: Repl) -> None:
         paste(repl, "for i in range(2):\n    print('line', i)\n")
         repl.press("Enter")
