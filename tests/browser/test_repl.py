@@ -461,10 +461,12 @@ class TestConsole:
         expect(repl.last(".error")).to_be_visible()
         repl.page.evaluate("""() => {
             const transcript = document.getElementById("transcript");
-            const note = Object.assign(document.createElement("p"), { className: "note", textContent: "a note" });
-            transcript.prepend(note);
-            addEventListener("paste", (event) => { window.copied = event.clipboardData.getData("text/plain"); },
-                { capture: true, once: true });
+            const note = document.createElement("p");
+            transcript.prepend(Object.assign(note, { className: "note", textContent: "a note" }));
+            const keep = ({ clipboardData }) => {
+                window.copied = clipboardData.getData("text/plain");
+            };
+            addEventListener("paste", keep, { capture: true, once: true });
             document.activeElement.blur();
             getSelection().selectAllChildren(transcript);
         }""")
@@ -884,6 +886,25 @@ class TestPageOfItsOwn:
             app.page.locator(f"#tab-{view}").click()
             width = app.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 360, view
+
+    def test_errors_wrap_and_rows_scroll(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(viewport={"width": 400, "height": 700})
+        repl = Repl(app.page)
+        overflow = "(block) => block.scrollWidth - block.clientWidth"
+        repl.type("pt.zeros((8, 3, 4)) + pt.ones((5, 4))")
+        expect(repl.last(".error")).to_contain_text("ShapeError")
+        assert repl.last(".error").evaluate(overflow) <= 0
+        expect(repl.last(".error")).not_to_have_attribute("tabindex", "0")
+
+        repl.type("type('Rows', (), {'__repr__': lambda _: '0 ' * 40 + '\\n' + '1 ' * 40})()")
+        result = repl.last(".result")
+        expect(result).to_have_attribute("tabindex", "0")
+        assert result.evaluate(overflow) > 0
+        result.focus()
+        repl.press("ArrowRight")
+        expect(result).not_to_have_js_property("scrollLeft", 0)
+        app.page.set_viewport_size({"width": 1280, "height": 700})
+        expect(result).not_to_have_attribute("tabindex", "0")
 
     def test_tensors_fit_the_width(self, fresh_page: OpenPage) -> None:
         app = fresh_page(viewport={"width": 400, "height": 700})

@@ -1,6 +1,6 @@
 /** What stands above the prompt: inputs, what they printed, results, errors. Text alone, no HTML. */
 
-import { h, oncePerFrame } from "../ui/dom.js";
+import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { AnswerField } from "./answer.js";
 import { TerminalText } from "./terminal.js";
 
@@ -187,6 +187,7 @@ export class Entry {
       if (result !== null) this.addBlock("result", result);
       if (error !== null) this.addBlock("error", error);
       if (error !== null && full !== null) this.element.append(everyFrame(full));
+      for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
       if (this.element.childElementCount > 1) this.element.append(this.copyButton());
     });
   }
