@@ -69,6 +69,24 @@ class TestPanel:
         expect(panel.root.locator("figure")).to_have_count(3)
         expect(panel.root.locator("figure").first.locator("circle")).to_have_count(4)
 
+    def test_a_narrow_screen_reaches_every_column(self, panel: Panel) -> None:
+        panel.choose("case", "exp")
+        panel.choose("size", "64")
+        panel.button("Run").click()
+        expect(panel.words).to_have_text(re.compile("^Done"), timeout=RUN_MS)
+        table = panel.root.get_by_role("region", name="Results")
+        expect(table).not_to_have_attribute("tabindex", "0")
+        size = panel.page.viewport_size
+        assert size is not None
+        try:
+            panel.page.set_viewport_size({"width": 400, "height": 700})
+            expect(table).to_have_attribute("tabindex", "0")
+            table.focus()
+            table.evaluate("(table) => table.scrollTo({ left: table.scrollWidth })")
+            expect(table.locator("td").last).to_be_in_viewport(ratio=0.95)
+        finally:
+            panel.page.set_viewport_size(size)
+
     def test_saving(self, panel: Panel, app: AppPage, tmp_path: Path) -> None:
         panel.choose("case", "mul, transposed")
         panel.choose("size", "64")

@@ -45,7 +45,7 @@ def repl(page: Page) -> Iterator[Repl]:
     page.locator("#tab-console").click()
     page.locator("#clear").click()
     repl = Repl(page)
-    repl.input.fill("")
+    repl.input.fill("")  # which has the focus from then on
     yield repl
     page.evaluate("pyTensor.interrupt()")
 
@@ -473,6 +473,29 @@ class TestConsole:
         repl.press("Enter")
         expect(repl.last(".result")).to_have_text("42")
 
+    def test_a_copy_of_the_transcript_can_be_pasted(self, repl: Repl) -> None:
+        repl.type("x = 20\nprint(x)\n\n1 / 0")
+        expect(repl.last(".error")).to_be_visible()
+        repl.page.evaluate("""() => {
+            const transcript = document.getElementById("transcript");
+            const note = document.createElement("p");
+            transcript.prepend(Object.assign(note, { className: "note", textContent: "a note" }));
+            const keep = ({ clipboardData }) => {
+                window.copied = clipboardData.getData("text/plain");
+            };
+            addEventListener("paste", keep, { capture: true, once: true });
+            document.activeElement.blur();
+            getSelection().selectAllChildren(transcript);
+        }""")
+        repl.press("Control+c")
+        repl.input.focus()
+        repl.press("Control+v")
+        expect(repl.input).to_have_value(">>> x = 20\n>>> print(x)\n>>> 1 / 0")
+        copied = repl.page.evaluate("window.copied")
+        assert copied.startswith(">>> x = 20\n")
+        assert "\n20\n" in copied
+        assert not any(words in copied for words in ("Copy", "Every frame", "a note"))
+
     def test_a_pasted_block_needs_one_enter(self, repl: Repl) -> None:
         paste(repl, "for i in range(2):\n    print('line', i)\n")
         repl.press("Enter")
@@ -546,28 +569,26 @@ class TestConsole:
 
 
 def paste(repl: Repl, text: str) -> None:
-    repl.input.focus()
-    repl.input.evaluate(
-        """(input, text) => {
+    """Into the field with the focus."""
+    repl.page.evaluate(
+        """(text) => {
             const clipboardData = new DataTransfer();
             clipboardData.setData("text/plain", text);
             const options = { clipboardData, bubbles: true, cancelable: true };
-            input.dispatchEvent(new ClipboardEvent("paste", options));
+            document.activeElement.dispatchEvent(new ClipboardEvent("paste", options));
         }""",
         text,
     )
 
 
 ZERO_DELAY = """(keys) => {
-    const input = document.getElementById("input");
-    input.focus();
     for (const key of keys) {
         const options = { key, bubbles: true, cancelable: true };
-        const isFree = input.dispatchEvent(new KeyboardEvent("keydown", options));
+        const isFree = document.activeElement.dispatchEvent(new KeyboardEvent("keydown", options));
         if (isFree) document.execCommand("insertText", false, key);
     }
 }"""
-"""Keys within one turn of the page, as a fast hand or a paste into a terminal sends them."""
+"""Keys to what has the focus, within one turn of the page: a fast hand, a paste into a terminal."""
 
 
 class TestZeroDelay:
@@ -798,6 +819,39 @@ class TestInput:
         expect(repl.input).to_have_value("half done")
         repl.press("Control+c")
 
+    def test_answers_typed_ahead(self, repl: Repl) -> None:
+        self.ask(repl, "a, b, c = input('x '), input('y '), input('z '); a, b, c")
+        repl.page.evaluate(ZERO_DELAY, [*"1", "Enter", *"2", "Enter", *"3"])
+        expect(repl.last(".printed")).to_have_text("x 1\ny 2\nz")
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("('1', '2', '3')")
+        expect(repl.entries).to_have_count(1)
+        expect(repl.input).to_be_focused()
+
+    def test_lines_pasted_are_answers(self, repl: Repl) -> None:
+        self.ask(repl, "import time; a = input('x '); time.sleep(0.3); a, input('y ')")
+        paste(repl, "Ada\nBob\r\nleft\nover\n")
+        expect(repl.last(".result")).to_have_text("('Ada', 'Bob')")
+        expect(repl.last(".printed")).to_have_text("x Ada\ny Bob")
+        expect(repl.entries).to_have_count(1)
+        expect(repl.input).to_have_value("left\nover")
+        expect(repl.input).to_be_focused()
+
+    def test_the_prompt_is_back_where_no_question_follows(self, repl: Repl) -> None:
+        field = self.ask(repl, "import time; input(); time.sleep(30)")
+        repl.press("Enter")
+        expect(field).to_have_count(0)
+        expect(repl.input).to_be_focused()
+        expect(repl.page.locator(".running")).to_have_count(1)
+
+    def test_an_interrupt_forgets_what_was_typed_ahead(self, repl: Repl) -> None:
+        field = self.ask(repl, "import time; input(); time.sleep(30)")
+        repl.page.evaluate(ZERO_DELAY, ["Enter", *"ahead", "Enter"])
+        expect(field).to_have_attribute("placeholder", "ahead ⏎ ")
+        repl.press("Control+c")
+        expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
+        expect(repl.input).to_have_value("")
+
     def test_interactive_help(self, repl: Repl) -> None:
         self.ask(repl, "help()")
         repl.page.keyboard.type("len")
@@ -849,6 +903,25 @@ class TestPageOfItsOwn:
             app.page.locator(f"#tab-{view}").click()
             width = app.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 360, view
+
+    def test_errors_wrap_and_rows_scroll(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(viewport={"width": 400, "height": 700})
+        repl = Repl(app.page)
+        overflow = "(block) => block.scrollWidth - block.clientWidth"
+        repl.type("pt.zeros((8, 3, 4)) + pt.ones((5, 4))")
+        expect(repl.last(".error")).to_contain_text("ShapeError")
+        assert repl.last(".error").evaluate(overflow) <= 0
+        expect(repl.last(".error")).not_to_have_attribute("tabindex", "0")
+
+        repl.type("type('Rows', (), {'__repr__': lambda _: '0 ' * 40 + '\\n' + '1 ' * 40})()")
+        result = repl.last(".result")
+        expect(result).to_have_attribute("tabindex", "0")
+        assert result.evaluate(overflow) > 0
+        result.focus()
+        repl.press("ArrowRight")
+        expect(result).not_to_have_js_property("scrollLeft", 0)
+        app.page.set_viewport_size({"width": 1280, "height": 700})
+        expect(result).not_to_have_attribute("tabindex", "0")
 
     def test_tensors_fit_the_width(self, fresh_page: OpenPage) -> None:
         app = fresh_page(viewport={"width": 400, "height": 700})

@@ -1,7 +1,7 @@
 /** The benchmark panel: choose, run, watch, cancel, keep. */
 
 import { isSoftware } from "../ui/adapter.js";
-import { byId, h, oncePerFrame } from "../ui/dom.js";
+import { byId, focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { charts } from "./chart.js";
 import { estimate } from "./estimate.js";
 import { ChoiceForm } from "./form.js";
@@ -151,7 +151,8 @@ export class BenchmarkPanel {
       return;
     }
     const { contenders } = this.choice;
-    const scroller = h("div", { className: "table-scroller", tabIndex: 0 }, resultTable(this.results, contenders));
+    const scroller = h("div", { className: "table-scroller" }, resultTable(this.results, contenders));
+    focusableWhileItScrolls(scroller);
     scroller.setAttribute("role", "region");
     scroller.setAttribute("aria-label", "Results");
     this.output?.replaceChildren(charts(this.results, contenders), scroller);

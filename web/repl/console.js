@@ -13,6 +13,9 @@ import { Transcript } from "./transcript.js";
 /** @typedef {import("../protocol.js").OutputEvent} OutputEvent */
 /** @typedef {import("./transcript.js").Entry} Entry */
 
+/** So long after an answer, what is typed answers the next question, should there be one. */
+const TYPING_AHEAD_MS = 150;
+
 export class Console {
   /** @param {Engine} engine */
   constructor(engine) {
@@ -79,7 +82,11 @@ export class Console {
       onOutput: (stream, text) => entry.print(text, stream),
       onAsking: (question) => this.ask(entry, question),
     });
-    this.keepingFocus(() => entry.finish(outcome));
+    this.keepingFocus(() => {
+      const rest = entry.printed?.closeField();
+      entry.finish(outcome);
+      if (rest && !outcome.interrupted) this.editor.text = [this.editor.text, rest].filter(Boolean).join("\n");
+    });
   }
 
   /** Where that is not plain to see from the entry above. */
@@ -98,10 +105,16 @@ export class Console {
       return;
     }
     entry.ask((line) => {
-      this.editor.focus();
       this.engine.answer(question, line);
+      clearTimeout(this.leaving);
+      this.leaving = setTimeout(() => this.leave(entry), TYPING_AHEAD_MS);
     });
-    if (!this.editor.text) entry.printed?.field?.focus(); // or what is being typed would be torn apart
+    if (!this.editor.text) entry.printed?.field?.input.focus(); // or what is being typed would be torn apart
+  }
+
+  /** @param {Entry} entry has had its answers, and asks for no more */
+  leave({ printed }) {
+    if (printed?.field?.isIdle) this.keepingFocus(() => printed.closeField());
   }
 
   /** @param {() => void} change may take away the field that has the focus */

@@ -1,6 +1,7 @@
 /** What stands above the prompt: inputs, what they printed, results, errors. Text alone, no HTML. */
 
-import { h, oncePerFrame } from "../ui/dom.js";
+import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
+import { AnswerField } from "./answer.js";
 import { TerminalText } from "./terminal.js";
 
 /** @typedef {import("../protocol.js").Outcome} Outcome */
@@ -90,40 +91,26 @@ export class Printed {
     const text = h("span");
     this.element = h("pre", { className: "printed" }, text);
     this.terminal = new TerminalText(text);
-    /** @type {HTMLInputElement | null} */
+    /** @type {AnswerField | null} */
     this.field = null;
   }
 
   /** @param {(line: string) => void} onLine takes it with its newline; "" is the end of the input */
   ask(onLine) {
-    const field = h("input", { className: "answer", autocomplete: "off", spellcheck: false });
-    field.setAttribute("aria-label", "Input for the program");
-    field.addEventListener("keydown", (event) => {
-      const line = lineOf(event, field);
-      if (line === null) return;
-      event.preventDefault();
-      this.closeField();
-      onLine(line);
-    });
-    this.field = field;
-    this.element.append(field);
+    if (!this.field) {
+      this.field = new AnswerField();
+      this.element.append(this.field.input);
+    }
+    this.field.ask(onLine);
   }
 
+  /** @returns {string} what was typed ahead and nothing asked for */
   closeField() {
-    this.field?.remove();
+    const rest = this.field?.rest ?? "";
+    this.field?.input.remove();
     this.field = null;
+    return rest;
   }
-}
-
-/**
- * @param {KeyboardEvent} event
- * @param {HTMLInputElement} field
- * @returns {string | null} what this key ends, as in a terminal: Enter a line, Ctrl-D the input
- */
-function lineOf(event, field) {
-  if (event.isComposing) return null;
-  if (event.key === "Enter") return `${field.value}\n`;
-  return event.ctrlKey && event.key.toLowerCase() === "d" && !field.value ? "" : null;
 }
 
 /** One input and what came of it. */
@@ -200,6 +187,7 @@ export class Entry {
       if (result !== null) this.addBlock("result", result);
       if (error !== null) this.addBlock("error", error);
       if (error !== null && full !== null) this.element.append(everyFrame(full));
+      for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
       if (this.element.childElementCount > 1) this.element.append(this.copyButton());
     });
   }

@@ -55,6 +55,19 @@ export function hasSelection() {
 }
 
 /**
+ * Have the keyboard reach an element, to scroll it, while there is something to scroll.
+ *
+ * @param {HTMLElement} element
+ */
+export function focusableWhileItScrolls(element) {
+  new ResizeObserver(() => {
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element;
+    if (scrollWidth > clientWidth || scrollHeight > clientHeight) element.tabIndex = 0;
+    else element.removeAttribute("tabindex");
+  }).observe(element);
+}
+
+/**
  * Call `draw` once before the next frame, however often the returned function is called. A hidden
  * page has no frames, so a timer stands by.
  *

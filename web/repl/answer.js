@@ -1,0 +1,81 @@
+/** Where one types what a program asks for. Lines typed ahead wait there for the next questions. */
+
+import { h } from "../ui/dom.js";
+
+export class AnswerField {
+  constructor() {
+    this.input = h("input", { className: "answer", autocomplete: "off", spellcheck: false });
+    this.input.setAttribute("aria-label", "Input for the program");
+    this.input.addEventListener("keydown", (event) => this.onKey(event));
+    this.input.addEventListener("paste", (event) => this.onPaste(event));
+    /** @type {string[]} typed ahead, each with its newline; "" is the end of the input */
+    this.lines = [];
+    /** @type {((line: string) => void) | null} takes the answer to the question that is open */
+    this.onLine = null;
+  }
+
+  /** Nothing is asked, and nothing typed. */
+  get isIdle() {
+    return !this.onLine && !this.lines.length && !this.input.value;
+  }
+
+  /** What no question has taken, as text. */
+  get rest() {
+    return (this.lines.join("") + this.input.value).trimEnd();
+  }
+
+  /** @param {(line: string) => void} onLine takes one line: that which was typed first */
+  ask(onLine) {
+    this.onLine = onLine;
+    this.answer();
+  }
+
+  /** @param {string} line */
+  enter(line) {
+    this.input.value = "";
+    this.lines.push(line);
+    this.answer();
+  }
+
+  answer() {
+    const onLine = this.onLine;
+    const line = onLine ? this.lines.shift() : undefined;
+    this.input.placeholder = this.lines.map((ahead) => ahead.replace("\n", " ⏎ ")).join("");
+    if (line === undefined) return;
+    this.onLine = null;
+    onLine?.(line);
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const line = lineOf(event, this.input);
+    if (line === null) return;
+    event.preventDefault();
+    this.enter(line);
+  }
+
+  /**
+   * Of a paste, each line is an answer.
+   *
+   * @param {ClipboardEvent} event
+   */
+  onPaste(event) {
+    const text = event.clipboardData?.getData("text/plain").replaceAll("\r\n", "\n");
+    if (!text?.includes("\n")) return;
+    event.preventDefault();
+    const { value, selectionStart, selectionEnd } = this.input;
+    const whole = value.slice(0, selectionStart ?? 0) + text + value.slice(selectionEnd ?? 0);
+    for (const line of whole.replace(/\n$/, "").split("\n")) this.enter(`${line}\n`);
+  }
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {HTMLInputElement} field
+ * @returns {string | null} what this key ends, as in a terminal: Enter a line, Ctrl-D the input
+ */
+function lineOf(event, field) {
+  if (event.isComposing) return null;
+  if (event.key === "Enter") return `${field.value}\n`;
+  return event.ctrlKey && event.key.toLowerCase() === "d" && !field.value ? "" : null;
+}
