@@ -47,6 +47,8 @@ def fuse_rows(
     fits
         Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
     """
+    if not any(kernel.stages for kernel in kernels):
+        return kernels
     return _Fuser(kernels, wanted, max_buffers, fits).fused()
 
 
