@@ -15,6 +15,7 @@ from py_tensor.backend.failures import NONE, Failure, Ledger, Submission, error_
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import MIB, Pool
 from py_tensor.backend.storage import Storage
+from py_tensor.codegen import trial
 from py_tensor.codegen.profile import Profile
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.node import Node
@@ -34,6 +35,11 @@ class Reading:
     address: int
     promise: Any
     last: int
+
+
+def request(bridge: Any) -> Any:
+    """A promise of the device there is, or of a new one, after its trial."""
+    return bridge.acquire(trial.source(), len(trial.CANDIDATES))
 
 
 class Connection:
@@ -79,6 +85,7 @@ class Connection:
         self.profile = Profile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
+            forms=trial.passed(found["wrong"]),
         )
         self.pending_work = self.profile.pending_work
         self.pool = Pool(limit=256 * MIB)
@@ -97,12 +104,12 @@ class Connection:
 
     def _revive(self) -> None:
         """Go on with a new device after a loss."""
-        self._adopt(js.wait(self.bridge.acquire(), "finding the GPU again"))
+        self._adopt(js.wait(request(self.bridge), "finding the GPU again"))
 
     async def revive_async(self) -> None:
         """The same, awaited, if the device is lost."""
         if not self._send_nothing():
-            self._adopt(await self.bridge.acquire())
+            self._adopt(await request(self.bridge))
 
     def _check_alive(self, storage: Storage) -> None:
         if storage.generation != self.generation or self._is_lost:

@@ -9,11 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.connection import Connection
+from py_tensor.backend.connection import Connection, request
 from py_tensor.backend.failures import Failure, Submission, error_of
 from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Measure, Plan, largest_temporary, make_plan
 from py_tensor.backend.pool import size_class
 from py_tensor.backend.storage import Storage
+from py_tensor.codegen import trial
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
@@ -32,13 +33,13 @@ NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely i
 def acquire() -> WebGPU:
     """The backend of the browser's GPU, waiting for the adapter."""
     bridge = js.load()
-    return WebGPU(bridge, js.wait(bridge.acquire(), "finding the GPU"))
+    return WebGPU(bridge, js.wait(request(bridge), "finding the GPU"))
 
 
 async def acquire_async() -> WebGPU:
     """The same, awaited."""
     bridge = js.load()
-    return WebGPU(bridge, await bridge.acquire())
+    return WebGPU(bridge, await request(bridge))
 
 
 def _lost() -> DeviceLostError:
@@ -61,6 +62,7 @@ class WebGPU(Connection):
     def _set_up(self, found: dict[str, Any]) -> None:
         self._plans.clear()  # they are made for an adapter
         super()._set_up(found)
+        self.programs.take(self.profile.forms)
 
     def debug(self, sync: bool, poison: bool) -> None:
         self.sync_each_op = sync
@@ -73,6 +75,7 @@ class WebGPU(Connection):
             "adapter": adapter,
             "features": self._info["features"],
             "limits": limits,
+            "arithmetic": trial.described(self.profile.forms),
             "generation": self.generation,
         }
 

@@ -1,13 +1,15 @@
 """WGSL out of `shaders/`: the function library, and templates whose stand-ins Python replaces.
 
 The files are valid WGSL by themselves. A library file is split into its top-level items, and a
-kernel gets those it uses. In a template, what stands between ``// <name>`` and ``// </name>`` is a
+kernel gets those it uses; some functions have cheaper forms for devices that passed a trial
+(`trial.py`). In a template, what stands between ``// <name>`` and ``// </name>`` is a
 stand-in.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,6 +17,9 @@ from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+# Of which functions to take which form, a file of `shaders/lib/forms`: (function, form) pairs.
+Forms = tuple[tuple[str, str], ...]
 
 
 def _shaders() -> Traversable:
@@ -24,13 +29,24 @@ def _shaders() -> Traversable:
 
 
 @cache
-def items() -> dict[str, str]:
+def items(forms: Forms = ()) -> dict[str, str]:
     """Every top-level item of the library by name, in the order of the files."""
     found: dict[str, str] = {}
     for file in sorted((_shaders() / "lib").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".wgsl"):
             found.update(_split(file.read_text(encoding="utf-8")))
-    return found
+    return found | {name: _form(form)[name] for name, form in forms}
+
+
+@cache
+def _form(name: str) -> dict[str, str]:
+    file = _shaders() / "lib" / "forms" / f"{name}.wgsl"
+    return _split(file.read_text(encoding="utf-8"))
+
+
+def function_in_form(function: str, form: str, name: str) -> str:
+    """A function in one of its forms, under another name."""
+    return _form(form)[function].replace(f"fn {function}(", f"fn {name}(", 1)
 
 
 def _split(text: str) -> dict[str, str]:
@@ -44,22 +60,22 @@ def _split(text: str) -> dict[str, str]:
 
 
 @cache
-def _needs(name: str) -> tuple[str, ...]:
-    return tuple(
-        w for w in dict.fromkeys(_WORD.findall(items()[name])) if w != name and w in items()
-    )
+def _needs(name: str, forms: Forms) -> tuple[str, ...]:
+    known = items(forms)
+    return tuple(w for w in dict.fromkeys(_WORD.findall(known[name])) if w != name and w in known)
 
 
-def used_by(code: str) -> str:
+def used_by(code: str, forms: Forms = ()) -> str:
     """The library items that `code` names, and what those need, ready to stand before it."""
-    stack = [w for w in dict.fromkeys(_WORD.findall(code)) if w in items()]
+    known = items(forms)
+    stack = [w for w in dict.fromkeys(_WORD.findall(code)) if w in known]
     needed = set(stack)
     while stack:
-        for name in _needs(stack.pop()):
+        for name in _needs(stack.pop(), forms):
             if name not in needed:
                 needed.add(name)
                 stack.append(name)
-    return "\n".join(text for name, text in items().items() if name in needed)
+    return "\n".join(text for name, text in known.items() if name in needed)
 
 
 @cache
@@ -68,7 +84,7 @@ def template(name: str) -> str:
     return (_shaders() / folder / f"{name}.wgsl").read_text(encoding="utf-8")
 
 
-def fill(name: str, **regions: str) -> str:
+def fill(name: str, regions: Mapping[str, str], forms: Forms = ()) -> str:
     """A template with each region replaced, and the library items it then uses put in front."""
     text = template(name)
     for region, code in regions.items():
@@ -78,4 +94,4 @@ def fill(name: str, **regions: str) -> str:
         text, count = pattern.subn(lambda _, code=code: code.rstrip() + "\n", text)
         if count != 1:
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    return used_by(text) + "\n" + text
+    return used_by(text, forms) + "\n" + text

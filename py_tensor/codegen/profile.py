@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from py_tensor.codegen.library import Forms
+
 ENOUGH_TILES = 512  # of a matrix product, to keep a device busy
 SHORTEST_PART = 256  # of the summed dimension, that is worth a workgroup
 
@@ -19,10 +21,13 @@ class Profile:
     software : bool
         The adapter runs on a CPU, where a barrier costs thousands of instructions: work is then
         split over invocations that never wait for each other.
+    forms : Forms
+        The cheaper forms of library functions that the device computes right.
     """
 
     max_buffers: int = 8
     software: bool = False
+    forms: Forms = ()
 
     @property
     def workgroup(self) -> int:

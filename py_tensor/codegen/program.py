@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.library import fill
+from py_tensor.codegen.library import Forms, fill
 from py_tensor.dtypes import DType
 from py_tensor.graph.kernel import Const
 
@@ -155,11 +155,18 @@ class Programs:
     """
 
     def __init__(self) -> None:
+        self._forms: Forms = ()
         self._known: dict[tuple[str, ...], Program] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def take(self, forms: Forms) -> None:
+        """Write programs with these forms of library functions, and forget those with others."""
+        if forms != self._forms:
+            self._known.clear()
+            self._forms = forms
 
     def get(
         self, template: str, label: str, bindings: Sequence[Binding], regions: dict[str, str]
@@ -169,7 +176,9 @@ class Programs:
         if found is None:
             self._count += 1
             mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
-            found = Program(self._count, label, fill(template, **regions), len(bindings), mask)
+            found = Program(
+                self._count, label, fill(template, regions, self._forms), len(bindings), mask
+            )
             if len(self._known) >= _PROGRAM_LIMIT:
                 del self._known[next(iter(self._known))]
             self._known[key] = found

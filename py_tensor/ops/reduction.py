@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
@@ -55,6 +56,15 @@ def _highest(dtype: DType) -> float:
     )
 
 
+def _rank_of_lowest(dtype: DType) -> tuple[int]:
+    """The rank of -inf, as `rank_f32` of `shaders/lib/order.wgsl` has it."""
+    return (0x7F800000 ^ -0x80000000 ^ 0x7FFFFFFF,)
+
+
+def _rank_of_highest(dtype: DType) -> tuple[int]:
+    return (0x7F800000,)
+
+
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """The gradient goes in equal parts to all elements that attain the extreme."""
     hit = where(equal(x, y.expand(x.shape)), 1.0, 0.0)
@@ -90,11 +100,7 @@ MAX = Reduction(
     parts=("T",),
     identity=lambda dtype: (_lowest(dtype),),
     element={"*": ("{x}",)},
-    combine={
-        "f32": ("maximum_f32({a0}, {b0})",),
-        "bool": ("{a0} || {b0}",),
-        "*": ("max({a0}, {b0})",),
-    },
+    combine={"bool": ("{a0} || {b0}",), "*": ("max({a0}, {b0})",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.max(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -104,14 +110,27 @@ MIN = Reduction(
     parts=("T",),
     identity=lambda dtype: (_highest(dtype),),
     element={"*": ("{x}",)},
-    combine={
-        "f32": ("minimum_f32({a0}, {b0})",),
-        "bool": ("{a0} && {b0}",),
-        "*": ("min({a0}, {b0})",),
-    },
+    combine={"bool": ("{a0} && {b0}",), "*": ("min({a0}, {b0})",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.min(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
+)
+# Of floats, the ranks are compared: one instruction, where NaN and signs of zero would take ten.
+MAX_OF_FLOATS = replace(
+    MAX,
+    parts=("i32",),
+    identity=_rank_of_lowest,
+    element={"f32": ("rank_f32({x})",)},
+    combine={"f32": ("max({a0}, {b0})",)},
+    result="f32_from_rank({a0})",
+)
+MIN_OF_FLOATS = replace(
+    MIN,
+    parts=("i32",),
+    identity=_rank_of_highest,
+    element={"f32": ("rank_min_f32({x})",)},
+    combine={"f32": ("min({a0}, {b0})",)},
+    result="f32_from_rank({a0})",
 )
 ANY_TRUE = Reduction(
     "any",
@@ -223,12 +242,16 @@ def prod(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool 
 
 def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Largest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
-    return _reduce(MAX, _through(ANY, x, "max"), axis, keepdims, empty=None)
+    x = _through(ANY, x, "max")
+    op = MAX_OF_FLOATS if x.dtype.kind == "f" else MAX
+    return _reduce(op, x, axis, keepdims, empty=None)
 
 
 def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Smallest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
-    return _reduce(MIN, _through(ANY, x, "min"), axis, keepdims, empty=None)
+    x = _through(ANY, x, "min")
+    op = MIN_OF_FLOATS if x.dtype.kind == "f" else MIN
+    return _reduce(op, x, axis, keepdims, empty=None)
 
 
 def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:

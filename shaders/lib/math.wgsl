@@ -17,7 +17,10 @@ fn expm1_poly_f32(r: f32) -> f32 {
 }
 
 // exp(x): 2 ulp; overflow gives inf, underflow a subnormal or 0.
-fn exp_f32(x: f32) -> f32 {
+fn exp_f32(x: f32) -> f32 { return exp_by_integers_f32(x); }
+
+// The same, its argument reduced in integers.
+fn exp_by_integers_f32(x: f32) -> f32 {
   if (is_nan(x)) { return x; }
   if (x > 88.722839) { return f32_inf(); }
   if (x < -103.972084) { return 0.0; }
@@ -68,11 +71,10 @@ fn log_f32(x: f32) -> f32 {
     let negative = select(f32_nan(), f32_inf_signed(0x80000000u), b == 0x80000000u);
     return select(select(x, negative, b >= 0x80000000u), f32_inf_signed(0x80000000u), b == 0u);
   }
-  let parts = split_f32(b);
-  let upper = parts.mantissa > 0x00b504f3u;  // above sqrt(2): halve
-  let m = f32(i32(parts.mantissa)) * select(0x1p-23f, 0x1p-24f, upper);
-  let e = parts.exponent - 127 + select(0, 1, upper);
-  return log_poly_f32(m - 1.0, f32(e));
+  let tiny = b < 0x00800000u;  // subnormal: the integer mantissa, 2^149 times as large
+  let normal = select(b, bitcast<u32>(f32(i32(b))), tiny);
+  let e = i32(normal - 0x3f3504f3u) >> 23u;  // so that the mantissa lies in [sqrt(0.5), sqrt(2))
+  return log_poly_f32(bitcast<f32>(normal - (u32(e) << 23u)) - 1.0, f32(e - select(0, 149, tiny)));
 }
 
 // log(1 + x): 3 ulp; keeps -0; -1 gives -inf, x < -1 gives NaN.

@@ -29,3 +29,18 @@ fn order_key_min_i32(x: i32) -> u32 { return bitcast<u32>(x) ^ 0x7fffffffu; }
 
 // The key of x for a minimum. Exact.
 fn order_key_min_u32(x: u32) -> u32 { return ~x; }
+
+// The integer that orders like x among all values, -0 below +0, and NaN (any) above everything. Exact.
+fn rank_f32(x: f32) -> i32 {
+  let b = bitcast<i32>(x);
+  return select(b ^ ((b >> 31u) & 0x7fffffff), 0x7fffffff, (b & 0x7fffffff) > 0x7f800000);
+}
+
+// The same with NaN (any) below everything. Exact.
+fn rank_min_f32(x: f32) -> i32 {
+  let b = bitcast<i32>(x);
+  return select(b ^ ((b >> 31u) & 0x7fffffff), i32(-2147483648), (b & 0x7fffffff) > 0x7f800000);
+}
+
+// The value of this rank; NaN for that of NaN. Exact.
+fn f32_from_rank(rank: i32) -> f32 { return bitcast<f32>(rank ^ ((rank >> 31u) & 0x7fffffff)); }

@@ -415,7 +415,8 @@ CASES: dict[str, Case] = {
 ORDER_KEYS = [
     f"order_key_{kind}{dtype}" for kind in ("", "min_") for dtype in ("f32", "i32", "u32")
 ]
-TESTED_APART = [*ORDER_KEYS, "threefry2x32"]
+RANKS = ["rank_f32", "rank_min_f32"]
+TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 
 ITEMS = lib.library()
 SCALAR = {
@@ -483,6 +484,23 @@ def test_order_keys_sort_like_values(gpu: Gpu, name: str) -> None:
         f"SHADER_LIB_SEED={SEED}"
     )
     assert not nan.any() or keys.max() < 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_ranks_sort_like_values_and_lead_back(gpu: Gpu, name: str) -> None:
+    (x,) = draw(rng_for(name), ("f32",), [(bits,), (integers(-9, 9),)])
+    rank, _ = evaluate(gpu, name, [x])
+    nan = np.isnan(x)
+    assert (rank[nan] == np.int32(-(2**31) if "min" in name else 2**31 - 1)).all()
+    finite = ~nan
+    order = np.lexsort((~np.signbit(x[finite]), x[finite]))  # -0 before +0
+    values, ranks = x[finite][order], rank[finite][order].astype(np.int64)
+    different = np.diff(values.view(np.int32).astype(np.int64)) != 0
+    assert (np.sign(np.diff(ranks)) == different).all(), f"SHADER_LIB_SEED={SEED}"
+    assert not nan.any() or abs(ranks).max() < 2**31 - 1
+    back, _ = evaluate(gpu, "f32_from_rank", [rank])
+    assert np.isnan(back[nan]).all()
+    assert (back[finite].view(np.uint32) == x[finite].view(np.uint32)).all()
 
 
 # Random123's kat_vectors: counter, key, result.

@@ -109,7 +109,7 @@ class FakeBridge:
 
     # -- The device -----------------------------------------------------------------------------
 
-    def acquire(self) -> Promise:
+    def acquire(self, trial: str = "", counts: int = 0) -> Promise:
         if not self.alive:
             self.alive = True
             self.generation += 1
@@ -120,7 +120,7 @@ class FakeBridge:
         }
         adapter = {"isFallbackAdapter": False, "vendor": "fake"}
         found = {"ok": True, "generation": self.generation, "adapter": adapter}
-        acquired = json.dumps({**found, "features": [], "limits": limits})
+        acquired = json.dumps({**found, "features": [], "limits": limits, "wrong": [1] * counts})
         return Promise(lambda: "interrupted" if self._is_interrupted() else acquired)
 
     def loseDevice(self) -> None:  # noqa: N802 - JavaScript's name

@@ -81,12 +81,12 @@ def test_what_a_template_names_is_declared(path: Path) -> None:
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
 def test_filling(path: Path) -> None:
     regions = {m[1]: f"// the {m[1]}" for m in map(OPEN.match, path.read_text().splitlines()) if m}
-    filled = library.fill(path.stem, **regions)
+    filled = library.fill(path.stem, regions)
     for name, text in regions.items():
         assert text in filled
         assert f"// <{name}>" not in filled
     with pytest.raises(LookupError, match="0 regions named nothing"):
-        library.fill(path.stem, nothing="")
+        library.fill(path.stem, {"nothing": ""})
 
 
 def test_no_item_is_defined_twice() -> None:

@@ -7,6 +7,7 @@
 import { messageOf, UNATTRIBUTED } from "./failures.js";
 import { explain } from "./scopes.js";
 import { Session } from "./session.js";
+import { tryDevice } from "./trial.js";
 
 /** @type {readonly GPUFeatureName[]} taken where the adapter has them */
 const OPTIONAL_FEATURES = ["timestamp-query", "subgroups", "shader-f16"];
@@ -44,10 +45,14 @@ export class Connection {
     this.#failures = failures;
   }
 
-  /** @returns {Promise<string>} JSON */
-  acquire() {
+  /**
+   * @param {string} [trial] WGSL for `tryDevice`; without it, no form is trusted
+   * @param {number} [counts] how many it counts
+   * @returns {Promise<string>} JSON
+   */
+  acquire(trial = "", counts = 0) {
     if (this.session) return Promise.resolve(this.#info);
-    this.#acquiring ??= this.#connect()
+    this.#acquiring ??= this.#connect(trial, counts)
       .catch((error) => JSON.stringify({ ok: false, reason: messageOf(error) }))
       .finally(() => {
         this.#acquiring = null;
@@ -63,7 +68,11 @@ export class Connection {
     this.#end(session, "the device was destroyed on request");
   }
 
-  async #connect() {
+  /**
+   * @param {string} trial
+   * @param {number} counts
+   */
+  async #connect(trial, counts) {
     if (!this.#gpu) throw new Error("this browser has no WebGPU (navigator.gpu is undefined)");
     const adapter = await this.#requestAdapter(this.#gpu);
     const device = await adapter.requestDevice({
@@ -71,6 +80,7 @@ export class Connection {
       requiredFeatures: OPTIONAL_FEATURES.filter((name) => adapter.features.has(name)),
       requiredLimits: numbersOf(adapter.limits),
     });
+    const wrong = trial ? await tryDevice(device, trial, counts) : [];
     const session = new Session(device, this.#context);
     const { vendor, architecture, device: name, description, isFallbackAdapter } = adapter.info;
     this.session = session;
@@ -81,6 +91,7 @@ export class Connection {
       adapter: { vendor, architecture, device: name, description, isFallbackAdapter },
       features: [...device.features].sort(),
       limits: numbersOf(device.limits),
+      wrong,
     });
     device.addEventListener("uncapturederror", (event) => this.#recordUncaptured(session, event));
     device.lost.then(({ message }) => this.#end(session, message || "no reason given"));

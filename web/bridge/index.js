@@ -26,10 +26,10 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  *
  * @typedef {object} Bridge
  *
- * @property {() => Promise<string>} acquire
- *   {ok: true, generation, adapter, features, limits}, or {ok: false, reason}. The same device as long
- *   as it lives; after a loss a new one, of the next generation, that knows the pipelines' sources and
- *   nothing else.
+ * @property {(trial?: string, counts?: number) => Promise<string>} acquire
+ *   {ok: true, generation, adapter, features, limits, wrong}, or {ok: false, reason}. The same device as
+ *   long as it lives; after a loss a new one, of the next generation, that knows the pipelines' sources
+ *   and nothing else. `wrong` is what the trial, WGSL for a new device, counted; see trial.js.
  *
  * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number) => void} definePipeline
  *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
@@ -114,7 +114,7 @@ export function createBridge(pyodide, options = {}) {
   const noDevice = () => report([...failures.open, lostFailure(connection.loss)]);
 
   return {
-    acquire: () => waiter.wait(connection.acquire()),
+    acquire: (trial, counts) => waiter.wait(connection.acquire(trial, counts)),
 
     definePipeline(id, wgsl, label, storageCount, writableMask) {
       connection.session?.dropPipeline(id);

@@ -1,0 +1,116 @@
+"""Which cheaper forms of library functions a device computes right: a kernel that finds out.
+
+WGSL promises little about floats, so the functions of `shaders/lib` settle the hard parts in
+integers, which is right on every device and costs several times what the arithmetic units of most
+could do. The files of `shaders/lib/forms` hold the same functions for devices that do better than
+they must. A device gets those whose results were those of the portable function at every sample of
+the trial: random bits, values of ordinary size, and all pairs of special values. Subnormal operands
+and results do not count, because a device may flush them, and many do.
+
+The forms are proven right for devices that keep the rule each of their files names. The trial finds
+out whether a device keeps it; it is no search for rare errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from py_tensor.codegen.library import Forms, function_in_form, used_by
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A function in a form, and how far, in ulp, it may be from the portable one."""
+
+    function: str
+    form: str
+    operands: int
+    apart: int
+
+
+# Of the forms of one function, the first that passes is taken.
+CANDIDATES = (
+    Candidate("divide_f32", "native", 2, 0),
+    Candidate("divide_f32", "fused", 2, 0),
+    Candidate("sqrt_f32", "native", 1, 0),
+    Candidate("sqrt_f32", "fused", 1, 0),
+    Candidate("exp_f32", "floats", 1, 1),
+)
+# Zeros, ones, infinities, NaN, the smallest and largest numbers, and what is near them.
+SPECIALS = (
+    0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001,
+    0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800001, 0x3F7FFFFF, 0x40400000,
+)  # fmt: skip
+
+_SAMPLES = """
+const SPECIALS = array<u32, 16>({specials});
+@group(0) @binding(0) var<storage, read_write> wrong: array<atomic<u32>, {count}>;
+fn mixed(x: u32) -> u32 {{
+  let a = (x ^ (x >> 16u)) * 0x7feb352du;
+  let b = (a ^ (a >> 15u)) * 0x846ca68bu;
+  return b ^ (b >> 16u);
+}}
+// Sample `number` of kind: 0 any bits, 1 ordinary numbers, 2 from -104 to 104, 3 special values.
+fn sample(number: u32, kind: u32, special: u32) -> f32 {{
+  let random = mixed(number);
+  let ordinary = (random & 0x8fffffffu) + 0x38000000u;
+  let ranged = f32(i32(random)) * (104.0 * 0x1p-31f);
+  let bits = select(select(random, ordinary, kind == 1u), SPECIALS[special % 16u], kind == 3u);
+  return select(bitcast<f32>(bits), ranged, kind == 2u);
+}}
+fn is_subnormal(x: f32) -> bool {{ return ((bitcast<u32>(x) & 0x7fffffffu) - 1u) < 0x007fffffu; }}
+// Whether a result is more than `apart` units in the last place from the portable function's.
+fn is_wrong(x: f32, portable: f32, apart: u32) -> bool {{
+  let a = bitcast<u32>(x);
+  let b = bitcast<u32>(portable);
+  if (is_nan(x) || is_nan(portable)) {{ return is_nan(x) != is_nan(portable); }}
+  return max(a, b) - min(a, b) > apart && !is_subnormal(portable);
+}}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {{
+  for (var kind = 0u; kind < 4u; kind++) {{
+    let x = sample(2u * id.x + 0x9e3779b9u * kind, kind, id.x);
+    let y = sample(2u * id.x + 0x9e3779b9u * kind + 1u, kind, id.x / 16u);
+    if (is_subnormal(x) || is_subnormal(y)) {{ continue; }}
+{checks}
+  }}
+}}
+"""
+
+
+def source() -> str:
+    """The trial as WGSL: entry point "main", and a buffer of one u32 for each candidate.
+
+    These count the samples at which the candidates were wrong.
+    """
+    functions: list[str] = []
+    checks: list[str] = []
+    for n, candidate in enumerate(CANDIDATES):
+        name = f"{candidate.function}_{candidate.form}"
+        functions.append(function_in_form(candidate.function, candidate.form, name))
+        # A value by itself too: compilers take x / x to be 1.
+        for operands in ("x, y", "x, x") if candidate.operands == 2 else ("x",):
+            checks.append(
+                f"    if (is_wrong({name}({operands}), {candidate.function}({operands}), "
+                f"{candidate.apart}u)) {{ atomicAdd(&wrong[{n}], 1u); }}"
+            )
+    specials = ", ".join(f"{bits:#x}u" for bits in SPECIALS)
+    body = _SAMPLES.format(specials=specials, count=len(CANDIDATES), checks="\n".join(checks))
+    text = "\n".join([*functions, body])
+    return used_by(text) + "\n" + text
+
+
+def passed(wrong: Sequence[int]) -> Forms:
+    """The form to use of each function that has one, from what the trial counted."""
+    chosen: dict[str, str] = {}
+    for candidate, count in zip(CANDIDATES, wrong, strict=False):  # nothing of a trial that failed
+        if count == 0:
+            chosen.setdefault(candidate.function, candidate.form)
+    return tuple(sorted(chosen.items()))
+
+
+def described(forms: Forms) -> Mapping[str, str]:
+    """For `pt.device_info()`: the form of each function that has several."""
+    names = dict.fromkeys(candidate.function for candidate in CANDIDATES)
+    return {name: dict(forms).get(name, "portable") for name in names}
