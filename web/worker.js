@@ -11,9 +11,8 @@ import { envelope, isOurs } from "./protocol.js";
 /** @typedef {import("./protocol.js").Report} Report */
 /** @typedef {import("./protocol.js").Outcome} Outcome */
 
-const PYTHON_FILES = ["__init__.py", "benchmarks.py", "boot.py", "loader.py", "session.py"];
+const PYTHON_FILES = ["__init__.py", "benchmarks.py", "boot.py", "interrupts.py", "loader.py", "session.py"];
 const PYTHON_FOLDER = "/lib/py_tensor_page";
-const HAS_IMPORT = /\bimport\b/;
 
 /** @type {PyodideInterface} */
 let py;
@@ -174,14 +173,6 @@ async function perform(id, start) {
   report({ kind: "done", id, outcome });
 }
 
-/** @param {string} source */
-async function run(source) {
-  if (HAS_IMPORT.test(source)) {
-    await py.loadPackagesFromImports(source, quiet);
-  }
-  return python.run(source);
-}
-
 /**
  * @param {number} id
  * @param {string} config
@@ -273,7 +264,7 @@ self.addEventListener("message", ({ data }) => {
       });
       break;
     case "run":
-      perform(command.id, () => run(command.source));
+      perform(command.id, () => python.run(command.source));
       break;
     case "benchmark":
       perform(command.id, () => benchmark(command.id, command.config));

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.app import AppPage
 
@@ -886,6 +886,33 @@ class TestPageOfItsOwn:
         repl.page.locator("#restart").click()
         expect(repl.last(".error")).to_contain_text("Python was restarted")
         assert app.run("1 + 1")["result"] == "2"
+
+    def test_packages_are_unpacked_and_imported_whole(self, fresh_page: OpenPage) -> None:
+        """An interrupt waits for it: a NumPy imported by half could not be imported again."""
+        app = fresh_page()
+
+        def fetched(route: Route) -> None:
+            app.page.evaluate("() => void pyTensor.interrupt()")
+            route.continue_()
+
+        app.page.route("**/wheels/micropip-*", fetched)
+        app.run(
+            "import _thread, sys\n"
+            "moments, reached = [], []\n"
+            "def look(event, args):\n"
+            "    if event == 'shutil.unpack_archive' or args[:1] == ('numpy.lib',):\n"
+            "        moments.append(event); _thread.interrupt_main()\n"
+            "sys.addaudithook(look)"
+        )
+        inside = "def f():\n    import numpy\n    reached.append(numpy)\nf()"
+        for code in ("import micropip", "import numpy", inside):
+            done = app.run(f"{code}\nreached.append(1)")
+            assert done["error"].endswith("KeyboardInterrupt"), done
+        assert app.run("moments, reached")["result"] == (
+            "(['shutil.unpack_archive', 'shutil.unpack_archive', 'import'], [])"
+        )
+        assert app.run("import micropip\nmicropip.__name__")["result"] == "'micropip'"
+        assert app.run("import numpy as np\nint(np.arange(5).sum())")["result"] == "10"
 
     def test_code_in_a_link_is_shown_and_not_run(self, fresh_page: OpenPage) -> None:
         app = fresh_page(path="#code=print(1)%0Aran%20%3D%20True")

@@ -17,8 +17,10 @@ import pyodide.ffi
 import pyodide.webloop
 from pyodide.ffi import ConversionError, can_run_sync, run_sync
 
-from . import benchmarks, loader
-from .session import Ask, Emit, Session, redirect_streams, rethrow_swallowed_interrupts
+from . import benchmarks
+from .interrupts import Interrupts
+from .loader import Load, VendoredFinder
+from .session import Ask, Emit, Session, redirect_streams
 
 Request = Callable[[], Awaitable[str | None]]
 """Asks the page for a line; None where the page has nowhere to type it."""
@@ -31,17 +33,20 @@ that sorts) takes up the stack of the worker at about 700, which kills Python in
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
-    def __init__(self, emit: Emit, request: Request, packages: str, load: loader.Load) -> None:
+    def __init__(self, emit: Emit, request: Request, packages: str, load: Load) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
         redirect_streams(emit, asking(request))
-        rethrow_swallowed_interrupts()
-        loader.install(json.loads(packages), load)
+        providers = json.loads(packages)
+        self._interrupts = Interrupts(providers)
+        self._interrupts.install()
+        finder = VendoredFinder(providers, load, self._interrupts.held)
+        sys.meta_path.append(finder)
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (
             main  # so that pickling, dataclasses and the like find their module
         )
-        self._session = Session(main.__dict__, hidden_folders(), can_run_sync)
+        self._session = Session(main.__dict__, hidden_folders(), can_run_sync, finder.load_imports)
         sys.displayhook = self._session.display
 
     async def start(self) -> str:
@@ -85,7 +90,8 @@ class Console:
         pt.set_printoptions(linewidth=columns)
 
     def interrupt(self) -> None:
-        self._session.interrupt()
+        if not self._interrupts.hold():
+            self._session.interrupt()
 
 
 def hidden_folders() -> list[str]:

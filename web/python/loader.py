@@ -1,6 +1,6 @@
 """Vendored packages load by themselves when they are first imported, by anyone.
 
-The worker loads what an input's own `import` lines name before it runs. This covers the rest:
+What an input's own `import` lines name is loaded before it runs. The finder covers the rest:
 imports inside functions, modules and the library (`x.numpy()`). It needs a wait that blocks.
 """
 
@@ -10,9 +10,11 @@ import importlib
 import importlib.machinery
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
+from pyodide.code import find_imports
 from pyodide.ffi import can_run_sync, run_sync
 
 Load = Callable[[str], Awaitable[Any]]
@@ -27,12 +29,29 @@ class VendoredFinder:
         From a module's name to the name of the package in the lock file that provides it.
     load
         Loads a package by its name.
+    held
+        Holds interrupts back: a wheel is not left half unpacked.
     """
 
-    def __init__(self, packages: Mapping[str, str], load: Load) -> None:
+    def __init__(
+        self,
+        packages: Mapping[str, str],
+        load: Load,
+        held: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self._packages = packages
         self._load = load
+        self._held = held
         self._loading: set[str] = set()
+
+    async def load_imports(self, source: str) -> None:
+        """Load what the `import` lines of `source` name."""
+        if "import" not in source:
+            return
+        for name in find_imports(source):
+            if name in self._packages and name not in sys.modules:
+                with self._held():
+                    await self._load(self._packages[name])
 
     def find_spec(
         self,
@@ -45,12 +64,9 @@ class VendoredFinder:
             return None
         self._loading.add(package)
         try:
-            run_sync(self._load(package))
+            with self._held():
+                run_sync(self._load(package))
         finally:
             self._loading.discard(package)
         importlib.invalidate_caches()
         return importlib.machinery.PathFinder.find_spec(name)
-
-
-def install(packages: Mapping[str, str], load: Load) -> None:
-    sys.meta_path.append(VendoredFinder(packages, load))

@@ -20,7 +20,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,8 @@ class Session:
     can_block
         Whether a blocking read works now (in Pyodide: `can_run_sync`). Where it does not, the value
         of the last expression is shown through its type's `__repr_async__`, if it has one.
+    prepare
+        Is awaited with each input before it runs, and not cancelled by an interrupt.
 
     Its `display` is meant to be `sys.displayhook`.
     """
@@ -78,10 +80,12 @@ class Session:
         namespace: dict[str, Any],
         hidden: Sequence[str] = (),
         can_block: Callable[[], bool] = lambda: True,
+        prepare: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.namespace = namespace
         self._hidden = tuple(os.path.join(folder, "") for folder in hidden)
         self._can_block = can_block
+        self._prepare = prepare
         self._inputs = 0
         self._shown: str | None = None
         self._unread: Any = None
@@ -96,6 +100,8 @@ class Session:
 
         async def evaluate() -> Outcome:
             self._shown = self._unread = None
+            if self._prepare is not None:
+                await self._prepare(source)
             await self._evaluate(source)
             if self._unread is not None:
                 await self._display_async(self._unread)
@@ -319,45 +325,3 @@ def redirect_streams(emit: Emit, ask: Ask) -> None:
     sys.stderr = sys.__stderr__ = output_stream("stderr", emit)  # type: ignore[misc]
     source = io.BufferedReader(_Keyboard(ask))
     sys.stdin = sys.__stdin__ = _InputStream(source, "utf-8")  # type: ignore[misc]
-
-
-# -- interrupts ----------------------------------------------------------------------------------
-
-
-def rethrow_swallowed_interrupts() -> None:
-    """See to it that a KeyboardInterrupt is not lost in a finalizer or a weakref callback.
-
-    Python reports such an exception as unraisable and goes on. Here it is raised once more, in the
-    code that the finalizer interrupted. (Sending the signal again is no cure: where a loop spends
-    its time in finalizers, it lands in the next one.)
-    """
-    report = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            _interrupt_frames(sys._getframe(1))
-        else:
-            report(unraisable)
-
-    sys.unraisablehook = hook
-
-
-def _interrupt_frames(frame: types.FrameType | None) -> None:
-    """Raise KeyboardInterrupt at this frame's next line, or on return in one of its callers."""
-    if sys.gettrace() is not None:  # a debugger's; it would be lost
-        return
-    frames = []
-    while frame is not None and frame.f_code.co_filename != __file__:
-        frames.append(frame)
-        frame = frame.f_back
-
-    def interrupt(*_: object) -> None:
-        sys.settrace(None)
-        while frames:
-            frames.pop().f_trace = None
-        raise KeyboardInterrupt
-
-    for traced in frames:
-        traced.f_trace = interrupt
-    if frames:
-        sys.settrace(lambda *_: None)

@@ -1,0 +1,3 @@
+"""https://pyodide.org/en/stable/usage/api/python-api/code.html, as far as the project uses it."""
+
+def find_imports(source: str) -> list[str]: ...
