@@ -17,7 +17,7 @@ from py_tensor.dtypes import DType
 from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
-CREATE, DESTROY, UPLOAD, DISPATCH, COPY, FILL, SUBMIT = range(1, 8)
+CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT = range(1, 7)
 MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 

@@ -151,7 +151,7 @@ def test_uploads_keep_their_place_among_dispatches(run: Run) -> None:
 def test_upload_writes_no_byte_too_many_before_the_last_word(run: Run) -> None:
     values = run("""
         const host = await Host.open();
-        host.create(1, 16).command(6, 1, 0xffffffff, 16);
+        host.create(1, 16).command(5, 1, 0xffffffff, 16);
         host.upload(1, new Uint8Array([1, 2, 3, 4, 5]), {offset: 4}).flush(1);
         const address = host.reserve(16);
         const outcome = await host.bridge.read(1, 0, 14, address, 0);
@@ -160,29 +160,32 @@ def test_upload_writes_no_byte_too_many_before_the_last_word(run: Run) -> None:
     assert values == ["", [255] * 4 + [1, 2, 3, 4, 5, 0, 0, 0] + [255, 255, 0, 0]]
 
 
-def test_copy_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
+def test_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
     outcome, stats, failures = run("""
         const host = await Host.open();
-        host.floats(1, [1, 2, 3, 4]).create(2, 32).create(3, 16).create(4, 32);
-        host.command(6, 2, 0x40000000, 32).affine(1, 3).command(5, 3, 0, 2, 8, 8).command(7);
-        host.affine(2, 4, {n: 8});
-        host.command(2, 1).command(2, 3).command(2, 2).flush(1);
-        return [await host.floatsOf(4, 8), host.stats(), host.bridge.failures()];
+        host.floats(1, [1, 2]).create(2, 16).create(3, 16);
+        host.command(5, 2, 0x40000000, 16).affine(1, 2, {n: 2, addend: 4}).command(6);
+        host.affine(2, 3).command(2, 1).command(2, 2).flush(1);
+        return [await host.floatsOf(3, 4), host.stats(), host.bridge.failures()];
     """)
-    assert outcome == {"outcome": "", "values": [2, 2, 1, 2, 2, 2, 2, 2]}
+    assert outcome == {"outcome": "", "values": [5, 6, 2, 2]}
     assert stats["buffers"] == 1
     assert stats["bindGroups"] == 0
     assert failures == ""
 
 
 def test_parameters_beyond_the_window(run: Run) -> None:
+    """Each dispatch writes one element fewer than the one before, so each decides one element."""
     outcome, stats = run("""
         const host = await Host.open();
-        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 4 * 4608);
-        for (let i = 0; i < 4608; i++) host.affine(1, 2, {addend: i}).command(5, 2, 0, 3, 4 * i, 4);
+        const size = 4608;
+        host.floats(1, Array(size).fill(1)).create(2, 4 * size);
+        for (let i = 0; i < size; i++) {
+            host.affine(1, 2, {n: size - i, addend: i, groups: [size / 64, 1, 1]});
+        }
         host.flush(1);
-        const {outcome, values} = await host.floatsOf(3, 4608);
-        const wrong = values.filter((value, i) => value !== 1 + i).length;
+        const {outcome, values} = await host.floatsOf(2, size);
+        const wrong = values.filter((value, i) => value !== size - i).length;
         return [{outcome, wrong}, host.stats()];
     """)
     assert outcome == {"outcome": "", "wrong": 0}
@@ -474,7 +477,7 @@ def test_throw_in_the_middle_of_a_flush(run: Run) -> None:
         const host = await Host.open({gpu});
         host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16).flush(1);
         gpu.faults.arm("throw", {after: 1});
-        host.affine(1, 2, {addend: 1}).command(7).affine(1, 3).command(7).affine(1, 3);
+        host.affine(1, 2, {addend: 1}).command(6).affine(1, 3).command(6).affine(1, 3);
         host.command(2, 3).floats(4, [9]);
         const returned = host.flush(2);
         const failures = host.noted(host.bridge.failures());
@@ -657,7 +660,7 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
         const memory = new ArrayBuffer(1 << 16);
         const heap = {{HEAPU8: new Uint8Array(memory), HEAPU32: new Uint32Array(memory)}};
         const bridge = packed({{_module: heap}});
-        new Uint32Array(memory).set([1, 1, 16, 6, 1, 42, 16]);
+        new Uint32Array(memory).set([1, 1, 16, 5, 1, 42, 16]);
         await bridge.acquire();
         const flight = bridge.flush(0, 7, 0, 0, 1);
         const outcome = await bridge.read(1, 4, 4, 1024, 0);

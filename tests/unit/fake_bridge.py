@@ -19,10 +19,10 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
-from py_tensor.backend.plan import COPY, CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
+from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
 from py_tensor.backend.webgpu import WebGPU
 
-LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, COPY: 6, FILL: 4, SUBMIT: 1}
+LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1}
 MIB = 1 << 20
 
 

@@ -7,9 +7,8 @@
  *     2 DESTROY  id
  *     3 UPLOAD   id dstByteOffset srcAddress srcBytes mode
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount id...
- *     5 COPY     src srcOffset dst dstOffset bytes
- *     6 FILL     id value bytes
- *     7 SUBMIT
+ *     5 FILL     id value bytes
+ *     6 SUBMIT
  */
 
 import { StreamError } from "./failures.js";
@@ -24,12 +23,11 @@ const CREATE = 1;
 const DESTROY = 2;
 const UPLOAD = 3;
 const DISPATCH = 4;
-const COPY = 5;
-const FILL = 6;
-const SUBMIT = 7;
+const FILL = 5;
+const SUBMIT = 6;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 3, 2, 6, 8, 6, 4, 1];
+const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -89,12 +87,6 @@ function perform(session, heap, at) {
       const buffer = session.buffers.get(words[at + 1]);
       const [offset, address, bytes, mode] = words.subarray(at + 2, at + 6);
       upload(session.device.queue, buffer, offset, heap.bytes, address, bytes, mode);
-      return;
-    }
-    case COPY: {
-      const source = session.buffers.get(words[at + 1]);
-      const target = session.buffers.get(words[at + 3]);
-      session.recorder.copy(source, words[at + 2], target, words[at + 4], words[at + 5]);
       return;
     }
     case FILL:
