@@ -177,13 +177,8 @@ def _shape(op: str, given: tuple[Any, ...]) -> Shape:
 _default = Generator()
 
 
-def default_generator() -> Generator:
-    """The generator behind `pt.rand`, `pt.randn` and `pt.randint`."""
-    return _default
-
-
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew from a seed; returns it."""
+    """Start the generator behind `rand`, `randn` and `randint` anew from a seed; returns it."""
     global _default
     _default = Generator(seed)
     return _default
