@@ -110,6 +110,11 @@ class Arguments:
     statements: list[str] = field(default_factory=list[str])
     lanes: list[list[str]] = field(default_factory=list[list[str]])  # by lane, then argument
 
+    def call(self, function: str, result: str) -> list[str]:
+        """Load them, and call the body's function for each lane: result0, result1, ..."""
+        calls = [f"let {result}{n} = {function}({', '.join(a)});" for n, a in enumerate(self.lanes)]
+        return [*self.statements, *calls]
+
 
 @dataclass(slots=True)
 class BodyCode:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, Strides, crossed_dim
 from py_tensor.codegen.emit import (
+    Arguments,
     BodyCode,
     Space,
     address,
@@ -84,6 +85,23 @@ def store(
             f"b{number}[o{n} + {lane}u * {step}] = {v};" for lane, v in enumerate(values)
         ]
     return statements
+
+
+def store_results(
+    params: Params,
+    space: Space,
+    outputs: Sequence[Output],
+    bindings: Sequence[Binding],
+    function: str,
+    arguments: Arguments,
+) -> list[str]:
+    """Statements that load arguments, call the function for each lane, and store its results."""
+
+    def value(number: int, lane: int) -> str:
+        return f"r{lane}{field_of(outputs, number)}"
+
+    stores = store(params, space, outputs, bindings, len(arguments.lanes), value)
+    return [*arguments.call(function, "r"), *stores]
 
 
 def field_of(results: Sequence[object], number: int) -> str:
@@ -182,16 +200,7 @@ def _computed(
 ) -> list[str]:
     """Load what is not loaded yet, compute, and store."""
     arguments = code.arguments(params, space, space.width, "a", loaded=loaded)
-    calls = [f"let r{lane} = compute({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
-    stores = store(
-        params,
-        space,
-        kernel.outputs,
-        code.bindings,
-        space.width,
-        lambda n, lane: f"r{lane}{field_of(kernel.outputs, n)}",
-    )
-    return [*arguments.statements, *calls, *stores]
+    return store_results(params, space, kernel.outputs, code.bindings, "compute", arguments)
 
 
 def _width(outputs: Sequence[Output], extents: tuple[int, ...], strides: Strides) -> int:

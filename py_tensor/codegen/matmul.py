@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, load_mode
-from py_tensor.codegen.map import accesses, bind, field_of, interface, mask_dims, returns, store
+from py_tensor.codegen.map import accesses, bind, interface, mask_dims, returns, store_results
 from py_tensor.codegen.profile import Profile, Tile
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
@@ -272,22 +272,13 @@ class _Matmul:
         return [declaration, function, "\n".join([*lines, "}"])]
 
     def _lanes(self, code: BodyCode, space: Space, components: str) -> list[str]:
-        outputs = self.kernel.outputs
         arguments = code.arguments(
             self.params, space, len(components), "e", lambda _, lane: f"acc.{components[lane]}"
         )
-        calls = [
-            f"let r{lane} = epilogue({', '.join(a)});" for lane, a in enumerate(arguments.lanes)
-        ]
-        stores = store(
-            self.params,
-            space,
-            outputs,
-            self.bindings,
-            len(components),
-            lambda n, lane: f"r{lane}{field_of(outputs, n)}",
+        stored = store_results(
+            self.params, space, self.kernel.outputs, self.bindings, "epilogue", arguments
         )
-        return [f"    {line}" for line in (*arguments.statements, *calls, *stores)]
+        return [f"    {line}" for line in stored]
 
 
 def _block_steps() -> list[str]:

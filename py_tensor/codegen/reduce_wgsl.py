@@ -15,7 +15,7 @@ from py_tensor.codegen.emit import (
     padded,
 )
 from py_tensor.codegen.hoist import hoist
-from py_tensor.codegen.map import bind, field_of, interface, returns, store
+from py_tensor.codegen.map import bind, field_of, interface, returns, store, store_results
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage
@@ -217,11 +217,7 @@ class StageWriter:
         inner, space = reduced_space(self.params, p, kept_names)
         before = self.element.before(kept_names)
         arguments = self.element.arguments(space, "a")
-        calls = [
-            f"let value{lane} = element{m}({', '.join(args)});"
-            for lane, args in enumerate(arguments.lanes)
-        ]
-        step = [*inner, *arguments.statements, *calls]
+        step = [*inner, *arguments.call(f"element{m}", "value")]
         return [*split, *before, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
@@ -345,11 +341,7 @@ class SplitBody:
             return []
         space = Space(kept_names, self.p.kept_strides, self.p.columns)
         arguments = self.outer.arguments(self.params, space, self.p.columns, "h", self.accumulated)
-        calls = [
-            f"let ahead{lane} = ahead{self.mark}({', '.join(args)});"
-            for lane, args in enumerate(arguments.lanes)
-        ]
-        return [*arguments.statements, *calls]
+        return arguments.call(f"ahead{self.mark}", "ahead")
 
     def arguments(self, space: Space, prefix: str) -> Arguments:
         """Load the arguments of the function of every point."""
@@ -446,13 +438,5 @@ class _Writer:
         kind, declaration = returns([o.dtype for o in outputs])
         arguments = self.row.arguments(self.params, space, p.columns, "e", self.stage.result)
         function = self.row.function("finish", self.params, [f"v{o.value}" for o in outputs], kind)
-        calls = [f"let r{lane} = finish({', '.join(a)});" for lane, a in enumerate(arguments.lanes)]
-        stores = store(
-            self.params,
-            space,
-            outputs,
-            self.bindings,
-            p.columns,
-            lambda n, lane: f"r{lane}{field_of(outputs, n)}",
-        )
-        return [*split, *arguments.statements, *calls, *stores], [declaration, function]
+        stores = store_results(self.params, space, outputs, self.bindings, "finish", arguments)
+        return [*split, *stores], [declaration, function]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from py_tensor.codegen.emit import Arguments, BodyCode, Space, load_mode
-from py_tensor.codegen.map import bind, field_of, interface, returns, store
+from py_tensor.codegen.emit import BodyCode, Space, load_mode
+from py_tensor.codegen.map import bind, interface, returns, store_results
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange, is_by_rows
@@ -137,7 +137,7 @@ class _Writer:
         functions = body.functions("spread", [body.value(o.value) for o in outputs], kind)
         before = body.before(names)
         arguments = body.arguments(space, "a")
-        stores = self._stores("spread", arguments, outputs, space, p.width)
+        stores = store_results(self.params, space, outputs, self.bindings, "spread", arguments)
         loop = ["for (var j = lane; j < last; j += LANES) {"]
         loop += [f"  {line}" for line in (*inner, *stores)]
         return [*before, *space.hoisted, *loop, "}"], [declaration, *functions]
@@ -153,29 +153,9 @@ class _Writer:
         kind, declaration = returns([o.dtype for o in outputs], "Finish")
         function = code.function("finish", self.params, [f"v{o.value}" for o in outputs], kind)
         arguments = code.arguments(self.params, space, 1, "e", _total)
-        stores = self._stores("finish", arguments, outputs, space, 1)
+        stores = store_results(self.params, space, outputs, self.bindings, "finish", arguments)
         lines = ["if (lane == 0u) {", *(f"  {line}" for line in stores), "}"]
         return lines, [declaration, function]
-
-    def _stores(
-        self,
-        function: str,
-        arguments: Arguments,
-        outputs: tuple[Output, ...],
-        space: Space,
-        width: int,
-    ) -> list[str]:
-        """Load the arguments, call the function, store what it returns."""
-        calls = [f"let r{n} = {function}({', '.join(a)});" for n, a in enumerate(arguments.lanes)]
-        stores = store(
-            self.params,
-            space,
-            outputs,
-            self.bindings,
-            width,
-            lambda n, lane: f"r{lane}{field_of(outputs, n)}",
-        )
-        return [*arguments.statements, *calls, *stores]
 
 
 def _total(number: int, lane: int) -> str:
