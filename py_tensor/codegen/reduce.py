@@ -15,7 +15,8 @@ from py_tensor.codegen.emit import load_mode, padded, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
-from py_tensor.codegen.reduce_wgsl import Pass, part_dtypes, write
+from py_tensor.codegen.reduce_wgsl import part_dtypes, write
+from py_tensor.codegen.walk import Dimensions, Walk
 from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
@@ -100,14 +101,20 @@ def _fold(
     kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, context: Context
 ) -> list[Dispatch]:
     """One pass over the space; two where it is worth slicing the rows."""
-    arranged = _arrange(kernel, stage, partials, context.profile)
-    if arranged.slices == 1:
-        return [_dispatch(kernel, arranged, context)]
-    first, loads = _partial(kernel, kernel.kept, kernel.reduced, arranged.slices, context)
-    arranged.slice_stride = size_of(kernel.kept)
-    second = _with_reduced(kernel, (arranged.slices,))
-    loads = _by_slice(loads, kernel.kept)
-    return [_dispatch(first, arranged, context), *_fold(second, stage, loads, context)]
+    if partials is not None:
+        element = Body(list(partials))
+        walk = arrange(kernel, [element], context.profile)
+        return [_dispatch(kernel, walk, element, context, merges=True)]
+    whole = arrange(kernel, [stage.element], context.profile)
+    walk = _sliced(whole, kernel, context.profile)
+    if walk.slices == 1:
+        return [_dispatch(kernel, walk, stage.element, context)]
+    first, loads = _partial(kernel, kernel.kept, kernel.reduced, walk.slices, context)
+    second = _with_reduced(kernel, (walk.slices,))
+    return [
+        _dispatch(first, walk, stage.element, context),
+        *_fold(second, stage, _by_slice(loads, kernel.kept), context),
+    ]
 
 
 def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
@@ -116,59 +123,58 @@ def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...
     return tuple(replace(load, access=access) for load in loads)
 
 
-def _dispatch(kernel: Kernel, arranged: Pass, context: Context) -> Dispatch:
-    written = write(kernel, arranged)
-    groups = -(-arranged.rows // arranged.rows_per_group) * arranged.slices
-    walked = replace(kernel, stages=(replace(arranged.stage, element=arranged.element),))
+def _dispatch(
+    kernel: Kernel, walk: Walk, element: Body, context: Context, *, merges: bool = False
+) -> Dispatch:
+    """One pass that folds `element`; with `merges`, it is the loads of partial results."""
+    written = write(kernel, walk, element, merges=merges)
+    folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
     return Dispatch(
         context.programs.get("reduce", kernel.label, written.bindings, written.regions),
         tuple(b.slot for b in written.bindings),
         tuple(written.params.values),
         tuple(written.params.consts),
-        groups,
+        walk.groups,
         4,
-        size_of(kernel.kept) * (size_of(kernel.reduced) * arranged.element.cost + kernel.row.cost),
-        walked.operations(),
-        walked.traffic(),
+        size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
+        folding.operations(),
+        folding.traffic(),
     )
 
 
-def _arrange(
-    kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, profile: Profile
-) -> Pass:
-    """How one pass of a kernel with one stage walks its space."""
-    element = stage.element if partials is None else Body(list(partials))
-    result = arrange(kernel, [element], profile)
-    result.stage, result.element, result.merges = stage, element, partials is not None
-    _slice(result, profile)
-    return result
-
-
-def arrange(kernel: Kernel, bodies: Sequence[Body], profile: Profile) -> Pass:
+def arrange(kernel: Kernel, bodies: Sequence[Body], profile: Profile) -> Walk:
     """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
 
-    The pass is that of the first stage, and not sliced.
+    The rows are not sliced.
     """
     by_rows, kept_order, reduced_order = _orders(kernel, bodies)
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
-    result = Pass(
-        stage=stage,
-        element=stage.element,
-        merges=False,
+    dims = Dimensions(
         rank=len(kernel.kept),
         kept=kept,
         reduced=reduced,
         kept_extents=padded(kept.extents, rank_class(len(kept.extents)), 1),
         reduced_extents=padded(reduced.extents, rank_class(len(reduced.extents)), 1),
         by_rows=by_rows,
+    )
+    width = _width(dims, bodies, kernel.folds())
+    steps = size_of(dims.reduced_extents) // (width if by_rows else 1)
+    most_lanes = profile.lanes(steps)
+    lanes = most_lanes if by_rows else min(most_lanes, MAX_COLUMN_LANES)
+    return Walk(
+        dims=dims,
         workgroup=profile.workgroup,
         unroll=profile.unroll,
         levels=profile.levels,
+        width=width,
+        steps=steps,
+        rows=size_of(dims.kept_extents) // (1 if by_rows else width),
+        lanes=lanes,
+        rows_per_group=profile.workgroup // lanes,
+        slices=1,
+        slice_steps=max(1, steps),
+        slice_stride=0,
     )
-    _choose(result, bodies, kernel.folds(), profile)
-    return result
 
 
 def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
@@ -224,31 +230,29 @@ def _merge(
     )
 
 
-def _choose(p: Pass, bodies: Sequence[Body], folds: Sequence[Fold], profile: Profile) -> None:
-    """Width of loads, lanes of a row."""
+def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> int:
+    """How many neighbours an invocation loads at once: 4, where some load gives vectors."""
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
-    inner = (p.reduced_extents if p.by_rows else p.kept_extents)[-1]
+    inner = (dims.reduced_extents if dims.by_rows else dims.kept_extents)[-1]
     vectors = inner % 4 == 0 and any(
-        load_mode(p.space_strides(x.access.strides), x.access.offset, 4) == "v" for x in loads
+        load_mode(dims.space_strides(x.access.strides), x.access.offset, 4) == "v" for x in loads
     )
     parts = sum(len(fold.op.parts) for fold in folds)
-    p.width = 4 if vectors and parts <= 3 else 1
-    p.steps = size_of(p.reduced_extents) // (p.width if p.by_rows else 1)
-    p.rows = size_of(p.kept_extents) // (1 if p.by_rows else p.width)
-    lanes = profile.lanes(p.steps)
-    p.lanes = lanes if p.by_rows else min(lanes, MAX_COLUMN_LANES)
-    p.rows_per_group = profile.workgroup // p.lanes
-    p.slice_steps = p.steps
+    return 4 if vectors and parts <= 3 else 1
 
 
-def _slice(p: Pass, profile: Profile) -> None:
+def _sliced(walk: Walk, kernel: Kernel, profile: Profile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
-    groups = -(-p.rows // p.rows_per_group)
-    worthwhile = p.steps // (4 * p.lanes * profile.unroll)  # slices that still have work to share
+    groups = walk.groups
+    worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
     if profile.software:
-        groups = max(1, p.rows // 16)
-        worthwhile = p.steps // 256
-    wanted = max(-(-profile.wanted_groups // groups), p.steps // (p.lanes * MAX_STEPS))
-    slices = 1 if p.merges else max(1, min(wanted, worthwhile, MAX_SLICES))
-    p.slice_steps = max(1, -(-p.steps // slices))
-    p.slices = max(1, -(-p.steps // p.slice_steps))
+        groups = max(1, walk.rows // 16)
+        worthwhile = walk.steps // 256
+    wanted = max(-(-profile.wanted_groups // groups), walk.steps // (walk.lanes * MAX_STEPS))
+    slices = max(1, min(wanted, worthwhile, MAX_SLICES))
+    slice_steps = max(1, -(-walk.steps // slices))
+    slices = max(1, -(-walk.steps // slice_steps))
+    if slices == 1:
+        return walk
+    stride = size_of(kernel.kept)
+    return replace(walk, slices=slices, slice_steps=slice_steps, slice_stride=stride)

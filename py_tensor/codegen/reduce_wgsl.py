@@ -12,14 +12,13 @@ from py_tensor.codegen.emit import (
     Space,
     decode_coordinates,
     load_mode,
-    padded,
 )
 from py_tensor.codegen.hoist import hoist
 from py_tensor.codegen.map import bind, field_of, interface, returns, store, store_results
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
+from py_tensor.codegen.walk import Walk
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
-from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output, Stage
-from py_tensor.layout import Merged
+from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output
 
 CHAIN = 16  # values folded one after the other on a level, before they go to the next one
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
@@ -30,87 +29,6 @@ def part_dtypes(fold: Fold) -> list[DType]:
     return [fold.dtype if part == "T" else _OF_WGSL[part] for part in fold.op.parts]
 
 
-@dataclass(slots=True)
-class Pass:
-    """How one pass walks its space.
-
-    Attributes
-    ----------
-    element : Body
-        What is folded: the stage's body, or the loads of partial results where `merges`.
-    rank : int
-        Number of kept dimensions before merging.
-    kept, reduced : Merged
-        Dimensions after merging; `kept_extents` and `reduced_extents` with 1s in front.
-    by_rows : bool
-        The lanes lie along the last reduced dimension, not along the last kept one.
-    width : int
-        Neighbours along the lanes' dimension that an invocation loads at once.
-    levels : int
-        Levels of parts between an element and an invocation's accumulator, where a fold rounds.
-    steps, rows : int
-        Points to fold and points kept, counted in units of `width` along the lanes' dimension.
-    lanes, rows_per_group : int
-        Invocations to a row, and rows to a workgroup.
-    slices, slice_steps, slice_stride : int
-        Parts each row is cut into, the steps of a part, and how far apart their results lie.
-    """
-
-    stage: Stage
-    element: Body
-    merges: bool
-    rank: int
-    kept: Merged
-    reduced: Merged
-    kept_extents: tuple[int, ...]
-    reduced_extents: tuple[int, ...]
-    by_rows: bool
-    workgroup: int
-    unroll: int
-    levels: int
-    width: int = 1
-    steps: int = 0
-    rows: int = 0
-    lanes: int = 1
-    rows_per_group: int = 1
-    slices: int = 1
-    slice_steps: int = 1
-    slice_stride: int = 0
-
-    @property
-    def columns(self) -> int:
-        """Neighbouring rows that an invocation folds side by side."""
-        return 1 if self.by_rows else self.width
-
-    def kept_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        return padded(self.kept.strides(strides[: self.rank]), len(self.kept_extents), 0)
-
-    def reduced_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        return padded(self.reduced.strides(strides[self.rank :]), len(self.reduced_extents), 0)
-
-    def space_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Over both kinds of dimensions, the lanes' dimension last."""
-        kept, reduced = self.kept_strides(strides), self.reduced_strides(strides)
-        return kept + reduced if self.by_rows else reduced + kept
-
-    def result_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Of what happens once per row: the slice comes first."""
-        return (self.slice_stride, *self.kept_strides(strides))
-
-    def element_dim(self, dim: int) -> int:
-        """Where a dimension of the whole space stands among `space_strides`."""
-        kept, reduced = len(self.kept_extents), len(self.reduced_extents)
-        if dim < self.rank:
-            place = self.kept.position(dim) + kept - len(self.kept.extents)
-            return place if self.by_rows else reduced + place
-        place = self.reduced.position(dim - self.rank) + reduced - len(self.reduced.extents)
-        return kept + place if self.by_rows else place
-
-    def row_dim(self, dim: int) -> int:
-        """Where a kept dimension stands among `result_strides`."""
-        return 1 + self.kept.position(dim) + len(self.kept_extents) - len(self.kept.extents)
-
-
 @dataclass(frozen=True, slots=True)
 class Written:
     bindings: list[Binding]
@@ -118,18 +36,26 @@ class Written:
     regions: dict[str, str]
 
 
-def write(kernel: Kernel, p: Pass) -> Written:
-    """Regions of the template, and the parameters they read."""
-    return _Writer(kernel, p).written()
+def write(kernel: Kernel, walk: Walk, element: Body, *, merges: bool) -> Written:
+    """Regions of the template, and the parameters they read.
+
+    Parameters
+    ----------
+    element : Body
+        What the kernel's one stage folds: its own body, or the loads of partial results.
+    merges : bool
+        Whether it is partial results.
+    """
+    return _Writer(kernel, walk, element, merges).written()
 
 
 def indent(lines: list[str], depth: int) -> str:
     return "\n".join("  " * depth + line for line in lines)
 
 
-def place(p: Pass) -> list[str]:
+def place(walk: Walk) -> list[str]:
     """Neighbouring invocations lie along the lanes' dimension."""
-    if p.by_rows:
+    if walk.dims.by_rows:
         return ["let lane = invocation % LANES;", "let local_row = invocation / LANES;"]
     return ["let local_row = invocation % ROWS;", "let lane = invocation / ROWS;"]
 
@@ -139,6 +65,13 @@ class StageWriter:
 
     Parameters
     ----------
+    folds : tuple of Fold
+        What the stage leaves.
+    element : Body
+        What it folds.
+    merges : bool
+        The element is an accumulator already, its instructions the parts: folds of slices are
+        folded.
     mark : str
         Stands behind every name that the stage declares, where a kernel has several.
     accumulated : callable
@@ -147,33 +80,39 @@ class StageWriter:
 
     def __init__(
         self,
-        p: Pass,
+        walk: Walk,
+        folds: tuple[Fold, ...],
+        element: Body,
         params: Params,
         bindings: list[Binding],
+        *,
+        merges: bool = False,
         mark: str = "",
         accumulated: Callable[[int, int], str] = lambda number, lane: "",
     ) -> None:
-        self.p = p
+        self.walk = walk
+        self.folds = folds
+        self.merges = merges
         self.params = params
         self.mark = mark
-        if p.merges:
-            roots = set(range(len(p.element.instructions)))
+        if merges:
+            roots = set(range(len(element.instructions)))
         else:
-            roots = {v for f in p.stage.folds for v in (f.value, f.index) if v is not None}
-        self.element = SplitBody(p, params, bindings, roots, mark, accumulated)
+            roots = {v for f in folds for v in (f.value, f.index) if v is not None}
+        self.element = SplitBody(walk, element, roots, params, bindings, mark, accumulated)
 
     def acc(self, lane: int) -> str:
         return f"acc{self.mark}{lane}"
 
     def start(self) -> list[str]:
-        return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.p.width)]
+        return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.walk.width)]
 
     def shared(self) -> str:
         """The declaration of the memory in which lanes meet, if they do."""
-        p = self.p
-        if p.lanes == 1:
+        walk = self.walk
+        if walk.lanes == 1:
             return ""
-        size = p.workgroup * p.columns
+        size = walk.workgroup * walk.columns
         return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
 
     def accumulator(self) -> list[str]:
@@ -182,7 +121,7 @@ class StageWriter:
         starts: list[str] = []
         joined: list[str] = []
         made: list[str] = []
-        for fold in self.p.stage.folds:
+        for fold in self.folds:
             first, kind = len(fields), str(fold.dtype.wgsl)
             dtypes = part_dtypes(fold)
             combine = fold.op.combine.get(kind) or fold.op.combine["*"]
@@ -206,18 +145,17 @@ class StageWriter:
 
     def _made(self, text: str, fold: Fold, part: int) -> str:
         """One part of the accumulator of a single point, in the element's function."""
-        if self.p.merges:  # the point is an accumulator already
+        if self.merges:
             return self.element.value(part)
         index = "" if fold.index is None else self.element.value(fold.index)
         return text.format(x=self.element.value(fold.value), i=index)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """The row's coordinates, then the loop over an invocation's part of the row."""
-        p, m = self.p, self.mark
-        inner, space = reduced_space(self.params, p, kept_names)
+        inner, space = reduced_space(self.params, self.walk, kept_names)
         before = self.element.before(kept_names)
         arguments = self.element.arguments(space, "a")
-        step = [*inner, *arguments.call(f"element{m}", "value")]
+        step = [*inner, *arguments.call(f"element{self.mark}", "value")]
         return [*split, *before, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
@@ -228,29 +166,32 @@ class StageWriter:
         summation (Higham, The accuracy of floating point summation, 1993), and not with their sum.
         """
         lines = ["var at = first + lane;"]
-        levels = self.p.levels if any(fold.rounds for fold in self.p.stage.folds) else 0
+        levels = self.walk.levels if any(fold.rounds for fold in self.folds) else 0
         return lines + self._level(step, levels, "last", f"acc{self.mark}")
 
     def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
         """Fold up to `end` into `into`, through parts of the level below."""
         if not level:
             return self._chain(step, end, into)
-        p, m, part, stop = self.p, self.mark, f"part{level}_", f"stop{level}"
-        inner = [f"let {stop} = min({end}, at + {CHAIN**level * p.lanes}u);"]
-        inner += [f"var {part}{n} = identity{m}();" for n in range(p.width)]
+        walk, m, part, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
+        inner = [f"let {stop} = min({end}, at + {CHAIN**level * walk.lanes}u);"]
+        inner += [f"var {part}{n} = identity{m}();" for n in range(walk.width)]
         inner += self._level(step, level - 1, stop, part)
-        inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(p.width)]
+        inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(walk.width)]
         return [f"while (at < {end}) {{", *(f"  {line}" for line in inner), "}"]
 
     def _chain(self, step: list[str], end: str, into: str) -> list[str]:
-        p, m = self.p, self.mark
-        step = [*step, *(f"{into}{n} = combine{m}({into}{n}, value{n});" for n in range(p.width))]
+        walk, m = self.walk, self.mark
+        step = [
+            *step,
+            *(f"{into}{n} = combine{m}({into}{n}, value{n});" for n in range(walk.width)),
+        ]
         lines: list[str] = []
-        if p.unroll > 1:
-            far, all_lanes = (p.unroll - 1) * p.lanes, p.unroll * p.lanes
+        if walk.unroll > 1:
+            far, all_lanes = (walk.unroll - 1) * walk.lanes, walk.unroll * walk.lanes
             lines.append(f"for (; at + {far}u < {end}; at += {all_lanes}u) {{")
-            for n in range(p.unroll):
-                lines += ["  {", f"    let j = at + {n * p.lanes}u;"]
+            for n in range(walk.unroll):
+                lines += ["  {", f"    let j = at + {n * walk.lanes}u;"]
                 lines += [*(f"    {line}" for line in step), "  }"]
             lines.append("}")
         lines += [f"for (; at < {end}; at += LANES) {{", "  let j = at;"]
@@ -258,19 +199,20 @@ class StageWriter:
 
     def share(self) -> list[str]:
         """Fold an invocation's accumulators, then the lanes of each row."""
-        p, m = self.p, self.mark
+        walk, m = self.walk, self.mark
         lines: list[str] = []
-        if p.by_rows and p.width == 4:
+        if walk.dims.by_rows and walk.width == 4:
             first, second = (f"combine{m}({self.acc(n)}, {self.acc(n + 1)})" for n in (0, 2))
             lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
-        if p.lanes == 1:
+        if walk.lanes == 1:
             return lines
-        size, apart = p.workgroup * p.columns, 1 if p.by_rows else p.rows_per_group
+        size, apart = walk.workgroup * walk.columns, 1 if walk.dims.by_rows else walk.rows_per_group
         cells = [
-            f"invocation + {n * p.workgroup}u" if n else "invocation" for n in range(p.columns)
+            f"invocation + {n * walk.workgroup}u" if n else "invocation"
+            for n in range(walk.columns)
         ]
         lines += [f"shared_accs{m}[{cell}] = {self.acc(n)};" for n, cell in enumerate(cells)]
-        half = p.lanes // 2
+        half = walk.lanes // 2
         while half:
             lines += ["workgroupBarrier();", f"if (lane < {half}u) {{"]
             for n, cell in enumerate(cells):
@@ -285,10 +227,10 @@ class StageWriter:
 
     def result(self, number: int, lane: int) -> str:
         """The result of a fold of this stage, from its accumulator's parts."""
-        folds = self.p.stage.folds
-        first = sum(len(fold.op.parts) for fold in folds[:number])
-        parts = len(folds[number].op.parts)
-        return folds[number].op.result.format(
+        fold = self.folds[number]
+        first = sum(len(earlier.op.parts) for earlier in self.folds[:number])
+        parts = len(fold.op.parts)
+        return fold.op.result.format(
             **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(parts)}
         )
 
@@ -304,23 +246,25 @@ class SplitBody:
 
     def __init__(
         self,
-        p: Pass,
+        walk: Walk,
+        body: Body,
+        roots: set[int],
         params: Params,
         bindings: list[Binding],
-        roots: set[int],
         mark: str,
         accumulated: Callable[[int, int], str],
     ) -> None:
-        self.p = p
+        self.walk = walk
         self.params = params
         self.mark = mark
         self.accumulated = accumulated
-        self.split = hoist(p.element, roots, p.rank)
+        dims = walk.dims
+        self.split = hoist(body, roots, dims.rank)
         outer, inner = self.split.outer, self.split.inner
-        modes = load_modes(inner, p.space_strides, p.width)
-        self.inner = BodyCode(inner, bindings, {**modes}, p.element_dim)
-        row_modes = load_modes(outer, p.kept_strides, p.columns)
-        self.outer = BodyCode(outer, bindings, {**row_modes}, lambda d: p.row_dim(d) - 1)
+        modes = load_modes(inner, dims.space_strides, walk.width)
+        self.inner = BodyCode(inner, bindings, {**modes}, dims.space_dim)
+        row_modes = load_modes(outer, dims.kept_strides, walk.columns)
+        self.outer = BodyCode(outer, bindings, {**row_modes}, dims.kept_dim)
 
     def value(self, number: int) -> str:
         return f"v{self.split.values[number]}"
@@ -339,18 +283,19 @@ class SplitBody:
         """Statements that compute ahead of the loop."""
         if not self.split.results:
             return []
-        space = Space(kept_names, self.p.kept_strides, self.p.columns)
-        arguments = self.outer.arguments(self.params, space, self.p.columns, "h", self.accumulated)
+        columns = self.walk.columns
+        space = Space(kept_names, self.walk.dims.kept_strides, columns)
+        arguments = self.outer.arguments(self.params, space, columns, "h", self.accumulated)
         return arguments.call(f"ahead{self.mark}", "ahead")
 
     def arguments(self, space: Space, prefix: str) -> Arguments:
         """Load the arguments of the function of every point."""
-        return self.inner.arguments(self.params, space, self.p.width, prefix, self._given)
+        return self.inner.arguments(self.params, space, self.walk.width, prefix, self._given)
 
     def _given(self, number: int, lane: int) -> str:
         if number >= 0:
             return self.accumulated(number, lane)
-        ahead = 0 if self.p.by_rows else lane
+        ahead = 0 if self.walk.dims.by_rows else lane
         return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
 
     def _returns(self) -> tuple[str, str]:
@@ -367,76 +312,97 @@ def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
     }
 
 
-def kept_space(params: Params, p: Pass) -> tuple[list[str], list[str]]:
+def kept_space(params: Params, walk: Walk) -> tuple[list[str], list[str]]:
     """Statements that find a row's coordinates, and their names."""
-    kept = (*p.kept_extents[:-1], p.kept_extents[-1] // p.columns)
-    return decode_coordinates(params, kept, "row", "k")
+    extents = walk.dims.kept_extents
+    return decode_coordinates(params, (*extents[:-1], extents[-1] // walk.columns), "row", "k")
 
 
-def reduced_space(params: Params, p: Pass, kept_names: list[str]) -> tuple[list[str], Space]:
+def reduced_space(params: Params, walk: Walk, kept_names: list[str]) -> tuple[list[str], Space]:
     """Statements that find the coordinates of point `j` of a row, and the space around them."""
-    reduced = (*p.reduced_extents[:-1], p.reduced_extents[-1] // (p.width if p.by_rows else 1))
-    inner, reduced_names = decode_coordinates(params, reduced, "j", "j")
-    names = kept_names + reduced_names if p.by_rows else reduced_names + kept_names
-    outer = range(len(kept_names)) if p.by_rows else range(len(reduced), len(names))
-    return inner, Space(names, p.space_strides, p.width, frozenset(outer))
+    dims = walk.dims
+    last = dims.reduced_extents[-1] // (walk.width if dims.by_rows else 1)
+    inner, names = decode_coordinates(params, (*dims.reduced_extents[:-1], last), "j", "j")
+    if dims.by_rows:
+        names, outer = kept_names + names, range(len(kept_names))
+    else:
+        names, outer = names + kept_names, range(len(names), len(names) + len(kept_names))
+    return inner, Space(names, dims.space_strides, walk.width, frozenset(outer))
+
+
+def finish(
+    kernel: Kernel,
+    walk: Walk,
+    params: Params,
+    bindings: list[Binding],
+    coordinates: list[str],
+    accumulated: Callable[[int, int], str],
+) -> tuple[list[str], list[str]]:
+    """What is computed and stored once per row, and the functions that takes.
+
+    Parameters
+    ----------
+    coordinates : list of str
+        The slice and those of the row.
+    accumulated : callable
+        (number, lane) -> the WGSL of the result of an accumulator.
+    """
+    modes = load_modes(kernel.row, walk.row_strides, walk.columns)
+    code = BodyCode(kernel.row, bindings, {**modes}, walk.row_dim)
+    kind, declaration = returns([o.dtype for o in kernel.outputs], "Finish")
+    function = code.function("finish", params, [f"v{o.value}" for o in kernel.outputs], kind)
+    space = Space(coordinates, walk.row_strides, walk.columns)
+    arguments = code.arguments(params, space, walk.columns, "e", accumulated)
+    stores = store_results(params, space, kernel.outputs, bindings, "finish", arguments)
+    return stores, [declaration, function]
 
 
 class _Writer:
-    def __init__(self, kernel: Kernel, p: Pass) -> None:
+    def __init__(self, kernel: Kernel, walk: Walk, element: Body, merges: bool) -> None:
         self.kernel = kernel
-        self.p = p
+        self.walk = walk
         self.params = Params()
-        for value in (p.rows, p.slices, p.slice_steps, p.steps, 0):
+        for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
             self.params.add(value)
-        modes = load_modes(p.element, p.space_strides, p.width)
-        row_modes = load_modes(kernel.row, p.result_strides, p.columns)
+        modes = load_modes(element, walk.dims.space_strides, walk.width)
+        row_modes = load_modes(kernel.row, walk.row_strides, walk.columns)
         self.bindings = bind(
             [(x, m == "v") for x, m in (*modes.items(), *row_modes.items())],
             [(o, self._stores_vectors(o)) for o in kernel.outputs],
         )
-        self.stage = StageWriter(p, self.params, self.bindings)
-        self.row = BodyCode(kernel.row, self.bindings, {**row_modes}, p.row_dim)
+        folds = tuple(kernel.folds())
+        self.stage = StageWriter(walk, folds, element, self.params, self.bindings, merges=merges)
 
     def _stores_vectors(self, output: Output) -> bool:
-        strides = self.p.result_strides(output.access.strides)
-        return self.p.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
+        strides = self.walk.row_strides(output.access.strides)
+        return self.walk.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
 
     def written(self) -> Written:
-        p, stage = self.p, self.stage
+        walk, stage = self.walk, self.stage
         accumulator = stage.accumulator()
-        split, names = kept_space(self.params, p)
+        split, names = kept_space(self.params, walk)
         fold = stage.fold(split, names)
-        finish, code = self._finish(split, names)
-        constants = {"WORKGROUP": p.workgroup, "LANES": p.lanes, "ROWS": p.rows_per_group}
+        stores, code = self._finish(["slice", *names])
+        constants = {"WORKGROUP": walk.workgroup, "LANES": walk.lanes, "ROWS": walk.rows_per_group}
         regions = {
             "interface": interface(
                 self.bindings, self.params, constants, *accumulator, *code, stage.shared()
             ),
-            "place": indent(place(p), 1),
+            "place": indent(place(walk), 1),
             "start": indent(stage.start(), 1),
             "fold": indent(fold, 2),
             "share": indent(stage.share(), 1),
-            "finish": indent(finish, 2),
+            "finish": indent([*split, *stores], 2),
         }
         return Written(self.bindings, self.params, regions)
 
-    def _finish(self, split: list[str], names: list[str]) -> tuple[list[str], list[str]]:
+    def _finish(self, coordinates: list[str]) -> tuple[list[str], list[str]]:
         """What lane 0 does with a row, and the functions that takes."""
-        p, outputs = self.p, self.kernel.outputs
-        space = Space(["slice", *names], p.result_strides, p.columns)
-        if not self.kernel.row.instructions:
-            stores = store(
-                self.params,
-                space,
-                outputs,
-                self.bindings,
-                p.columns,
-                lambda n, lane: f"acc{lane}.p{n}",
-            )
-            return [*split, *stores], []
-        kind, declaration = returns([o.dtype for o in outputs])
-        arguments = self.row.arguments(self.params, space, p.columns, "e", self.stage.result)
-        function = self.row.function("finish", self.params, [f"v{o.value}" for o in outputs], kind)
-        stores = store_results(self.params, space, outputs, self.bindings, "finish", arguments)
-        return [*split, *stores], [declaration, function]
+        kernel, walk, params, bindings = self.kernel, self.walk, self.params, self.bindings
+        if kernel.row.instructions:
+            return finish(kernel, walk, params, bindings, coordinates, self.stage.result)
+        space = Space(coordinates, walk.row_strides, walk.columns)  # the accumulator as it is
+        stores = store(
+            params, space, kernel.outputs, bindings, walk.columns, lambda n, lane: f"acc{lane}.p{n}"
+        )
+        return stores, []
