@@ -156,22 +156,12 @@ class TestOwnOriginAlone:
 
 
 class TestWithoutWebGPU:
-    def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage) -> None:
-        app = fresh_page(webgpu=False)
+    @pytest.mark.parametrize("jspi", [True, False])
+    def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage, jspi: bool) -> None:
+        app = fresh_page(webgpu=False, routes={} if jspi else {"**/worker.js": serve_without_jspi})
+        assert app.info["jspi"] is jspi
         assert app.info["backend"] == "cpu"
         assert app.info["adapter"] is None
-        expect(app.page.locator("#banner")).to_contain_text("No WebGPU here")
-        expect(app.page.locator("#status-text")).to_contain_text("CPU")
-        done = app.run("pt.linspace(1, 20, 20).reshape(4, 5).sum(0)")
-        assert done["error"] is None
-        assert "34., 38., 42., 46., 50." in done["result"]
-
-
-class TestWithoutWebGPUAndJSPI:
-    def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage) -> None:
-        app = fresh_page(webgpu=False, routes={"**/worker.js": serve_without_jspi})
-        assert app.info["jspi"] is False
-        assert app.info["backend"] == "cpu"
         assert app.info["problem"] is None
         expect(app.page.locator("#banner")).to_contain_text("No WebGPU here")
         expect(app.page.locator("#status-text")).to_contain_text("CPU")

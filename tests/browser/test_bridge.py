@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import runpy
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
+
+from tests.browser.folder_server import served
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,34 +19,10 @@ Run = Callable[[str], Any]
 HARNESS = "/tests/browser/bridge_harness.js"
 
 
-class _Handler(http.server.SimpleHTTPRequestHandler):
-    """The repository's files, cross-origin isolated, and an empty page at the root."""
-
-    def do_GET(self) -> None:
-        if self.path != "/":
-            super().do_GET()
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><link rel=icon href=data:,>")
-
-    def end_headers(self) -> None:
-        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
-        super().end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
-    handler = functools.partial(_Handler, directory=str(ROOT))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(ROOT, "<!doctype html><link rel=icon href=data:,>", isolated=True) as origin:
+        yield origin
 
 
 @pytest.fixture

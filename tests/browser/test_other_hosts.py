@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.app import DIST
+from tests.browser.folder_server import served
 
 HOST = """<!doctype html><link rel=icon href=data:,><script type="module">
   if (location.hash === "#no-jspi") delete WebAssembly.Suspending;
@@ -33,29 +31,10 @@ import py_tensor as pt
 """
 
 
-class _Handler(http.server.SimpleHTTPRequestHandler):
-    """The built page's files, and a host of another kind at the root."""
-
-    def do_GET(self) -> None:
-        if self.path != "/":
-            super().do_GET()
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(HOST.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
-    handler = functools.partial(_Handler, directory=str(DIST))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(DIST, HOST) as origin:
+        yield origin
 
 
 def run(browser: Browser, address: str, code: str) -> Any:
