@@ -316,6 +316,20 @@ class TestInterrupt:
         }""")
         assert done == {"ok": True, "stdout": "swept\n", "result": None, "error": None}
 
+    def test_one_that_is_sent_again_spoils_no_traceback(self, run: Run) -> None:
+        """The page sends it until the run has ended, hence perhaps while the traceback is made."""
+        error = run(
+            "import traceback\n"
+            "class Interrupted(traceback.TracebackException):\n"
+            "    @classmethod\n"
+            "    def from_exception(cls, *_, **__):\n"
+            "        traceback.TracebackException = cls.__base__\n"
+            "        raise KeyboardInterrupt\n"
+            "traceback.TracebackException = Interrupted\n"
+            "raise KeyboardInterrupt"
+        )["error"]
+        assert error.splitlines()[2:] == ["    raise KeyboardInterrupt", "KeyboardInterrupt"]
+
     def test_with_nothing_running_it_does_nothing(self, page: Page, run: Run) -> None:
         page.evaluate("pyTensor.interrupt()")
         assert run("sum(range(1000))")["result"] == "499500"

@@ -195,7 +195,12 @@ class Session:
             reason = NOTHING_TO_EXIT if error.code is None else error.code
             return Outcome(False, error=f"SystemExit: {reason}")
         try:
-            short, full = self._format(error)
+            try:
+                short, full = self._format(error)
+            except KeyboardInterrupt:
+                if not isinstance(error, KeyboardInterrupt):
+                    raise
+                short, full = self._format(error)  # the same one: it is sent until the run ends
         except BaseException as second:  # a broken __str__, or no stack left
             short = f"{type(error).__name__} (its traceback failed with {type(second).__name__})\n"
             full = short
