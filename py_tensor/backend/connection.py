@@ -85,6 +85,7 @@ class Connection:
         self.profile = Profile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
+            workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
             forms=trial.passed(found["wrong"]),
         )
         self.pending_work = self.profile.pending_work

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from py_tensor.codegen.library import Forms
 
-ENOUGH_TILES = 512  # of a matrix product, to keep a device busy
-SHORTEST_PART = 256  # of the summed dimension, that is worth a workgroup
+ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
+SHORTEST_PART = 1024  # of the summed dimension, that is worth a workgroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,15 @@ class Profile:
     software : bool
         The adapter runs on a CPU, where a barrier costs thousands of instructions: work is then
         split over invocations that never wait for each other.
+    workgroup_memory : int
+        Bytes that a workgroup may share.
     forms : Forms
         The cheaper forms of library functions that the device computes right.
     """
 
     max_buffers: int = 8
     software: bool = False
+    workgroup_memory: int = 16384
     forms: Forms = ()
 
     @property
@@ -93,7 +96,8 @@ class Profile:
         if self.software:
             return None
         for tile in (LARGE, MEDIUM):
-            if -(-m // tile.bm) * -(-n // tile.bn) * batch >= tile.enough:
+            enough = -(-m // tile.bm) * -(-n // tile.bn) * batch >= tile.enough
+            if enough and tile.memory <= self.workgroup_memory:
                 return tile
         return SMALL
 
@@ -103,7 +107,7 @@ class Profile:
         if tile is None:
             return 1
         tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
-        wanted = min(ENOUGH_TILES // tiles, k // SHORTEST_PART)
+        wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
         return 1 << max(0, wanted.bit_length() - 1)
 
 
@@ -142,6 +146,11 @@ class Tile:
     def workgroup(self) -> int:
         return self.wx * self.wy
 
+    @property
+    def memory(self) -> int:
+        """Bytes of both tiles, if operands are read element by element."""
+        return 4 * self.bk * (self.bm + 4 + self.bn + 4)
+
     def constants(self) -> dict[str, int]:
         return {
             "BM": self.bm,
@@ -150,13 +159,16 @@ class Tile:
             "TM": self.tm,
             "WX": self.wx,
             "WY": self.wy,
+            "ACROSS": min(8, self.wx),
             "WORKGROUP": self.workgroup,
             "GROUPED": 8,
         }
 
 
-# Measured on an H200, ms for 512 / 1024 / 2048 / 4096 squared: SMALL 0.12 / 0.24 / 1.09 / 6.9,
-# MEDIUM 0.14 / 0.21 / 0.81 / 5.5, LARGE 0.19 / 0.26 / 0.66 / 4.4.
-LARGE = Tile(16, 16, 8, 8, 16, enough=200)
-MEDIUM = Tile(16, 16, 4, 4, 32, enough=200)
+# Measured on an H200 (132 processors) at its full clock, µs for 512 / 1024 / 2048 / 4096 squared:
+# LARGE 61 / 114 / 401 / 3090, MEDIUM 27 / 69 / 493 / 3810, SMALL 20 / 94 / 610 / 4600. At its
+# lowest clock, where only ratios count: 1280 squared is 100 of LARGE and takes 721, 400 of MEDIUM
+# and 882; 640 squared is 100 of MEDIUM and takes 151, 400 of SMALL and 175.
+LARGE = Tile(16, 16, 8, 8, 16, enough=100)
+MEDIUM = Tile(16, 8, 8, 4, 32, enough=100)
 SMALL = Tile(8, 8, 4, 4, 32, enough=0)

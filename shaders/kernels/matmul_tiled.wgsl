@@ -1,6 +1,7 @@
 // Matrix product by tiles in workgroup memory: a workgroup computes `BM` x `BN` results, each
-// invocation `TM` x `TN` of them in registers. Operands are read in blocks of 4 x 4, turned so that
-// both tiles lie with their own index contiguous, whichever way the matrices lie in memory.
+// invocation `TM` x `TN` of them in registers. Both tiles lie with their own index contiguous,
+// whichever way the matrices lie in memory. While a slice of `BK` is multiplied, the next one is on
+// its way into registers.
 
 // <interface>
 const BM = 8u;
@@ -9,15 +10,13 @@ const BK = 4u;
 const TM = 4u;
 const WX = 2u;
 const WY = 2u;
+const ACROSS = 2u;
 const WORKGROUP = 4u;
 const GROUPED = 8u;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> b2: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: array<vec4u, 3>;
-struct Block { x: vec4<f32>, y: vec4<f32>, z: vec4<f32>, w: vec4<f32> }
-fn load_a(base: u32, m: u32, k: u32) -> Block { let a = b0[base + m + k]; return Block(a, a, a, a); }
-fn load_b(base: u32, k: u32, n: u32) -> Block { let b = b1[base + n + k]; return Block(b, b, b, b); }
 fn finish(batch: u32, m: u32, n4: u32, acc: vec4<f32>) { b2[m + n4] = acc; }
 var<workgroup> tile_a: array<vec4<f32>, 8>;
 var<workgroup> tile_b: array<vec4<f32>, 8>;
@@ -44,23 +43,38 @@ fn main(
   let place = tile % (GROUPED * tiles_n);
   let m0 = (band * GROUPED + place % height) * BM;
   let n0 = (place / height) * BN;
-  let tx = invocation % WX;
-  let ty = invocation / WX;
+  // Invocations in blocks of `ACROSS` columns: those that run together read few rows of either tile.
+  let part = invocation % (ACROSS * WY);
+  let tx = (invocation / (ACROSS * WY)) * ACROSS + part % ACROSS;
+  let ty = part / ACROSS;
   // <bases>
   let base_a = 0u;
   let base_b = 0u;
   // </bases>
   // <start>
+  let a_at0 = base_a + m0 + invocation;
+  let b_at0 = base_b + n0 + invocation;
+  var a_next0 = vec4<f32>();
+  var b_next0 = vec4<f32>();
   var c0_0 = vec4<f32>();
   // </start>
+  // <first>
+  a_next0 = b0[a_at0];
+  b_next0 = b1[b_at0];
+  // </first>
   for (var k0 = 0u; k0 < K; k0 += BK) {
-    // <stage>
-    let a = load_a(base_a, m0, k0);
-    tile_a[invocation] = a.x;
-    let b = load_b(base_b, k0, n0);
-    tile_b[invocation] = b.x;
-    // </stage>
+    // <keep>
+    tile_a[invocation] = select(vec4<f32>(), a_next0, k0 < K);
+    tile_b[invocation] = select(vec4<f32>(), b_next0, k0 < K);
+    // </keep>
     workgroupBarrier();
+    let next = k0 + BK;
+    if (next < K) {
+      // <next>
+      a_next0 = b0[a_at0 + next];
+      b_next0 = b1[b_at0 + next];
+      // </next>
+    }
     // <multiply>
     for (var kk = 0u; kk < BK; kk++) {
       let a0 = tile_a[kk * 2u + ty];

@@ -11,6 +11,7 @@ import random
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,3 +140,19 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
     name = zlib.crc32(request.node.nodeid.encode())
     return np.random.default_rng([request.config.option.seed, name])
+
+
+@pytest.fixture
+def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels for a GPU, workgroup memory and barriers and all, whatever the adapter is."""
+    if device != "webgpu":
+        yield
+        return
+    import py_tensor as pt
+
+    backend: Any = pt.default_device().backend
+    profile = replace(backend.profile, software=False)
+    monkeypatch.setattr(backend, "profile", profile)
+    backend._plans.clear()
+    yield
+    backend._plans.clear()

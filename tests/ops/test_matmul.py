@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.codegen.profile import LARGE, MEDIUM, SMALL, Profile, Tile
 from tests.ops.compare import element, same
 
 Array = Any
@@ -82,6 +83,47 @@ def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
             else pt.tensor(b, device=device)
         )
         near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
+
+
+def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
+    """A tensor of these values that lies in memory as they are, or as their transpose."""
+    if transposed:
+        return pt.tensor(np.ascontiguousarray(values.T), device=device).T
+    return pt.tensor(values, device=device)
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("tile", [LARGE, MEDIUM, SMALL], ids=["large", "medium", "small"])
+@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
+def test_tiles(
+    tile: Tile, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tile with operands that lie each way, in whole vectors and not, past its edges."""
+    monkeypatch.setattr(Profile, "tile", lambda *_: tile)
+    monkeypatch.setattr(Profile, "parts", lambda *_: 1)
+    left, _, right = form.partition(" @ ")
+    whole = (tile.bm + 4, tile.bk + 4, tile.bn + 4)
+    odd = (int(rng.integers(1, 2 * tile.bm)), int(rng.integers(1, 99)), tile.bn - 1)
+    for m, k, n in (whole, odd, (tile.bm, 2 * tile.bk, tile.bn)):
+        a, b = random(rng, m, k), random(rng, k, n)
+        x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
+        near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+def test_what_lies_past_the_end_does_not_count(
+    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slices reach past K into the next row: a NaN there must not be multiplied, not even by 0."""
+    monkeypatch.setattr(Profile, "tile", lambda *_: SMALL)
+    for k in (5, 8, 36):
+        a, b = random(rng, 40, k + 4), random(rng, k + 4, 40)
+        a[:, k:] = np.nan
+        b[k:] = np.inf
+        x, y = pt.tensor(a, device=device)[:, :k], pt.tensor(b, device=device)[:k]
+        near(x @ y, *products(a[:, :k], b[:k]), f"K = {k} of {k + 4}")
 
 
 @pytest.mark.computes

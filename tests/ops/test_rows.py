@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import testing
-from py_tensor.codegen.profile import Profile
 
 Array = np.ndarray[Any, Any]
 SHAPES = [(64, 48), (70, 1), (100, 3), (257, 129), (300, 1024), (65, 4099), (5, 40_000), (1, 7)]
@@ -49,20 +48,6 @@ def test_normalized_rows(
     if device == "webgpu":  # NumPy adds up a transposed array one by one: 1e-4 off
         x = pt.tensor(a.T.copy()).T
         np.testing.assert_allclose(expression(x, pt).numpy(), exact, rtol=1e-5, atol=2e-6)
-
-
-@pytest.fixture
-def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels for a GPU, workgroup memory and barriers and all, whatever the adapter is."""
-    if device != "webgpu":
-        yield
-        return
-    backend: Any = pt.default_device().backend
-    profile = Profile(backend.profile.max_buffers, software=False)
-    monkeypatch.setattr(backend, "profile", profile)
-    backend._plans.clear()
-    yield
-    backend._plans.clear()
 
 
 @pytest.mark.computes

@@ -117,6 +117,7 @@ class FakeBridge:
             "maxBufferSize": self.max_bytes,
             "maxStorageBufferBindingSize": self.max_bytes,
             "maxStorageBuffersPerShaderStage": 8,
+            "maxComputeWorkgroupStorageSize": 32768,
         }
         adapter = {"isFallbackAdapter": False, "vendor": "fake"}
         found = {"ok": True, "generation": self.generation, "adapter": adapter}
