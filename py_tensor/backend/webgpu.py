@@ -20,9 +20,11 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import leaf_key
+from py_tensor.graph.reasons import Notes
 from py_tensor.graph.rows import fuse_rows
 
 MAX_PLANS = 512
@@ -53,6 +55,7 @@ class WebGPU(Connection):
         self.programs = Programs()
         self.sync_each_op = False
         self.poison = False
+        self.wgsl = False
         self.planned = 0
         self._timed: list[Measure] | None = None  # while dispatches are timed
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
@@ -64,9 +67,10 @@ class WebGPU(Connection):
         super()._set_up(found)
         self.programs.take(self.profile.forms)
 
-    def debug(self, sync: bool, poison: bool) -> None:
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         self.sync_each_op = sync
         self.poison = poison
+        self.wgsl = wgsl
 
     def info(self) -> dict[str, Any]:
         adapter, limits = self._info["adapter"], self._info["limits"]
@@ -131,6 +135,8 @@ class WebGPU(Connection):
 
     def compute(self, request: Request) -> None:
         plan = self._plan(request)
+        if self.wgsl:
+            self._show_new(plan.programs)
         storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
         generation = self.generation
         self._warm(plan.programs)
@@ -215,10 +221,7 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            most = self.profile.max_buffers
-            kernels = schedule(request, most)
-            kernels = fuse_rows(kernels, request.wanted, most, fits(self.profile))
-            lowered = lower(kernels, self.profile, self.programs)
+            lowered = lower(self.kernels_of(request), self.profile, self.programs)
             self._check_temporaries(request, lowered)
             work = self.profile.submit_work
             plan = self._plans[signature] = make_plan(request, lowered, work, work)
@@ -227,6 +230,16 @@ class WebGPU(Connection):
         else:
             self._plans.move_to_end(signature)
         return plan
+
+    def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
+        """The kernels that compute a request, in order; reasons are added to `notes`."""
+        most = self.profile.max_buffers
+        kernels = schedule(request, most, notes)
+        return fuse_rows(kernels, request.wanted, most, fits(self.profile), notes)
+
+    def has_planned(self, request: Request) -> bool:
+        """Whether the plan of a request is known."""
+        return request.signature() in self._plans
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""
@@ -244,6 +257,12 @@ class WebGPU(Connection):
             self.bridge.warm(program.number)
         if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
             raise KeyboardInterrupt
+
+    def _show_new(self, programs: list[Program]) -> None:
+        """Print the WGSL of the programs that the next flush compiles."""
+        for program in programs:
+            if program.number not in self._defined:
+                print(program.listing())
 
     def _define(self, programs: list[Program]) -> None:
         """Make programs known to the bridge; those used least recently are dropped past a bound."""

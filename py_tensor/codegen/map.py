@@ -25,6 +25,8 @@ from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
 MOST_PADDED = 4  # dimensions to which fewer are filled up
+# One run of vectors; vectors along the last dimension; blocks for transposed operands; or elements.
+VARIANTS = ("run", "vectors", "blocks", "elements")
 
 
 def mask_dims(body: Body) -> frozenset[int]:
@@ -128,7 +130,7 @@ class Walk:
     def over(merged: Merged, rank: int, maps: Sequence[tuple[int, ...]]) -> Walk:
         """A walk over the merged dimensions of an expression of so many."""
         count = len(merged.extents)
-        if any(merged.strides(m) != (1,) * count for m in maps) or count > 1:
+        if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
             count = max(count, min(rank, MOST_PADDED))
         return Walk(merged, padded(merged.extents, rank_class(max(1, count)), 1))
 
@@ -193,7 +195,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         "work": "\n".join(f"  {line}" for line in work),
     }
     return Dispatch(
-        programs.get("map", kernel.label, bindings, regions),
+        programs.get("map", kernel.label, bindings, regions, _variant(walk, width, blocks)),
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
@@ -203,6 +205,15 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         kernel.operations(),
         kernel.traffic(),
     )
+
+
+def _variant(walk: Walk, width: int, blocks: Blocks | None) -> str:
+    """One of `VARIANTS`."""
+    if blocks is not None:
+        return "blocks"
+    if width == 1:
+        return "elements"
+    return "run" if len(walk.extents) == 1 else "vectors"
 
 
 def _vectors(kernel: Kernel, code: BodyCode, params: Params, walk: Walk, width: int) -> list[str]:

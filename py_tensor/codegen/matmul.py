@@ -152,7 +152,9 @@ class _Matmul:
         regions["interface"] = interface(self.bindings, self.params, constants, *code)
         template = "matmul_direct" if tile is None else "matmul_tiled"
         return Dispatch(
-            context.programs.get(template, self.kernel.label, self.bindings, regions),
+            context.programs.get(
+                template, self.kernel.label, self.bindings, regions, self._variant()
+            ),
             tuple(b.slot for b in self.bindings),
             tuple(self.params.values),
             tuple(self.params.consts),
@@ -162,6 +164,14 @@ class _Matmul:
             self.kernel.operations(),
             self.kernel.traffic(),
         )
+
+    def _variant(self) -> str:
+        """The tile, and along which index each operand is read in vectors, if along any."""
+        tile = self.tile
+        along = {"k": "k", "g": "elements"}
+        a, b = along.get(self.a_mode, "m"), along.get(self.b_mode, "n")
+        size = "4x4 blocks" if tile is None else f"tile {tile.bm}x{tile.bn}x{tile.bk}"
+        return f"{size}, A by {a}, B by {b}"
 
     def _bases(self) -> str:
         """Where the operands' matrices of this batch begin, in the units their loader uses."""

@@ -130,7 +130,9 @@ def _dispatch(
     written = write(kernel, walk, element, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
     return Dispatch(
-        context.programs.get("reduce", kernel.label, written.bindings, written.regions),
+        context.programs.get(
+            "reduce", kernel.label, written.bindings, written.regions, walk.variant(merges=merges)
+        ),
         tuple(b.slot for b in written.bindings),
         tuple(written.params.values),
         tuple(written.params.consts),
