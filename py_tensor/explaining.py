@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Programs
+from py_tensor.display import label_lines
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Movement
@@ -318,7 +319,10 @@ def _ops_of(body: graph.Body) -> Iterator[str]:
 
 
 def _kernel_lines(kernel: Kernel, columns: int) -> Iterator[str]:
-    yield from _wrapped(f"{kernel.number}. {kernel.name.replace('_', ' ')}", columns, 3)
+    head = f"{kernel.number}. "
+    first, *more = label_lines(kernel.name, columns - len(head))
+    yield head + first
+    yield from (f"{' ' * len(head)}{line}" for line in more)
     variants = "; ".join(kernel.variants)
     yield from _item("how", f"{kernel.family}: {variants}", columns)
     yield from _item("ops", _listed(kernel.ops) or "none", columns)
