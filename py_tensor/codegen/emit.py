@@ -29,11 +29,21 @@ from py_tensor.shapes import size_of
 
 XYZW = "xyzw"
 RANKS = (1, 2, 4, 8)
+MOST_PADDED = 4  # dimensions to which fewer are filled up
 
 
 def rank_class(rank: int) -> int:
     """Ranks are compiled for 1, 2, 4 and 8 dimensions; the dimensions added have extent 1."""
     return next(r for r in RANKS if rank <= r)
+
+
+def padded_class(count: int, rank: int) -> int:
+    """Dimensions to walk where `count` are left of `rank` after merging.
+
+    One, or as many as the expression has: sizes that let dimensions be joined or left out change
+    the program no further. `decode_coordinates` skips those that are added.
+    """
+    return rank_class(1 if count <= 1 else max(count, min(rank, MOST_PADDED)))
 
 
 def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
