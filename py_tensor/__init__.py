@@ -22,6 +22,8 @@ from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
+from py_tensor.explaining import Explanation as Explanation
+from py_tensor.explaining import explain as explain
 from py_tensor.interop import asarray as asarray
 from py_tensor.interop import set_printoptions as set_printoptions
 from py_tensor.interop import tensor as tensor

@@ -10,9 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import NamedTuple
 
-__all__ = ["DEFAULT_OPTIONS", "PrintOptions", "edge_indices", "format_str", "format_tensor"]
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "PrintOptions",
+    "edge_indices",
+    "format_str",
+    "format_tensor",
+    "label_lines",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,3 +339,10 @@ def _rounds_to(digits: int, power: int, mantissa: int, unit: int) -> bool:
     below = 1 if mantissa == 2**23 and unit > -149 else 2  # a power of two: neighbours are uneven
     low, high = (4 * mantissa - below) * quarter, (4 * mantissa + 2) * quarter
     return low <= value <= high if mantissa % 2 == 0 else low < value < high
+
+
+def label_lines(label: str, width: int) -> list[str]:
+    """A kernel's label in lines of at most so many columns, broken behind underscores."""
+    if len(label) <= width:
+        return [label]
+    return [line.replace("_ ", "_") for line in wrap(label.replace("_", "_ "), max(1, width))]

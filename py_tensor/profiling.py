@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from textwrap import wrap
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend.device import GPU_DEVICE, default_device
+from py_tensor.display import label_lines
 from py_tensor.errors import DeviceError
+
+if TYPE_CHECKING:
+    from py_tensor.backend.webgpu import Timed
 
 COARSE = 1000  # ns; a browser that rounds times rounds to far more
 
@@ -21,6 +29,8 @@ class Dispatch:
     ----------
     kernel : str
         The ops it computes.
+    variant : str
+        How it goes about it, as `pt.explain` tells.
     begin, end : int
         Nanoseconds since the first dispatch began.
     operations, traffic : int
@@ -28,6 +38,7 @@ class Dispatch:
     """
 
     kernel: str
+    variant: str
     begin: int
     end: int
     operations: int
@@ -35,38 +46,70 @@ class Dispatch:
 
     @property
     def time(self) -> int:
+        """Nanoseconds that it took."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True)
+class Compile:
+    """One kernel that was compiled: its ops and variant, and the nanoseconds until it was ready."""
+
+    kernel: str
+    variant: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
-    """All runs of the kernels with one label: how many, and their sums."""
+    """All runs of the kernels with one label: how many, and their sums.
+
+    Attributes
+    ----------
+    label : str
+        The ops it computes.
+    calls, time : int
+        Dispatches, and the nanoseconds that they took.
+    operations, traffic : int
+        As of a `Dispatch`.
+    compiles, compile_time : int
+        How many variants were compiled, and the nanoseconds until they were ready.
+    """
 
     label: str
-    calls: int
-    time: int
-    operations: int
-    traffic: int
+    calls: int = 0
+    time: int = 0
+    operations: int = 0
+    traffic: int = 0
+    compiles: int = 0
+    compile_time: int = 0
 
 
 class Profile:
     """The kernels run inside a ``with`` block, timed by the GPU's own clock.
 
-    Each dispatch runs in a pass of its own meanwhile, so the block as a whole takes longer than it
-    would otherwise. What was pending before the block is computed before, and what the block leaves
-    pending at its end.
+    Each dispatch runs in a pass of its own meanwhile, and new kernels are compiled one by one, so
+    the block as a whole takes longer than it would otherwise. What was pending before the block is
+    computed before, and what the block leaves pending at its end.
 
     Attributes
     ----------
     dispatches : list of Dispatch
         In the order in which they ran.
-    compiles, planned, flushes : int
-        Kernels compiled, flushes whose plan was not in the cache, and flushes altogether.
+    compilations : list of Compile
+        The kernels that were compiled, in that order. Where Python cannot block they are not timed,
+        and not listed.
+    compiles : int
+        Kernels compiled.
+    planned, recalled : int
+        Computations whose plan was made, and those whose plan was found in the cache.
+    flushes : int
+        Calls into JavaScript, uploads included.
     """
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
-        self.compiles = self.planned = self.flushes = 0
+        self.compilations: list[Compile] = []
+        self.compiles = self.planned = self.recalled = self.flushes = 0
 
     def __enter__(self) -> Profile:
         if default_device() is not GPU_DEVICE:
@@ -88,14 +131,15 @@ class Profile:
             if error is None:
                 GPU_DEVICE.flush()
         finally:
-            timed = self._backend.stop_timing()
+            timed: Timed = self._backend.stop_timing()
         after: dict[str, int] = self._backend.stats()
-        for name in ("compiles", "planned", "flushes"):
+        for name in ("compiles", "planned", "recalled", "flushes"):
             setattr(self, name, after[name] - self._before[name])
         self.dispatches = [
-            Dispatch(m.program.label, begin, end, m.operations, m.traffic)
-            for m, begin, end in timed
+            Dispatch(m.program.label, m.program.variant, begin, end, m.operations, m.traffic)
+            for m, begin, end in timed.times
         ]
+        self.compilations = [Compile(p.label, p.variant, ns) for p, ns in timed.compiles]
 
     @property
     def time(self) -> int:
@@ -106,55 +150,109 @@ class Profile:
         """The dispatches by label, those that took longest first."""
         found: dict[str, Kernel] = {}
         for d in self.dispatches:
-            k = found.get(d.kernel, Kernel(d.kernel, 0, 0, 0, 0))
-            found[d.kernel] = Kernel(
-                d.kernel,
-                k.calls + 1,
-                k.time + d.time,
-                k.operations + d.operations,
-                k.traffic + d.traffic,
+            k = found.get(d.kernel, Kernel(d.kernel))
+            found[d.kernel] = replace(
+                k,
+                calls=k.calls + 1,
+                time=k.time + d.time,
+                operations=k.operations + d.operations,
+                traffic=k.traffic + d.traffic,
+            )
+        for c in self.compilations:
+            k = found.get(c.kernel, Kernel(c.kernel))
+            found[c.kernel] = replace(
+                k, compiles=k.compiles + 1, compile_time=k.compile_time + c.time
             )
         return sorted(found.values(), key=lambda k: -k.time)
 
     def __repr__(self) -> str:
+        return self.table(shutil.get_terminal_size().columns)
+
+    def table(self, columns: int) -> str:
+        """The kernels, those that took longest first, in lines of at most so many columns.
+
+        Where there is less room, the columns that tell least are left out.
+        """
         kernels = self.kernels()
-        width = max([6, *(len(k.label) for k in kernels)])
-        head = f"{'kernel':{width}} {'calls':>6} {'time':>10} {'each':>10} {'GB/s':>8} {'Gop/s':>8}"
-        lines = [head]
+        name = max([6, *(len(k.label) for k in kernels)])
+        shown = _that_fit(columns - min(name, NAME_WIDTH))
+        name = min(name, columns - sum(c.width + 1 for c in shown))
+        heads = "".join(f" {c.head:>{c.width}}" for c in shown)
+        lines = [f"{'kernel':{name}}{heads}"]
         for k in kernels:
-            rates = " ".join(f"{_rate(n, k.time):>8}" for n in (k.traffic, k.operations))
-            times = f"{_duration(k.time):>10} {_duration(k.time / k.calls):>10}"
-            lines.append(f"{k.label:{width}} {k.calls:6} {times} {rates}")
-        lines.append(
-            f"{len(self.dispatches)} dispatches in {_duration(self.time)}; {self.flushes} flushes,"
-            f" {self.planned} planned anew; {self.compiles} kernels compiled"
-        )
+            first, *more = label_lines(k.label, name)
+            cells = "".join(f" {c.cell(k):>{c.width}}" for c in shown)
+            lines += [f"{first:{name}}{cells}", *more]
+        for remark in self._remarks():
+            lines += wrap(remark, columns)
+        return "\n".join(lines)
+
+    def _remarks(self) -> list[str]:
+        compile_time = sum(c.time for c in self.compilations)
+        in_time = f" in {_duration(compile_time)}" if compile_time else ""
+        remarks = [
+            f"dispatches: {len(self.dispatches)} in {_duration(self.time)};"
+            f" plans: {self.recalled} found, {self.planned} made;"
+            f" compiles: {self.compiles}{in_time}"
+        ]
         if self._is_rounded():
-            lines.append(
+            remarks.append(
                 "This browser rounds GPU times: short ones are 0 or one step of its clock."
             )
-        return "\n".join(lines)
+        return remarks
 
     def _is_rounded(self) -> bool:
         times = [d.time for d in self.dispatches if d.time]
         return bool(times) and min(times) >= COARSE and len(set(times)) <= 1 + len(times) // 8
 
-    def to_json(self) -> str:
-        """Every dispatch, times in ns: ``{"dispatches": [{"kernel": ..., "begin": ...}, ...]}``."""
-        names = "kernel", "begin", "end", "operations", "traffic"
-        dispatches = [{name: getattr(d, name) for name in names} for d in self.dispatches]
-        counts = {"compiles": self.compiles, "planned": self.planned, "flushes": self.flushes}
-        return json.dumps(counts | {"dispatches": dispatches})
+    def to_json(self, path: str | Path | None = None) -> str:
+        """All of it as JSON, times in ns; also written to the file at `path`, if one is given.
 
-    def to_chrome_trace(self) -> str:
-        """The dispatches in Chrome's trace event format, which Perfetto opens as well."""
-        events = [
-            {"name": d.kernel, "ph": "X", "pid": 1, "tid": 1}
-            | {"ts": d.begin / 1000, "dur": d.time / 1000}
-            | {"args": {"operations": d.operations, "bytes": d.traffic}}
-            for d in self.dispatches
+        ::
+
+            {"dispatches": [{"kernel", "variant", "begin", "end", "operations", "traffic"}, ...],
+             "kernels": [{"label", "calls", "time", "operations", "traffic",
+                          "compiles", "compile_time"}, ...],
+             "compilations": [{"kernel", "variant", "time"}, ...],
+             "compiles": n, "planned": n, "recalled": n, "flushes": n}
+
+        The values are those of `Dispatch`, `Kernel`, `Compile` and `Profile`. Under Pyodide a path
+        is one of its own file system.
+        """
+        counts = ("compiles", "planned", "recalled", "flushes")
+        report = {
+            "dispatches": [asdict(d) for d in self.dispatches],
+            "kernels": [asdict(k) for k in self.kernels()],
+            "compilations": [asdict(c) for c in self.compilations],
+        } | {name: getattr(self, name) for name in counts}
+        return _written(json.dumps(report), path)
+
+    def to_chrome_trace(self, path: str | Path | None = None) -> str:
+        """The dispatches in Chrome's trace event format, which Perfetto and chrome://tracing open.
+
+        Also written to the file at `path`, if one is given. Each dispatch is a complete event
+        ("ph": "X") with "ts" and "dur" in microseconds and, in "args", its variant, operations,
+        bytes, and GB/s. What was compiled is in "otherData": the host's clock is not the GPU's.
+        """
+        names = ("process_name", "py_tensor"), ("thread_name", "GPU")
+        events: list[dict[str, Any]] = [
+            {"name": kind, "ph": "M", "pid": 1, "tid": 1, "args": {"name": name}}
+            for kind, name in names
         ]
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"})
+        for d in self.dispatches:
+            rate = d.traffic / d.time if d.time else None
+            args = {"variant": d.variant, "operations": d.operations, "bytes": d.traffic}
+            events.append(
+                {"name": d.kernel, "cat": "kernel", "ph": "X", "pid": 1, "tid": 1}
+                | {"ts": d.begin / 1000, "dur": d.time / 1000, "args": args | {"GB/s": rate}}
+            )
+        other = {
+            "compilations": [asdict(c) for c in self.compilations],
+            "plans found": self.recalled,
+            "plans made": self.planned,
+        }
+        trace = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
+        return _written(json.dumps(trace), path)
 
 
 def profile() -> Profile:
@@ -172,13 +270,68 @@ def profile() -> Profile:
     return Profile()
 
 
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+# -- The table ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of numbers; those of higher rank are left out first."""
+
+    head: str
+    width: int
+    rank: int
+    cell: Callable[[Kernel], str]
+
+
+NAME_WIDTH = 14  # that a table leaves for the names of kernels, if they are that long
+_COLUMNS = (
+    _Column("calls", 6, 1, lambda k: str(k.calls)),
+    _Column("time", 9, 0, lambda k: _duration(k.time)),
+    _Column("each", 9, 3, lambda k: _duration(k.time / k.calls) if k.calls else "-"),
+    _Column("bytes", 8, 5, lambda k: _amount(k.traffic)),
+    _Column("GB/s", 6, 2, lambda k: _rate(k.traffic, k.time)),
+    _Column("GFLOP/s", 7, 4, lambda k: _rate(k.operations, k.time)),
+    _Column("compile", 9, 6, lambda k: _duration(k.compile_time) if k.compiles else "-"),
+)
+
+
+def _that_fit(width: int) -> list[_Column]:
+    """The columns that tell most, as many as fit, in their order."""
+    chosen: list[_Column] = []
+    for column in sorted(_COLUMNS, key=lambda c: c.rank):
+        if sum(c.width + 1 for c in (*chosen, column)) > width:
+            break
+        chosen.append(column)
+    return [c for c in _COLUMNS if c in chosen]
+
+
 def _duration(ns: float) -> str:
+    """With three digits, in seconds or a part of them."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
-        if ns >= size:
-            return f"{ns / size:.3f} {unit}"
-    return f"{ns / 1e3:.1f} µs"
+        if ns >= 0.9995 * size:
+            return f"{_digits(ns / size)} {unit}"
+    return f"{_digits(ns / 1e3)} µs"
+
+
+def _amount(n: int) -> str:
+    """Bytes with three digits."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= 0.9995 * size:
+            return f"{_digits(n / size)} {unit}"
+    return f"{n} B"
 
 
 def _rate(amount: int, ns: int) -> str:
     """Per second, in units of 10**9."""
-    return f"{amount / ns:.4g}" if ns else "-"
+    return _digits(amount / ns) if ns else "-"
+
+
+def _digits(x: float) -> str:
+    """Three digits, or all before the point; of what is below 0.1, two behind it."""
+    return f"{x:.0f}" if x >= 99.95 else f"{x:.3g}" if x >= 0.0995 else f"{x:.2f}"

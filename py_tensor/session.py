@@ -124,8 +124,12 @@ async def synchronize_async() -> None:
     await default_device().backend.synchronize_async()
 
 
-def debug(*, sync: bool | None = None, poison: bool | None = None) -> None:
+def debug(
+    *, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
+) -> None:
     """Make errors easier to find, at the cost of speed.
+
+    What is not given stays as it is.
 
     Parameters
     ----------
@@ -133,6 +137,9 @@ def debug(*, sync: bool | None = None, poison: bool | None = None) -> None:
         Submit and wait for each op at once, so that an error stands on the line that caused it.
     poison : bool
         Fill every buffer with NaN before it is used.
+    wgsl : bool
+        Print the WGSL of each kernel that a flush is the first to use. `pt.explain` gives that of
+        any kernel.
     """
     for device in (CPU_DEVICE, GPU_DEVICE):
-        device.debug(sync, poison)
+        device.debug(sync, poison, wgsl)

@@ -119,8 +119,8 @@ class Tensor(Methods):
         realize(self)
         return self
 
-    def _stored(self) -> Node:
-        """A node with this tensor's elements, contiguous and computed."""
+    def _to_read(self) -> Node:
+        """A node with this tensor's elements, contiguous, that is computed where it is read."""
         node = self._node
         if node.meta.size == 0:
             return node
@@ -130,6 +130,12 @@ class Tensor(Methods):
             node.meta.device.backend.check(self._node.op.name, node.meta)
             if isinstance(node.op, Movement) or node.op is CONST or node.op is INDEX:
                 node = make(COPY, (node,), None, node.meta)
+        return node
+
+    def _stored(self) -> Node:
+        """A node with this tensor's elements, contiguous and computed."""
+        node = self._to_read()
+        if node.storage is None and node.meta.size:
             node.meta.device.compute([node])
         return node
 

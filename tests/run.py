@@ -10,7 +10,8 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [options for pytest ..
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), unit (no browser), ops (every op on the
 CPU device), browser (the page, and every op on WebGPU, in one browser), ops-webgpu (the latter
-alone). What is not an option of this program goes to pytest. The last line is
+alone), perf (counts and ratios, which unit and browser hold as well). What is not an option of this
+program goes to pytest. The last line is
 "N passed, N failed", over everything; the exit code is 0 only if something ran and nothing failed.
 """
 
@@ -37,13 +38,14 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code, which -k may well cause in one par
 
 # pytest's targets and options per part, in the order in which they run.
 SUITES = {
-    "unit": ["tests/unit"],
+    "unit": ["tests/unit", "tests/perf/counts"],
     "ops": ["tests/ops", "--device", "cpu"],
-    "browser": ["tests/browser", "tests/ops", "--device", "webgpu"],
+    "browser": ["tests/browser", "tests/perf/page", "tests/ops", "--device", "webgpu"],
     "ops-webgpu": ["tests/ops", "--device", "webgpu"],
+    "perf": ["tests/perf"],
 }
-IN_BROWSER = {"browser", "ops-webgpu"}
-EVERYTHING = ["lint", "unit", "ops", "browser"]  # "browser" holds "ops-webgpu"
+IN_BROWSER = {"browser", "ops-webgpu", "perf"}
+EVERYTHING = ["lint", "unit", "ops", "browser"]  # "unit" and "browser" hold "ops-webgpu" and "perf"
 
 
 @dataclass(frozen=True)

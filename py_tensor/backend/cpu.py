@@ -101,7 +101,7 @@ class CPU:
     def empty_cache(self) -> None:
         """There is no cache."""
 
-    def debug(self, sync: bool, poison: bool) -> None:
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         """Each op waits as it is, and no memory is used before it is written."""
 
 

@@ -34,7 +34,7 @@ class Backend(Protocol):
     async def synchronize_async(self) -> None: ...
     def memory_info(self) -> dict[str, int]: ...
     def empty_cache(self) -> None: ...
-    def debug(self, sync: bool, poison: bool) -> None: ...
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None: ...
 
 
 class Device:
@@ -49,12 +49,15 @@ class Device:
         Compute and wait for each op as it is recorded, so that its error stands on its line.
     poison : bool
         Fill every buffer with NaN before it is used.
+    wgsl : bool
+        Print the WGSL of each kernel before it is compiled.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.sync_each_op = False
         self.poison = False
+        self.wgsl = False
         self._backend: Backend | None = None
         self._pending: dict[Node, None] = {}  # in the order of recording
         self._recorded = 0
@@ -83,15 +86,18 @@ class Device:
 
     def use(self, backend: Backend) -> None:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
-        backend.debug(self.sync_each_op, self.poison)
+        backend.debug(self.sync_each_op, self.poison, self.wgsl)
         self._backend = backend
 
-    def debug(self, sync: bool | None = None, poison: bool | None = None) -> None:
-        """Change `sync_each_op` and `poison`, now or for when there is a backend."""
+    def debug(
+        self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
+    ) -> None:
+        """Change `sync_each_op`, `poison` and `wgsl`, now or for when there is a backend."""
         self.sync_each_op = self.sync_each_op if sync is None else sync
         self.poison = self.poison if poison is None else poison
+        self.wgsl = self.wgsl if wgsl is None else wgsl
         if self._backend is not None:
-            self._backend.debug(self.sync_each_op, self.poison)
+            self._backend.debug(self.sync_each_op, self.poison, self.wgsl)
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from array import array
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from itertools import pairwise
+from time import perf_counter_ns
 from typing import Any
 
 from py_tensor.backend import bridge as js
@@ -20,9 +22,11 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import leaf_key
+from py_tensor.graph.reasons import Notes
 from py_tensor.graph.rows import fuse_rows
 
 MAX_PLANS = 512
@@ -46,6 +50,25 @@ def _lost() -> DeviceLostError:
     return DeviceLostError("the GPU device was lost; its tensors are gone, new tensors work")
 
 
+@dataclass(slots=True)
+class Timed:
+    """What `start_timing` began to collect.
+
+    Attributes
+    ----------
+    dispatches : list of Measure
+        In the order of running.
+    times : list of (Measure, begin, end)
+        Those that the GPU timed, in ns since the first began.
+    compiles : list of (Program, ns)
+        How long each new kernel took to compile, the wait for it included.
+    """
+
+    dispatches: list[Measure] = field(default_factory=list[Measure])
+    times: list[tuple[Measure, int, int]] = field(default_factory=list[tuple[Measure, int, int]])
+    compiles: list[tuple[Program, int]] = field(default_factory=list[tuple[Program, int]])
+
+
 class WebGPU(Connection):
     """A backend over the JavaScript bridge, see `web/bridge/stream.js` for the commands."""
 
@@ -53,8 +76,9 @@ class WebGPU(Connection):
         self.programs = Programs()
         self.sync_each_op = False
         self.poison = False
-        self.planned = 0
-        self._timed: list[Measure] | None = None  # while dispatches are timed
+        self.wgsl = False
+        self.planned = self.recalled = 0  # plans made, and plans found again
+        self._timed: Timed | None = None  # while dispatches are timed
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
         self._defined: OrderedDict[int, None] = OrderedDict()
         super().__init__(bridge, acquired)
@@ -64,9 +88,10 @@ class WebGPU(Connection):
         super()._set_up(found)
         self.programs.take(self.profile.forms)
 
-    def debug(self, sync: bool, poison: bool) -> None:
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         self.sync_each_op = sync
         self.poison = poison
+        self.wgsl = wgsl
 
     def info(self) -> dict[str, Any]:
         adapter, limits = self._info["adapter"], self._info["limits"]
@@ -131,6 +156,8 @@ class WebGPU(Connection):
 
     def compute(self, request: Request) -> None:
         plan = self._plan(request)
+        if self.wgsl:
+            self._show_new(plan.programs)
         storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
         generation = self.generation
         self._warm(plan.programs)
@@ -174,7 +201,7 @@ class WebGPU(Connection):
         if not self._send_in_parts(plan, created + plan.filled(ids), params, sources, made):
             return False
         if self._timed is not None:
-            self._timed.extend(plan.dispatches)
+            self._timed.dispatches.extend(plan.dispatches)
         for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
             node = request.order[slot]
             # In this order: a node with storage is a leaf whatever else it holds.
@@ -215,18 +242,26 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            most = self.profile.max_buffers
-            kernels = schedule(request, most)
-            kernels = fuse_rows(kernels, request.wanted, most, fits(self.profile))
-            lowered = lower(kernels, self.profile, self.programs)
+            lowered = lower(self.kernels_of(request), self.profile, self.programs)
             self._check_temporaries(request, lowered)
             work = self.profile.submit_work
             plan = self._plans[signature] = make_plan(request, lowered, work, work)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
+            self.recalled += 1
             self._plans.move_to_end(signature)
         return plan
+
+    def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
+        """The kernels that compute a request, in order; reasons are added to `notes`."""
+        most = self.profile.max_buffers
+        kernels = schedule(request, most, notes)
+        return fuse_rows(kernels, request.wanted, most, fits(self.profile), notes)
+
+    def has_planned(self, request: Request) -> bool:
+        """Whether the plan of a request is known."""
+        return request.signature() in self._plans
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""
@@ -237,13 +272,29 @@ class WebGPU(Connection):
     def _warm(self, programs: list[Program]) -> None:
         """Compile the new ones of a plan side by side; the flush would do it one by one."""
         new = [program for program in programs if program.number not in self._defined]
-        if len(new) < 2 or not js.can_wait():
+        if not new or not js.can_wait():
             return
-        self._define(new)
-        for program in new:
+        if self._timed is not None:
+            for program in new:
+                begin = perf_counter_ns()
+                self._compile([program])
+                self._timed.compiles.append((program, perf_counter_ns() - begin))
+        elif len(new) > 1:
+            self._compile(new)
+
+    def _compile(self, programs: list[Program]) -> None:
+        """Compile programs side by side, and wait until that is done."""
+        self._define(programs)
+        for program in programs:
             self.bridge.warm(program.number)
         if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
             raise KeyboardInterrupt
+
+    def _show_new(self, programs: list[Program]) -> None:
+        """Print the WGSL of the programs that the next flush compiles."""
+        for program in programs:
+            if program.number not in self._defined:
+                print(program.listing())
 
     def _define(self, programs: list[Program]) -> None:
         """Make programs known to the bridge; those used least recently are dropped past a bound."""
@@ -334,28 +385,29 @@ class WebGPU(Connection):
     # -- Reports --------------------------------------------------------------------------------
 
     def start_timing(self) -> None:
-        """Time every dispatch from now on."""
+        """Time every dispatch from now on, and every kernel that is compiled."""
         if self._timed is not None:
             raise DeviceError("profile: another profile is being taken")
         if not self.bridge.startTimer():
             raise DeviceError("profile: this adapter has no timestamp queries")
-        self._timed = []
+        self._timed = Timed()
 
-    def stop_timing(self) -> list[tuple[Measure, int, int]]:
-        """Each dispatch since then, and when it began and ended, in ns since the first began.
+    def stop_timing(self) -> Timed:
+        """What was timed since then.
 
-        Those past a bound of the bridge, and those of a device that was lost, are left out.
+        Dispatches past a bound of the bridge, and those of a device that was lost, are left out.
         """
-        measures, self._timed = self._timed or [], None
+        timed, self._timed = self._timed or Timed(), None
         outcome = js.wait(self.bridge.stopTimer(), "pt.profile()")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         times: list[tuple[int, int, int]] = json.loads(outcome)
-        return [
+        timed.times = [
             (measure, begin, end)
-            for measure, (program, begin, end) in zip(measures, times, strict=False)
+            for measure, (program, begin, end) in zip(timed.dispatches, times, strict=False)
             if measure.program.number == program
         ]
+        return timed
 
     def memory_info(self) -> dict[str, int]:
         with self._books():
@@ -378,6 +430,7 @@ class WebGPU(Connection):
         stats: dict[str, int] = json.loads(self.bridge.stats())
         return stats | {
             "planned": self.planned,
+            "recalled": self.recalled,
             "plans": len(self._plans),
             "programs": len(self.programs),
         }

@@ -44,39 +44,38 @@ def crossed_dim(
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The walk over blocks of 4 rows along `dim` and 4 columns along the last dimension."""
+    """The walk over blocks of 4 rows along the last dimension but one, 4 columns along the last."""
 
-    dim: int
     extents: tuple[int, ...]
     strides: Strides
 
     def tiles(self) -> tuple[int, ...]:
         """How many tiles of 8 by 4 blocks there are along each dimension."""
         tiles = list(self.extents)
-        tiles[self.dim] = -(-self.extents[self.dim] // (4 * ACROSS))
+        tiles[-2] = -(-self.extents[-2] // (4 * ACROSS))
         tiles[-1] = -(-self.extents[-1] // (4 * ALONG))
         return tuple(tiles)
 
     def place(self, params: Params) -> tuple[list[str], list[str]]:
         """Statements that find an invocation's block, and the names of its coordinates."""
         split, names = decode_coordinates(params, self.tiles(), "tile", "c")
-        rows, columns = (params.add(self.extents[d] // 4) for d in (self.dim, -1))
+        rows, columns = (params.add(self.extents[d] // 4) for d in (-2, -1))
         lines = [
             f"let tile = item / {ACROSS * ALONG}u;",
             *split,
-            f"let across = {names[self.dim]} * {ACROSS}u + item % {ACROSS}u;",
+            f"let across = {names[-2]} * {ACROSS}u + item % {ACROSS}u;",
             f"let along = {names[-1]} * {ALONG}u + item / {ACROSS}u % {ALONG}u;",
             f"if (across >= {rows} || along >= {columns}) {{ return; }}",
         ]
         names = list(names)
-        names[self.dim], names[-1] = "across", "along"
+        names[-2], names[-1] = "across", "along"
         return lines, names
 
     def load(
         self, params: Params, names: list[str], load: Load, binding: int, name: str
     ) -> tuple[list[str], list[str]]:
         """Statements that load a block's columns, and the four elements of row `i`."""
-        order = [d for d in range(len(names)) if d != self.dim] + [self.dim]
+        order = [d for d in range(len(names)) if d != -2] + [-2]
         statements: list[str] = []
         for column in range(4):
             places = [*names[:-1], f"(along * 4u + {column}u)"]
@@ -88,7 +87,7 @@ class Blocks:
     def row_space(self, names: list[str]) -> Space:
         """Row `i` of a block, four elements along the last dimension."""
         rows = list(names)
-        rows[self.dim] = "(across * 4u + i)"
+        rows[-2] = "(across * 4u + i)"
         return Space(rows, self.strides, 4)
 
     def _reordered(self, order: list[int]) -> Strides:

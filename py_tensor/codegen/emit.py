@@ -25,14 +25,25 @@ from py_tensor.graph.kernel import (
     Select,
 )
 from py_tensor.graph.op import Elementwise
+from py_tensor.shapes import size_of
 
 XYZW = "xyzw"
 RANKS = (1, 2, 4, 8)
+MOST_PADDED = 4  # dimensions to which fewer are filled up
 
 
 def rank_class(rank: int) -> int:
     """Ranks are compiled for 1, 2, 4 and 8 dimensions; the dimensions added have extent 1."""
     return next(r for r in RANKS if rank <= r)
+
+
+def padded_class(count: int, rank: int) -> int:
+    """Dimensions to walk where `count` are left of `rank` after merging.
+
+    One, or as many as the expression has: sizes that let dimensions be joined or left out change
+    the program no further. `decode_coordinates` skips those that are added.
+    """
+    return rank_class(1 if count <= 1 else max(count, min(rank, MOST_PADDED)))
 
 
 def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
@@ -262,20 +273,29 @@ def _element(number: int, vector: bool, at: str) -> str:
 def decode_coordinates(
     params: Params, extents: Sequence[int], source: str, name: str
 ) -> tuple[list[str], list[str]]:
-    """Statements that split a linear index into coordinates, and the coordinates' names."""
+    """Statements that split a linear index into coordinates, and the coordinates' names.
+
+    Of more than two dimensions, those in front may all have extent 1: their divisions are skipped
+    then, so that a program for many dimensions serves few at the same speed.
+    """
     rank = len(extents)
     if rank == 1:
         return [], [source]
-    statements: list[str] = []
-    rest = source
     names = [f"{name}{d}" for d in range(rank)]
-    for d in range(rank - 1, 0, -1):
+    last = params.add(extents[-1])
+    statements = [f"let {names[-1]} = {source} % {last};"]
+    if rank == 2:
+        return [*statements, f"let {names[0]} = {source} / {last};"], names
+    statements.append(f"var {names[-2]} = {source} / {last};")
+    statements += [f"var {c} = 0u;" for c in names[:-2]]
+    statements.append(f"if ({params.add(size_of(tuple(extents[:-2])))} > 1u) {{")
+    rest = names[-2]
+    for d in range(rank - 2, 0, -1):
         extent = params.add(extents[d])
-        statements.append(f"let {names[d]} = {rest} % {extent};")
-        statements.append(f"let {name}_{d} = {rest} / {extent};")
+        statements.append(f"  let {name}_{d} = {rest} / {extent};")
+        statements.append(f"  {names[d]} = {rest} % {extent};")
         rest = f"{name}_{d}"
-    statements.append(f"let {names[0]} = {rest};")
-    return statements, names
+    return [*statements, f"  {names[0]} = {rest};", "}"], names
 
 
 def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:

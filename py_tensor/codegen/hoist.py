@@ -43,14 +43,16 @@ class Hoisted:
     values: dict[int, int] = field(default_factory=dict[int, int])
 
 
-def hoist(body: Body, roots: set[int], rank: int) -> Hoisted:
+def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hoisted:
     """Split a body over a space whose first `rank` dimensions are kept.
 
-    `roots` are the values that somebody asks for.
+    `roots` are the values that somebody asks for. Without `loads` none is moved: rows of one point
+    would have all of them moved, which takes another program than any other row.
     """
     still: list[bool] = []
     for i in body.instructions:
-        still.append(_is_still(i, rank) and all(still[a] for a in i.operands))
+        movable = loads or not isinstance(i, Load | Index)
+        still.append(movable and _is_still(i, rank) and all(still[a] for a in i.operands))
     split = Hoisted()
     passed: dict[int, int] = {}  # still values that the inner part needs, in order
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, Strides, crossed_dim
+from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
 from py_tensor.codegen.emit import (
+    MOST_PADDED,
     Arguments,
     BodyCode,
     Space,
@@ -20,8 +22,11 @@ from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
 from py_tensor.graph.kernel import Body, Index, Kernel, Load, Mask, Output
-from py_tensor.layout import merge_dims
+from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
+
+# One run of vectors; vectors along the last dimension; blocks for transposed operands; or elements.
+VARIANTS = ("run", "vectors", "blocks", "elements")
 
 
 def mask_dims(body: Body) -> frozenset[int]:
@@ -109,31 +114,70 @@ def field_of(results: Sequence[object], number: int) -> str:
     return f".r{number}" if len(results) > 1 else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The dimensions of an elementwise kernel as it walks them: of few counts, for few programs.
+
+    What is one contiguous run for every access is walked as one dimension. All else is walked with
+    as many as the expression has, whatever sizes let some of them be joined or left out: those in
+    front have extent 1 then, and `decode_coordinates` skips them.
+    """
+
+    merged: Merged
+    extents: tuple[int, ...]
+
+    @staticmethod
+    def over(merged: Merged, rank: int, maps: Sequence[tuple[int, ...]]) -> Sweep:
+        """A sweep over the merged dimensions of an expression of so many."""
+        count = len(merged.extents)
+        if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
+            count = max(count, min(rank, MOST_PADDED))
+        return Sweep(merged, padded(merged.extents, rank_class(max(1, count)), 1))
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        """An access's strides over these dimensions; where there is one element only, 1 as well."""
+        found = self.merged.strides(of) or (1,)
+        return padded(found, len(self.extents), 0)
+
+    def steps(self, width: int) -> tuple[int, ...]:
+        """Extents in steps of `width` along the last dimension."""
+        return (*self.extents[:-1], -(-self.extents[-1] // width))
+
+    def position(self, dim: int) -> int:
+        """Where an unjoined dimension of the kernel went."""
+        return self.merged.position(dim) + len(self.extents) - len(self.merged.extents)
+
+    def with_second_last(self, dim: int) -> Sweep:
+        """The same points in an order in which dimension `dim` is the last but one."""
+        at = dim - (len(self.extents) - len(self.merged.extents))
+        count = len(self.merged.extents)
+        order = [d for d in range(count - 1) if d != at] + [at, count - 1]
+        extents, groups = self.merged.extents, self.merged.groups
+        merged = Merged(tuple(extents[d] for d in order), tuple(groups[d] for d in order))
+        return Sweep(merged, padded(merged.extents, len(self.extents), 1))
+
+
 def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     """The dispatch of a kernel without stages."""
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
-    rank = rank_class(len(merged.extents))
-    extents = padded(merged.extents, rank, 1)
-
-    def strides(of: tuple[int, ...]) -> tuple[int, ...]:
-        return padded(merged.strides(of), rank, 0)
-
-    width = _width(kernel.outputs, extents, strides)
+    sweep = Sweep.over(merged, len(kernel.kept), maps)
+    width = _width(kernel.outputs, sweep)
     loads = kernel.row.loads()
-    modes = {x: load_mode(strides(x.access.strides), x.access.offset, width) for x in loads}
-    crossed = crossed_dim(loads, extents, strides, modes) if width == 4 else None
-    blocks = None if crossed is None else Blocks(crossed, extents, strides)
+    modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
+    crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
+    blocks = None
+    if crossed is not None:
+        sweep = sweep.with_second_last(crossed)
+        blocks = Blocks(sweep.extents, sweep.strides)
     bindings = bind(
         [(x, modes[x] == "v" or (blocks is not None and modes[x] == "g")) for x in loads],
         [(o, width == 4) for o in kernel.outputs],
     )
-    code = BodyCode(
-        kernel.row, bindings, {**modes}, lambda d: merged.position(d) + rank - len(merged.extents)
-    )
+    code = BodyCode(kernel.row, bindings, {**modes}, sweep.position)
     params = Params()
     if blocks is None:
-        items = size_of((*extents[:-1], -(-extents[-1] // width)))
+        items = size_of(sweep.steps(width))
     else:
         items = size_of(blocks.tiles()) * ACROSS * ALONG
     params.add(items)
@@ -141,7 +185,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
     if blocks is None:
-        work = _vectors(kernel, code, params, extents, strides, width)
+        work = _vectors(kernel, code, params, sweep, width)
     else:
         work = _blocks(kernel, code, params, blocks, modes)
     regions = {
@@ -151,7 +195,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         "work": "\n".join(f"  {line}" for line in work),
     }
     return Dispatch(
-        programs.get("map", kernel.label, bindings, regions),
+        programs.get("map", kernel.label, bindings, regions, _variant(sweep, width, blocks)),
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
@@ -163,18 +207,19 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     )
 
 
-def _vectors(
-    kernel: Kernel,
-    code: BodyCode,
-    params: Params,
-    extents: tuple[int, ...],
-    strides: Strides,
-    width: int,
-) -> list[str]:
+def _variant(sweep: Sweep, width: int, blocks: Blocks | None) -> str:
+    """One of `VARIANTS`."""
+    if blocks is not None:
+        return "blocks"
+    if width == 1:
+        return "elements"
+    return "run" if len(sweep.extents) == 1 else "vectors"
+
+
+def _vectors(kernel: Kernel, code: BodyCode, params: Params, sweep: Sweep, width: int) -> list[str]:
     """Compute `width` neighbours along the last dimension."""
-    steps = (*extents[:-1], -(-extents[-1] // width))
-    split, names = decode_coordinates(params, steps, "item", "c")
-    space = Space(names, strides, width)
+    split, names = decode_coordinates(params, sweep.steps(width), "item", "c")
+    space = Space(names, sweep.strides, width)
     return [*split, *_computed(kernel, code, params, space, {})]
 
 
@@ -203,14 +248,15 @@ def _computed(
     return store_results(params, space, kernel.outputs, code.bindings, "compute", arguments)
 
 
-def _width(outputs: Sequence[Output], extents: tuple[int, ...], strides: Strides) -> int:
+def _width(outputs: Sequence[Output], sweep: Sweep) -> int:
     """Four elements at a time where every output's rows are made of whole vectors.
 
     A single row may end within a vector if the output ends there too: what lies behind it is
     padding.
     """
-    whole = len(extents) == 1 and all(o.whole for o in outputs)
+    extents = sweep.extents
+    whole = size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)
     if extents[-1] % 4 and not whole:
         return 1
-    modes = {load_mode(strides(o.access.strides), o.access.offset, 4) for o in outputs}
+    modes = {load_mode(sweep.strides(o.access.strides), o.access.offset, 4) for o in outputs}
     return 4 if modes <= {"v"} else 1

@@ -163,7 +163,9 @@ class _Matmul:
         regions["interface"] = interface(self.bindings, self.params, constants, *code)
         template = "matmul_direct" if tile is None else "matmul_tiled"
         return Dispatch(
-            context.programs.get(template, self.kernel.label, self.bindings, regions),
+            context.programs.get(
+                template, self.kernel.label, self.bindings, regions, self._variant()
+            ),
             tuple(b.slot for b in self.bindings),
             tuple(self.params.values),
             tuple(self.params.consts),
@@ -209,6 +211,14 @@ class _Matmul:
         return next(
             i for i, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
         )
+
+    def _variant(self) -> str:
+        """The tile, and along which index each operand is read in vectors, if along any."""
+        tile = self.tile
+        along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
+        a, b = (along.get(x, "elements") for x in (self.a_mode, self.b_mode))
+        size = "4x4 blocks" if tile is None else f"tile {tile.bm}x{tile.bn}x{tile.bk}"
+        return f"{size}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
         """Where the operands' matrices of this batch begin, in the units they are read in."""

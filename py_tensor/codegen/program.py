@@ -77,13 +77,27 @@ class Binding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A compiled structure: one WGSL text for every size it is used with."""
+    """A compiled structure: one WGSL text for every size it is used with.
+
+    Attributes
+    ----------
+    family : str
+        The template it was made from.
+    variant : str
+        Which of the family's ways to do the work it is, for `pt.explain`.
+    """
 
     number: int
     label: str
     wgsl: str
     buffers: int
     writable: int  # bit mask
+    family: str = ""
+    variant: str = ""
+
+    def listing(self) -> str:
+        """The WGSL under a line that says what it is."""
+        return f"// {self.label}: {self.family}, {self.variant}\n{self.wgsl}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +183,20 @@ class Programs:
             self._forms = forms
 
     def get(
-        self, template: str, label: str, bindings: Sequence[Binding], regions: dict[str, str]
+        self,
+        template: str,
+        label: str,
+        bindings: Sequence[Binding],
+        regions: dict[str, str],
+        variant: str = "",
     ) -> Program:
         key = template, *regions.values()
         found = self._known.get(key)
         if found is None:
             self._count += 1
             mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
-            found = Program(
-                self._count, label, fill(template, regions, self._forms), len(bindings), mask
-            )
+            wgsl = fill(template, regions, self._forms)
+            found = Program(self._count, label, wgsl, len(bindings), mask, template, variant)
             if len(self._known) >= _PROGRAM_LIMIT:
                 del self._known[next(iter(self._known))]
             self._known[key] = found

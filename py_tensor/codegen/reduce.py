@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from py_tensor.codegen.emit import load_mode, padded, rank_class
+from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
@@ -130,7 +130,9 @@ def _dispatch(
     written = write(kernel, walk, element, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
     return Dispatch(
-        context.programs.get("reduce", kernel.label, written.bindings, written.regions),
+        context.programs.get(
+            "reduce", kernel.label, written.bindings, written.regions, walk.variant(merges=merges)
+        ),
         tuple(b.slot for b in written.bindings),
         tuple(written.params.values),
         tuple(written.params.consts),
@@ -154,7 +156,9 @@ def arrange(kernel: Kernel, bodies: Sequence[Body], profile: Profile) -> Walk:
         kept=kept,
         reduced=reduced,
         kept_extents=padded(kept.extents, rank_class(len(kept.extents)), 1),
-        reduced_extents=padded(reduced.extents, rank_class(len(reduced.extents)), 1),
+        reduced_extents=padded(
+            reduced.extents, padded_class(len(reduced.extents), len(kernel.reduced)), 1
+        ),
         by_rows=by_rows,
     )
     width = _width(dims, bodies, kernel.folds())

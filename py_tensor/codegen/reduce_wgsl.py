@@ -19,6 +19,7 @@ from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.codegen.walk import Walk
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output
+from py_tensor.shapes import size_of
 
 CHAIN = 16  # values folded one after the other on a level, before they go to the next one
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
@@ -259,7 +260,7 @@ class SplitBody:
         self.mark = mark
         self.accumulated = accumulated
         dims = walk.dims
-        self.split = hoist(body, roots, dims.rank)
+        self.split = hoist(body, roots, dims.rank, loads=size_of(dims.reduced_extents) > 1)
         outer, inner = self.split.outer, self.split.inner
         modes = load_modes(inner, dims.space_strides, walk.width)
         self.inner = BodyCode(inner, bindings, {**modes}, dims.space_dim)

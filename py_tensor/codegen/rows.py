@@ -40,7 +40,7 @@ def lower_rows(kernel: Kernel, context: Context) -> Dispatch:
     bindings, params, regions = _Writer(kernel, walk).written()
     cost = sum(body.cost for body in kernel.bodies())
     return Dispatch(
-        context.programs.get("rows", kernel.label, bindings, regions),
+        context.programs.get("rows", kernel.label, bindings, regions, walk.manner),
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),

@@ -94,6 +94,19 @@ class Walk:
         """Workgroups."""
         return -(-self.rows // self.rows_per_group) * self.slices
 
+    @property
+    def manner(self) -> str:
+        """What each invocation loads, and how many share a row, in words."""
+        lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
+        return ("vectors" if self.width == 4 else "elements") + lanes
+
+    def variant(self, *, merges: bool) -> str:
+        """How a pass goes over memory, in words; with `merges`, over partial results."""
+        words = ["rows" if self.dims.by_rows else "columns", self.manner]
+        words += ["in slices"] if self.slices > 1 else []
+        words += ["of slices"] if merges else []
+        return ", ".join(words)
+
     def row_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
         """Of what happens once per row: the slice comes first."""
         return (self.slice_stride, *self.dims.kept_strides(strides))

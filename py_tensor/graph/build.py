@@ -29,6 +29,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import Reduction
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, MUL, PAD, SUM
+from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
@@ -43,7 +44,7 @@ from py_tensor.layout import still
 from py_tensor.shapes import Shape, row_major
 
 
-def schedule(request: Request, max_buffers: int) -> list[Kernel]:
+def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
     """The kernels of a flush, in an order in which each finds its operands computed.
 
     Kernels with several outputs can wait for each other, and a view that is no affine map needs a
@@ -51,6 +52,8 @@ def schedule(request: Request, max_buffers: int) -> list[Kernel]:
     it was folded. Such kernels are planned again: first each output by itself, then with an operand
     stored. A kernel of one output waits for its ancestors alone, and one whose operands are all
     stored binds few buffers, so this ends.
+
+    Why values are stored is added to `notes`, for whoever asks.
     """
     apart: set[int] = set()
     cut: set[int] = set()
@@ -63,6 +66,8 @@ def schedule(request: Request, max_buffers: int) -> list[Kernel]:
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
+            if notes is not None:
+                notes.update(builder.decisions.notes)
             return ordered
         known = len(apart) + len(cut)
         for kernel in (*stuck, *wide):
@@ -181,6 +186,7 @@ class _Builder:
     def _concat(self, slot: int, node: Node) -> None:
         axis: int = node.attrs
         start = 0
+        self.decisions.notes.setdefault(slot, Reason.CONCAT)
         units = row_major(node.meta.shape)
         for operand in node.inputs:
             if operand.meta.size:
@@ -267,13 +273,18 @@ class _Builder:
         candidates = [
             s
             for s in sorted(found, key=lambda s: (-d.depth[s], s))
-            if s not in self.produced
-            and s not in self.apart
-            and all(c in members for c in d.consumers[s])
+            if s not in self.produced and s not in self.apart and self._is_used_by(s, members)
         ]
         if not candidates:
             return []
         return self._of_one_space(candidates, root)
+
+    def _is_used_by(self, slot: int, members: set[int]) -> bool:
+        """Whether no other nodes use the node in `slot`."""
+        if all(c in members for c in self.decisions.consumers[slot]):
+            return True
+        self.decisions.notes.setdefault(slot, Reason.SEVERAL)
+        return False
 
     def spans(self, slot: int, root: int) -> bool:
         """Whether the kernel of `root` may compute the node in `slot`, stored or not."""
@@ -300,10 +311,12 @@ class _Builder:
             if d.depth[slot] != d.depth[candidates[0]]:
                 continue
             if (node.inputs[0].meta.shape, node.attrs) != space:
+                d.notes.setdefault(slot, Reason.AXES)
                 continue
             factors = d.contractions.get(slot)
             more = inside.union(*(self._sources(x.slot) for x in factors or node.inputs))
             if self.binds(root, {*chosen, slot}, more) > self.max_buffers:
+                d.notes.setdefault(slot, Reason.BUFFERS)
                 continue
             if factors is not None:
                 return chosen or [slot]

@@ -14,6 +14,7 @@ from py_tensor.graph.kernel import Access, Apply, Body, Const, Convert, Index, L
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement
 from py_tensor.graph.primitives import CONST, INDEX, PAD, layout_of
+from py_tensor.graph.reasons import Reason
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
 from py_tensor.layout import Range, compose, coordinates, still
 from py_tensor.shapes import Shape, row_major
@@ -176,6 +177,7 @@ class Evaluator:
 
     def _load_anyway(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """Movement that is not affine as seen from here: one kernel writes it out in order."""
+        self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
         self.builder.need(slot)
         return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
 

@@ -23,6 +23,7 @@ from py_tensor.graph.kernel import (
     Stage,
     copied,
 )
+from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import MAX_BODY
 from py_tensor.layout import still
 from py_tensor.shapes import Shape, row_major
@@ -34,7 +35,11 @@ Fits = Callable[[Kernel], bool]
 
 
 def fuse_rows(
-    kernels: list[Kernel], wanted: set[int], max_buffers: int, fits: Fits
+    kernels: list[Kernel],
+    wanted: set[int],
+    max_buffers: int,
+    fits: Fits,
+    notes: Notes | None = None,
 ) -> list[Kernel]:
     """Kernels that do the same in fewer passes over memory.
 
@@ -46,20 +51,28 @@ def fuse_rows(
         The slots that must be stored, whoever reads them.
     fits
         Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
+    notes
+        Why what is reduced stays in a kernel of its own is added here, for whoever asks.
     """
     if not any(kernel.stages for kernel in kernels):
         return kernels
-    return _Fuser(kernels, wanted, max_buffers, fits).fused()
+    return _Fuser(kernels, wanted, max_buffers, fits, notes).fused()
 
 
 class _Fuser:
     def __init__(
-        self, kernels: list[Kernel], wanted: set[int], max_buffers: int, fits: Fits
+        self,
+        kernels: list[Kernel],
+        wanted: set[int],
+        max_buffers: int,
+        fits: Fits,
+        notes: Notes | None,
     ) -> None:
         self.kernels = kernels
         self.wanted = wanted
         self.max_buffers = max_buffers
         self.fits = fits
+        self.notes = notes
         self.done: list[Kernel | None] = []  # None: joined with a later one
         self.writer: dict[int, int] = {}  # of a slot, by its number in `done`
         self.read_by: dict[int, list[int]] = {}  # likewise
@@ -86,26 +99,42 @@ class _Fuser:
             numbers = {self.writer[slot] for slot in kernel.reads() if slot in self.writer}
             for number in sorted(numbers, reverse=True):
                 joined = self._joined(number, kernel)
-                if joined is not None:
+                if isinstance(joined, Kernel):
                     self.done[number] = None
                     kernel = joined
                     break
+                if self.notes is not None:
+                    self._note(number, kernel, joined, self.notes)
             else:
                 return kernel
 
-    def _joined(self, number: int, consumer: Kernel) -> Kernel | None:
+    def _note(self, number: int, consumer: Kernel, reason: Reason, notes: Notes) -> None:
+        """Note why a kernel stays by itself."""
         producer = self.done[number]
         assert producer is not None
-        if not producer.stages or self._is_awaited(producer):
-            return None
+        for slot in producer.writes() & consumer.reads() if producer.stages else ():
+            notes.setdefault(slot, reason)
+
+    def _joined(self, number: int, consumer: Kernel) -> Kernel | Reason:
+        """One kernel that does what two do, or why there is none."""
+        producer = self.done[number]
+        assert producer is not None
+        if not producer.stages:
+            return Reason.SHAPE
+        if self._is_awaited(producer):
+            return Reason.ORDER
         joined = join(producer, consumer)
-        if joined is None or _is_large(joined) or not self.fits(joined):
-            return None
+        if joined is None:
+            return _reason_against(producer, consumer)
+        if _is_large(joined):
+            return Reason.LONG
+        if not self.fits(joined):
+            return Reason.ROWS
         passed = producer.writes() & consumer.reads()
         unread = {slot for slot in passed if self.left[slot] == 1} - self.wanted
         joined = without_outputs(joined, unread)
         if joined.buffers() > self.max_buffers:
-            return None
+            return Reason.BUFFERS
         for kernel, change in ((producer, -1), (consumer, -1), (joined, 1)):
             for slot in kernel.reads():
                 self.left[slot] += change
@@ -115,6 +144,13 @@ class _Fuser:
         """Whether a kernel reads its results that must not come after the one to join it with."""
         readers = (n for slot in producer.writes() for n in self.read_by.get(slot, ()))
         return any(self.done[n] is not None for n in readers)
+
+
+def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
+    """Why `join` found no kernel for two."""
+    if not all(isinstance(stage, Stage) for stage in (*producer.stages, *consumer.stages)):
+        return Reason.PRODUCT
+    return Reason.AXES if consumer.stages else Reason.SHAPE
 
 
 def _is_large(kernel: Kernel) -> bool:

@@ -12,6 +12,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
+from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
 
@@ -46,6 +47,8 @@ class Decisions:
         Nodes of equal depth can share a kernel.
     contractions : dict
         Anchors that are computed as a matrix product.
+    notes : dict
+        Why a slot is stored, where that was decided here.
     """
 
     order: list[Node]
@@ -59,6 +62,12 @@ class Decisions:
         default_factory=dict[int, tuple[Operand, Operand]]
     )
     max_bytes: int = 2**62  # of one buffer
+    notes: Notes = field(default_factory=dict[int, Reason])
+
+    def store(self, slot: int, reason: Reason) -> None:
+        """Give a pending node a buffer."""
+        self.stored.add(slot)
+        self.notes.setdefault(slot, reason)
 
 
 def is_anchor(node: Node) -> bool:
@@ -87,6 +96,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     decisions = Decisions(
         request.order, request.wanted | cut, set(cut), max_bytes=request.max_bytes
     )
+    decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
     _contractions(decisions)
     _cut_large(decisions, max_buffers)
@@ -129,7 +139,9 @@ def _contractions(d: Decisions) -> None:
         )
         if rows and columns and not large:
             d.contractions[slot] = a, b
-            d.stored |= {o.slot for o in (a, b) if d.order[o.slot].storage is None}
+            for operand in (a, b):
+                if d.order[operand.slot].storage is None:
+                    d.store(operand.slot, Reason.FACTOR)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
@@ -177,7 +189,8 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
         else:
             sources, inlined = _gather(d, node)
             while len(sources) >= max_buffers or len(inlined) >= MAX_BODY:
-                if not _cut_one(d, node):
+                reason = Reason.BUFFERS if len(sources) >= max_buffers else Reason.LONG
+                if not _cut_one(d, node, reason):
                     break
                 sources, inlined = _gather(d, node)
             d.sources.append(sources)
@@ -187,7 +200,7 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
     """A reduction in two passes writes its accumulator's parts beside what it reads."""
     parts = len(node.op.parts) if isinstance(node.op, Reduction) else 1
-    while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node):
+    while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
 
@@ -207,7 +220,7 @@ def _gather(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
     return sources, inlined
 
 
-def _cut_one(d: Decisions, node: Node) -> bool:
+def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     """Store the operand that brings the most; False where there is none left to store."""
     candidates: list[tuple[int, int, int]] = []
     for operand in node.inputs:
@@ -218,7 +231,7 @@ def _cut_one(d: Decisions, node: Node) -> bool:
     if not candidates:
         return False
     slot = max(candidates)[2]
-    d.stored.add(slot)
+    d.store(slot, reason)
     d.cut.add(slot)
     return True
 
@@ -249,28 +262,26 @@ def _store_shared(d: Decisions) -> None:
             elif not ends:
                 repeated = max(repeated, copies[consumer])
         sinks[slot], copies[slot] = reached, repeated
-        if (
-            is_inline(node)
-            and slot not in d.stored
-            and _is_worth_storing(d, slot, len(reached), repeated)
-        ):
-            d.stored.add(slot)
+        if is_inline(node) and slot not in d.stored:
+            reason = _worth_storing(d, slot, len(reached), repeated)
+            if reason is not None:
+                d.store(slot, reason)
 
 
-def _is_worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> bool:
+def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reason | None:
     """The rule of cost, in buffer accesses per element and in instructions.
 
     Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
     reads in each kernel.
     """
     if d.order[slot].meta.stored_nbytes > d.max_bytes:
-        return False
+        return None
     reads = len(d.sources[slot])
     cost = sum(_cost(d.order[s]) for s in d.inlined[slot])
     if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):
-        return True
+        return Reason.REPEATED
     recomputes = kernels * reads <= reads + 1 + kernels and kernels * cost <= MAX_RECOMPUTED_COST
-    return kernels > 1 and not recomputes
+    return Reason.SHARED if kernels > 1 and not recomputes else None
 
 
 def _has_pending_source(d: Decisions, slot: int) -> bool:

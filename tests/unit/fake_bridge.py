@@ -105,7 +105,9 @@ class FakeBridge:
         self.allocations: list[str] = []
         self.waits: list[str] = []
         self.max_bytes = 1024 * MIB
-        self.counts = {"flushes": 0, "dispatches": 0, "submits": 0}
+        self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
+        self.compiled: set[int] = set()
+        self.timed: list[int] | None = None  # the pipelines that ran since the timer was started
 
     # -- The device -----------------------------------------------------------------------------
 
@@ -131,6 +133,11 @@ class FakeBridge:
 
     def warm(self, number: int) -> None:
         assert number in self.pipelines, "only a pipeline that is defined can be compiled"
+        self._compile(number)
+
+    def _compile(self, number: int) -> None:
+        self.counts["compiles"] += number not in self.compiled
+        self.compiled.add(number)
 
     def warmed(self) -> Promise:
         return Promise(lambda: "")
@@ -250,6 +257,9 @@ class FakeBridge:
     ) -> None:
         self.counts["dispatches"] += 1
         wgsl, label, count, mask = self.pipelines[program]
+        self._compile(program)
+        if self.timed is not None:
+            self.timed.append(program)
         if count != len(slots):
             raise InvalidError(f"{label}: {len(slots)} buffers for a pipeline of {count}")
         for slot in slots:
@@ -328,6 +338,18 @@ class FakeBridge:
 
     def drain(self, flush: int) -> Promise:
         return self._wait()
+
+    def startTimer(self) -> bool:  # noqa: N802
+        self.timed = []
+        return True
+
+    def stopTimer(self) -> Promise:  # noqa: N802
+        """Dispatch n begins at 10 µs * n, and takes n + 1 µs."""
+        times = [
+            [p, 10_000 * n, 10_000 * n + 1000 * (n + 1)] for n, p in enumerate(self.timed or [])
+        ]
+        self.timed = None
+        return Promise(lambda: json.dumps(times))
 
     def stats(self) -> str:
         total = sum(self.buffers.values())

@@ -1,0 +1,374 @@
+"""What a read would run, without running it: `pt.explain(x)`."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.codegen.lower import lower
+from py_tensor.codegen.program import Programs
+from py_tensor.display import label_lines
+from py_tensor.graph import kernel as graph
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import Movement
+from py_tensor.graph.order import Request, request, topological
+from py_tensor.graph.primitives import CONST
+from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.shapes import Shape
+from py_tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from py_tensor.backend.webgpu import WebGPU
+
+FAMILIES = {
+    "map": "map",
+    "reduce": "reduce",
+    "rows": "rows",
+    "matmul_direct": "matmul",
+    "matmul_tiled": "matmul",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor that a kernel reads or writes.
+
+    Attributes
+    ----------
+    name : str
+        "x0", "x1", ... of what is stored already, "t0", "t1", ... of what the kernels store.
+    shape : tuple of int
+    dtype : str
+    kernel : int or None
+        The number of the kernel that writes it; None where it is stored already.
+    reasons : tuple of str
+        Why it is stored, and not computed by the kernel that uses it; none where it is stored
+        already.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    kernel: int | None = None
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that a read would run.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on, in the order of running.
+    name : str
+        The ops it computes, each once: its label in `pt.profile()` and in messages.
+    family : str
+        "map" (elementwise), "reduce", "rows" (several passes over the same rows) or "matmul".
+    variants : tuple of str
+        How each of its programs goes about it. A map is a "run" (one contiguous run), "vectors"
+        (along the last axis), "blocks" (4 by 4, where operands lie transposed) or "elements".
+    ops : tuple of str
+        The ops it computes in order; one that it computes twice stands here twice.
+    inputs, outputs : tuple of Value
+    dispatches : int
+    traffic : int
+        Bytes that it has to move, each buffer's counted once per dispatch.
+    operations : int
+        Elementwise ops and additions.
+    wgsl : str
+        The text of its programs.
+    """
+
+    number: int
+    name: str
+    family: str
+    variants: tuple[str, ...]
+    ops: tuple[str, ...]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    dispatches: int
+    traffic: int
+    operations: int
+    wgsl: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a read would run. Its `repr` is the text to look at, as wide as the terminal.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+        In the order of running.
+    is_planned : bool
+        Whether the plan is known, so that nothing has to be planned.
+    remarks : tuple of str
+        Sentences on what needs no kernel.
+    """
+
+    kernels: tuple[Kernel, ...]
+    is_planned: bool
+    remarks: tuple[str, ...]
+
+    @property
+    def dispatches(self) -> int:
+        """Of all kernels."""
+        return sum(k.dispatches for k in self.kernels)
+
+    @property
+    def traffic(self) -> int:
+        """Bytes that all kernels have to move."""
+        return sum(k.traffic for k in self.kernels)
+
+    @property
+    def operations(self) -> int:
+        """Elementwise ops and additions of all kernels."""
+        return sum(k.operations for k in self.kernels)
+
+    def wgsl(self) -> str:
+        """The WGSL of all kernels."""
+        return "\n\n".join(k.wgsl for k in self.kernels)
+
+    def __repr__(self) -> str:
+        return self.text(shutil.get_terminal_size().columns)
+
+    def text(self, columns: int) -> str:
+        """The explanation in lines of at most so many columns, where its words allow."""
+        lines = [line for remark in self.remarks for line in _wrapped(remark, columns)]
+        if self.kernels:
+            plan = "planned before" if self.is_planned else "not planned yet"
+            head = (
+                f"{_counted(len(self.kernels), 'kernel')} in"
+                f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}; {plan}"
+            )
+            lines += _wrapped(head, columns)
+        for kernel in self.kernels:
+            lines += ["", *_kernel_lines(kernel, columns)]
+        return "\n".join(lines)
+
+
+def explain(*tensors: Tensor) -> Explanation:
+    """What reading tensors would run: the kernels, what each fuses, and why it ends where it ends.
+
+    Nothing is run or changed. Several tensors are explained as if they were read together.
+
+    Raises
+    ------
+    MemoryError, DTypeError
+        As the read would.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> x = pt.ones((2, 3), device="cpu")
+    >>> pt.explain(x * 2 + 1)
+    The cpu device runs no kernels: NumPy computes add and multiply, op
+    by op.
+    """
+    if not tensors:
+        raise TypeError("explain: there is no tensor to explain")
+    kernels: list[Kernel] = []
+    remarks: list[str] = []
+    planned = True
+    by_device: dict[Device, list[tuple[Node, Shape]]] = {}
+    for x in tensors:
+        if not isinstance(x, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"explain: takes tensors, one or several, not {type(x).__name__}")
+        node = x._to_read()  # pyright: ignore[reportPrivateUsage]
+        by_device.setdefault(node.meta.device, []).append((node, x.shape))
+    for device, nodes in by_device.items():
+        pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
+        if not pending:
+            remarks.append(_nothing(n for n, _ in nodes))
+        elif device is CPU_DEVICE:
+            remarks.append(_on_cpu(n for n, _ in pending))
+        else:
+            found, known = _on_gpu(device, pending)
+            kernels, planned = [*kernels, *found], planned and known
+    return Explanation(tuple(kernels), planned, tuple(remarks))
+
+
+def _nothing(nodes: Iterable[Node]) -> str:
+    if all(n.meta.size == 0 for n in nodes):
+        return "Nothing to run: there are no elements."
+    return "Nothing to run: the elements are stored."
+
+
+def _on_cpu(nodes: Iterable[Node]) -> str:
+    order = topological(nodes)
+    pending = [n for n in order if n.storage is None and not isinstance(n.op, Movement)]
+    *first, last = sorted({n.op.name for n in pending if n.op is not CONST})
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
+
+
+def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool]:
+    """The kernels that compute nodes, each shown with its shape, and whether they are planned."""
+    from py_tensor.backend.webgpu import WebGPU
+
+    backend = device.backend
+    assert isinstance(backend, WebGPU)
+    wanted = request([node for node, _ in nodes], backend.max_bytes)
+    for slot in wanted.wanted:
+        backend.check(wanted.order[slot].op.name, wanted.order[slot].meta)
+    asked = {node.slot: shape for node, shape in nodes}
+    notes: Notes = {}
+    planned = backend.kernels_of(wanted, notes)
+    described = _Description(wanted, asked, notes, backend)
+    return [described.kernel(n, k) for n, k in enumerate(planned, 1)], backend.has_planned(wanted)
+
+
+class _Description:
+    """Kernels of one request, described in their order; tensors get their names on the way."""
+
+    def __init__(
+        self, wanted: Request, asked: dict[int, Shape], notes: Notes, backend: WebGPU
+    ) -> None:
+        self.request = wanted
+        self.asked = asked
+        self.notes = notes
+        self.backend = backend
+        self.values: dict[int, Value] = {}
+        self.stored = map("x{}".format, count())
+        self.made = map("t{}".format, count())
+
+    def kernel(self, number: int, kernel: graph.Kernel) -> Kernel:
+        profile = self.backend.profile
+        programs = Programs()
+        programs.take(profile.forms)
+        lowered = lower([kernel], profile, programs).dispatches
+        pieces = [piece for d in lowered for piece in d.pieces(profile.submit_work)]
+        used = list(dict.fromkeys(d.program for d in lowered))
+        return Kernel(
+            number,
+            kernel.label,
+            FAMILIES.get(used[0].family, used[0].family),
+            tuple(p.variant for p in used),
+            tuple(_ops(kernel)),
+            tuple(self._input(slot) for slot in sorted(kernel.reads())),
+            tuple(self._output(number, slot) for slot in sorted(kernel.writes())),
+            len(pieces),
+            sum(d.traffic for d in lowered),
+            sum(d.operations for d in lowered),
+            "\n\n".join(p.listing() for p in used),
+        )
+
+    def _meta(self, slot: int) -> Meta:
+        return self.request.order[slot].meta
+
+    def _input(self, slot: int) -> Value:
+        if slot not in self.values:
+            meta = self._meta(slot)
+            self.values[slot] = Value(next(self.stored), meta.shape, str(meta.dtype))
+        return self.values[slot]
+
+    def _output(self, number: int, slot: int) -> Value:
+        if slot not in self.values:
+            meta = self._meta(slot)
+            shape = self.asked.get(slot, meta.shape)
+            reasons = tuple(reason.value for reason in self._reasons(slot))
+            value = Value(next(self.made), shape, str(meta.dtype), number, reasons)
+            self.values[slot] = value
+        return self.values[slot]
+
+    def _reasons(self, slot: int) -> Iterator[Reason]:
+        if slot in self.asked:
+            yield Reason.ASKED
+        elif slot in self.request.wanted:
+            yield Reason.HELD
+        if slot in self.notes:
+            yield self.notes[slot]
+
+
+def _ops(kernel: graph.Kernel) -> Iterator[str]:
+    """The names of the ops of a kernel, in the order of running."""
+    for stage in kernel.stages:
+        if isinstance(stage, graph.Contraction):
+            yield "matmul"
+        else:
+            yield from _ops_of(stage.element)
+            yield from (fold.op.name for fold in stage.folds)
+    yield from _ops_of(kernel.row)
+    yield from _ops_of(kernel.spread)
+
+
+def _ops_of(body: graph.Body) -> Iterator[str]:
+    for instruction in body.instructions:
+        match instruction:
+            case graph.Apply():
+                yield instruction.op.name
+            case graph.Convert():
+                yield "astype"
+            case graph.Select():
+                yield "pad"
+            case _:
+                pass
+
+
+# -- Text ---------------------------------------------------------------------------------------
+
+
+def _kernel_lines(kernel: Kernel, columns: int) -> Iterator[str]:
+    head = f"{kernel.number}. "
+    first, *more = label_lines(kernel.name, columns - len(head))
+    yield head + first
+    yield from (f"{' ' * len(head)}{line}" for line in more)
+    variants = "; ".join(kernel.variants)
+    yield from _item("how", f"{kernel.family}: {variants}", columns)
+    yield from _item("ops", _listed(kernel.ops) or "none", columns)
+    for value in kernel.inputs:
+        origin = "" if value.kernel is None else f" of kernel {value.kernel}"
+        yield from _item("in", f"{value}{origin}", columns)
+    for value in kernel.outputs:
+        yield from _item("out", str(value), columns)
+        for reason in value.reasons:
+            yield from _item("", f"stored: {reason}", columns)
+    runs = _counted(kernel.dispatches, "dispatch")
+    yield from _item("cost", f"{runs}, {_cost(kernel)}", columns)
+
+
+def _item(name: str, text: str, columns: int) -> list[str]:
+    return _wrapped(f"   {name:4} {text}", columns, 8)
+
+
+def _wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
+    return wrap(
+        text,
+        max(20, columns),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _listed(ops: Sequence[str]) -> str:
+    counts = Counter(ops)
+    return ", ".join(f"{op} x{n}" if n > 1 else op for op, n in counts.items())
+
+
+def _counted(n: int, noun: str) -> str:
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{n} {noun}{'' if n == 1 else plural}"
+
+
+def _cost(x: Kernel | Explanation) -> str:
+    return f"{_amount(x.traffic)}B moved, {_amount(x.operations)}flop"
+
+
+def _amount(n: int) -> str:
+    """In units of 1000, three digits: "67.1 M"."""
+    value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
+    unit = next(units)
+    while value >= 999.5:
+        value, unit = value / 1000, next(units)
+    return f"{value:.3g} {unit}"

@@ -1,0 +1,254 @@
+"""How many programs one expression is compiled to over many shapes: a closed list of variants.
+
+Each row of the table is an expression over random shapes of one rank, sizes of 1, odd and large
+ones among them. Its kernels, told apart by what they compute, may have as many programs as `MOST`
+says, for a GPU and for a software adapter. Where they still have more, the row says how many there
+are over 500 shapes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import Device
+from py_tensor.codegen.lower import lower
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Program, Programs
+from py_tensor.codegen.rows import fits
+from py_tensor.graph.build import schedule
+from py_tensor.graph.node import meta_of
+from py_tensor.graph.order import request
+from py_tensor.graph.primitives import leaf
+from py_tensor.graph.rows import fuse_rows
+from tests.unit import simulate
+
+Shape = tuple[int, ...]
+MOST = {"map": 4, "reduce": 6, "rows": 6, "matmul": 8}
+"""Programs of one kernel, by family."""
+SHAPES = 50
+SIZES: dict[int, tuple[int, ...]] = {
+    1: (1, 7, 64, 1000, 4097, 100_000, 1_000_003, 2**20, 2**24),
+    2: (1, 1, 2, 3, 5, 8, 16, 17, 31, 64, 100, 127, 256, 255, 1000, 1024, 4096, 8191, 65536),
+    3: (1, 1, 2, 3, 5, 8, 16, 17, 31, 64, 100, 127, 256, 255, 1000, 1024),
+    4: (1, 1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 100),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An expression, for which ranks, of operands of which shapes.
+
+    Attributes
+    ----------
+    shapes : callable
+        From a random shape of the rank, and one more size, to the shapes of the operands.
+    over : dict
+        Programs by family where they are more than `MOST`, for a GPU.
+    over_software : dict
+        The same for a software adapter.
+    """
+
+    name: str
+    ranks: tuple[int, ...]
+    f: Callable[..., pt.Tensor]
+    shapes: Callable[[Shape, int], list[Shape]]
+    over: dict[str, int] = field(default_factory=dict[str, int])
+    over_software: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def one(s: Shape, n: int) -> list[Shape]:
+    return [s]
+
+
+def two(s: Shape, n: int) -> list[Shape]:
+    return [s, s]
+
+
+def softmax(x: pt.Tensor) -> pt.Tensor:
+    e = pt.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x: pt.Tensor, w: pt.Tensor) -> pt.Tensor:
+    centred = x - pt.mean(x, -1, keepdims=True)
+    return centred / pt.sqrt(pt.mean(centred * centred, -1, keepdims=True) + 1e-5) * w
+
+
+def swapped(s: Shape) -> Shape:
+    return (*s[:-2], s[-1], s[-2])
+
+
+R = Row
+ANY, MATRICES, BATCHES = (1, 2, 3, 4), (2, 3, 4), (3, 4)
+TABLE = (
+    R("scaled", ANY, lambda x: x * 2 + 1, one),
+    R("two operands", ANY, lambda x, y: x * y + pt.exp(x), two),
+    R("last row", MATRICES, lambda x, y: x + y, lambda s, n: [s, s[-1:]]),
+    R("column", MATRICES, lambda x, y: x * y, lambda s, n: [s, (*s[:-1], 1)]),
+    R(
+        "row and column",
+        MATRICES,
+        lambda x, y, z: x * y + z,
+        lambda s, n: [s, s[-1:], (*s[:-1], 1)],
+    ),
+    R("outer", MATRICES, lambda x, y: x * y, lambda s, n: [s[-1:], (*s[:-1], 1)]),
+    R(
+        "some axes of one",
+        ANY,
+        lambda x, y: x * y,
+        lambda s, n: [s, tuple(1 if n >> d & 1 else m for d, m in enumerate(s))],
+    ),
+    R("transposed", MATRICES, lambda x, y: x.swapaxes(-1, -2) + y, lambda s, n: [swapped(s), s]),
+    R("all axes reversed", MATRICES, lambda x, y: x.T * y, lambda s, n: [s[::-1], s]),
+    R("flipped", ANY, lambda x: pt.flip(x) + 1, one),
+    R("padded", ANY, lambda x: x.pad(1), one),
+    R("sum of last", ANY, lambda x: x.sum(-1), one, over={"reduce": 9}),
+    R(
+        "sum of first",
+        MATRICES,
+        lambda x: x.sum(0),
+        one,
+        over={"reduce": 10},
+        over_software={"reduce": 8},
+    ),
+    R(
+        "sum of middle",
+        BATCHES,
+        lambda x: x.sum(1),
+        one,
+        over={"reduce": 12},
+        over_software={"reduce": 10},
+    ),
+    R("sum of all", MATRICES, lambda x: x.sum(), one, over={"reduce": 8}),
+    R("max of last", ANY, lambda x: x.max(-1), one, over={"reduce": 9}),
+    R("mean of last", ANY, lambda x: pt.mean(x, -1), one, over={"reduce": 9}),
+    R(
+        "argmax of last",
+        ANY,
+        lambda x: pt.argmax(x, -1),
+        one,
+        over={"reduce": 12},
+        over_software={"reduce": 9},
+    ),
+    R(
+        "argmax of first",
+        MATRICES,
+        lambda x: pt.argmax(x, 0),
+        one,
+        over={"reduce": 13},
+        over_software={"reduce": 11},
+    ),
+    R("softmax", ANY, softmax, one, over={"reduce": 7}, over_software={"reduce": 7}),
+    R(
+        "layer norm",
+        MATRICES,
+        layer_norm,
+        lambda s, n: [s, s[-1:]],
+        over={"reduce": 7},
+        over_software={"reduce": 7},
+    ),
+    R(
+        "matmul",
+        (2,),
+        lambda a, b: a @ b,
+        lambda s, n: [s, (s[1], n)],
+        over={"reduce": 12, "matmul": 22},
+        over_software={"reduce": 12},
+    ),
+    R(
+        "matmul, bias, relu",
+        (2,),
+        lambda a, b, c: pt.relu(a @ b + c),
+        lambda s, n: [s, (s[1], n), (n,)],
+        over={"reduce": 15, "matmul": 22},
+        over_software={"reduce": 13},
+    ),
+    R(
+        "A.T @ B",
+        (2,),
+        lambda a, b: a.T @ b,
+        lambda s, n: [s, (s[0], n)],
+        over={"matmul": 22, "reduce": 10},
+        over_software={"reduce": 10},
+    ),
+    R(
+        "A @ B.T",
+        (2,),
+        lambda a, b: a @ b.T,
+        lambda s, n: [s, (n, s[1])],
+        over={"matmul": 24, "reduce": 10},
+        over_software={"reduce": 10},
+    ),
+    R(
+        "batches",
+        BATCHES,
+        lambda a, b: a @ b,
+        lambda s, n: [s, (*s[:-2], s[-1], n)],
+        over={"reduce": 16, "matmul": 31},
+        over_software={"matmul": 10, "reduce": 13},
+    ),
+    R(
+        "batches by a matrix",
+        BATCHES,
+        lambda a, b: a @ b,
+        lambda s, n: [s, (s[-1], n)],
+        over={"matmul": 24, "reduce": 8},
+    ),
+    R(
+        "matrix by vector",
+        (2,),
+        lambda a, b: a @ b,
+        lambda s, n: [s, s[-1:]],
+        over={"reduce": 12},
+        over_software={"reduce": 9},
+    ),
+)
+CASES = [(row, rank) for row in TABLE for rank in row.ranks]
+
+
+def programs_of(
+    row: Row, rank: int, profile: Profile, source: Random, known: Programs
+) -> set[Program]:
+    """The programs that the expression is lowered to over random shapes."""
+    place = simulate.device(execute=False)
+    place.backend.max_bytes = 2**40
+    found: set[Program] = set()
+    for _ in range(SHAPES):
+        shape = tuple(source.choice(SIZES[rank]) for _ in range(rank))
+        shapes = row.shapes(shape, source.choice(SIZES[3]))
+        result = row.f(*(stored(s, place) for s in shapes))
+        wanted = request([result._to_read()])
+        kernels = schedule(wanted, profile.max_buffers)
+        kernels = fuse_rows(kernels, wanted.wanted, profile.max_buffers, fits(profile))
+        found |= {d.program for d in lower(kernels, profile, known).dispatches}
+    return found
+
+
+def stored(shape: Shape, place: Device) -> pt.Tensor:
+    return pt.Tensor(leaf(meta_of(shape, pt.float32, place), ()))
+
+
+def counts(programs: set[Program]) -> dict[tuple[str, str], int]:
+    """How many programs each kernel has; a kernel is a family and what it computes."""
+    return Counter((p.family.partition("_")[0], p.label) for p in programs)
+
+
+@pytest.mark.parametrize("software", [False, True], ids=["gpu", "software"])
+@pytest.mark.parametrize(("row", "rank"), CASES, ids=lambda x: getattr(x, "name", None))
+def test_few_programs_for_any_shapes(row: Row, rank: int, software: bool, source: Random) -> None:
+    known, profile = Programs(), Profile(max_buffers=10, software=software)
+    state = source.getstate()
+    found = programs_of(row, rank, profile, source, known)
+    most = MOST | (row.over_software if software else row.over)
+    for (family, label), count in counts(found).items():
+        variants = sorted(p.variant for p in found if p.label == label)
+        assert count <= most[family], f"{family} {label}: {variants}"
+    source.setstate(state)
+    assert programs_of(row, rank, profile, source, known) == found
+    assert len(known) == len(found)

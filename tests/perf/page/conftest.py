@@ -1,0 +1,5 @@
+"""The fixtures of the browser tests: the page that a run shares."""
+
+from tests.browser.conftest import app as app
+from tests.browser.conftest import run as run
+from tests.browser.conftest import session as session
