@@ -39,7 +39,7 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code, which -k may well cause in one par
 SUITES = {
     "unit": ["tests/unit"],
     "ops": ["tests/ops", "--device", "cpu"],
-    "browser": ["tests/browser", "tests/ops", "--device", "webgpu"],
+    "browser": ["tests/browser", "tests/perf/bench", "tests/ops", "--device", "webgpu"],
     "ops-webgpu": ["tests/ops", "--device", "webgpu"],
 }
 IN_BROWSER = {"browser", "ops-webgpu"}
