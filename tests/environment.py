@@ -84,11 +84,14 @@ def ensure_venv() -> Path:
 
 
 def ensure_node_modules() -> None:
-    """Runs `npm ci` where node_modules is missing or older than the lock file."""
+    """Runs `npm ci` where node_modules is old, or holds no more than the page needs."""
     installed = ROOT / "node_modules" / ".package-lock.json"
     wanted = ROOT / "package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
-        return
+        there = json.loads(installed.read_text("utf-8"))["packages"]
+        needs = json.loads((ROOT / "package.json").read_text("utf-8"))["devDependencies"]
+        if all(f"node_modules/{name}" in there for name in needs):
+            return
     call("npm", "ci", "--no-audit", "--no-fund", hint="Node 20 or newer with npm is needed.")
 
 

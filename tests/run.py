@@ -40,7 +40,14 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code, which -k may well cause in one par
 SUITES = {
     "unit": ["tests/unit", "tests/perf/counts"],
     "ops": ["tests/ops", "--device", "cpu"],
-    "browser": ["tests/browser", "tests/perf/page", "tests/ops", "--device", "webgpu"],
+    "browser": [
+        "tests/browser",
+        "tests/perf/page",
+        "tests/perf/bench",
+        "tests/ops",
+        "--device",
+        "webgpu",
+    ],  # fmt: skip
     "ops-webgpu": ["tests/ops", "--device", "webgpu"],
     "perf": ["tests/perf"],
 }

@@ -106,7 +106,7 @@ def ensure_pyodide() -> None:
     if installed_pyodide() == PYODIDE_VERSION:
         return
     say(f"Installing npm packages (Pyodide {PYODIDE_VERSION})")
-    run_tool([npm(), "ci", "--no-audit", "--no-fund"], "npm ci failed")
+    run_tool([npm(), "ci", "--omit=dev", "--no-audit", "--no-fund"], "npm ci failed")
     if (found := installed_pyodide()) != PYODIDE_VERSION:
         raise BuildError(
             f"package.json must pin pyodide to {PYODIDE_VERSION}, which this page is built for; "

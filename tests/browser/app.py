@@ -18,7 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Route, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
@@ -103,7 +102,9 @@ class AppPage:
 class AppSession:
     """The server, the browsers and the shared page of one run; each is made at its first use."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path = DIST) -> None:
+        """`folder` is what is served: the built page."""
+        self._folder = folder
         self._closing = contextlib.ExitStack()
         self._browsers: dict[bool, Browser] = {}
         self._spare: Page | None = None
@@ -115,7 +116,7 @@ class AppSession:
     def url(self) -> str:
         """Where the built page is served, with a slash at the end."""
         try:
-            server = _web_module("serve").serve(DIST, 0)
+            server = _web_module("serve").serve(self._folder, 0)
         except FileNotFoundError as error:
             raise BootError(str(error)) from error
         self._closing.callback(server.server_close)
@@ -238,22 +239,3 @@ def _web_module(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-_SESSION = pytest.StashKey[AppSession]()
-
-
-def app_session(config: pytest.Config) -> AppSession:
-    """The session of this run, closed when pytest ends."""
-    if _SESSION not in config.stash:
-        session = config.stash[_SESSION] = AppSession()
-        config.add_cleanup(session.close)
-    return config.stash[_SESSION]
-
-
-def shared_app(config: pytest.Config) -> AppPage:
-    """The shared page; ends the whole run, with what was logged, if it does not boot."""
-    try:
-        return app_session(config).shared
-    except (BootError, SetupError) as error:
-        pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)

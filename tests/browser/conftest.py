@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.app import AppPage, AppSession, Logged, app_session, shared_app
+from tests.browser.app import AppPage, AppSession, Logged
+from tests.browser.sharing import app_session, shared_app
 
 
 class Console:

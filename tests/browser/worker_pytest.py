@@ -26,7 +26,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.app import AppPage, app_session, shared_app
+from tests.browser.app import AppPage
+from tests.browser.sharing import app_session, shared_app
 from tests.environment import ROOT
 
 # pytest and what it needs, all pure Python: the worker gets the host's own copies, so that no

@@ -1,0 +1,82 @@
+"""Times py_tensor, and what it is compared with, on whatever adapter the browser has.
+
+usage: python3 -m tests.perf.bench [--suite NAME]... [--case TEXT]... [--peers] [--json FILE]
+                                   [--rounds N] [--list] [--no-setup]
+
+    npm run bench                                   py_tensor alone, every suite but the page's
+    npm run bench -- --peers --json out.json        beside tfjs and jax-js, figures kept
+    npm run bench -- --suite matmul --case 1024     some cases
+    python3 -m tests.perf.bench --no-setup --peers  with a built page and the peers' bundle
+                                                    (.cache/bench/peers.js), Python and a browser
+                                                    (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
+
+Where PyTorch finds a CUDA device it is timed too. How is said in measure.py, and in report.py
+what the JSON holds. The table gives the kernels of an op, py_tensor's median time, how far
+samples lie apart, the kernels' time by the GPU's own clock, the rate by the case's bytes or
+flops, and that rate as a part of what a plain copy, or a kernel of nothing but multiply-adds,
+reaches here. "× peer" is how many times as fast as the faster of tfjs and jax-js it is, "of
+PyTorch" its time as a multiple of PyTorch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests import environment
+
+
+def main() -> int:
+    options = parse(sys.argv[1:])
+    if options.setup:
+        try:
+            python = set_up(peers=options.peers, lists=options.list)
+        except environment.SetupError as error:
+            print(error, file=sys.stderr)
+            return 1
+        command = [str(python), "-m", "tests.perf.bench", "--no-setup", *sys.argv[1:]]
+        return subprocess.run(command, cwd=environment.ROOT).returncode
+    from tests.perf.bench import run  # needs NumPy and Playwright
+
+    return run.run(options)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    assert __doc__ is not None
+    usage, _, description = __doc__.partition("\n\n")[2].partition("\n\n")
+    parser = argparse.ArgumentParser(
+        usage=usage.removeprefix("usage: "),
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--suite", action="append", metavar="NAME", help="only these suites")
+    parser.add_argument("--case", action="append", metavar="TEXT", help="only cases named so")
+    parser.add_argument("--peers", action="store_true", help="time tfjs and jax-js too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
+    parser.add_argument("--rounds", type=int, metavar="N", help="samples of each contender")
+    parser.add_argument("--list", action="store_true", help="show the suites and cases, run none")
+    parser.add_argument("--no-setup", dest="setup", action="store_false")
+    options = parser.parse_args(arguments)
+    if options.json is not None:
+        options.json = options.json.resolve()
+    return options
+
+
+def set_up(*, peers: bool, lists: bool) -> Path:
+    """Installs what this run needs and builds the page; gives the Python to run it with."""
+    python = environment.ensure_venv()
+    if lists:
+        return python
+    os.environ["CHROMIUM"] = environment.ensure_chromium(python)
+    if peers:
+        environment.ensure_node_modules()  # before the build, which needs fewer of them
+        environment.call("npm", "run", "--silent", "bench:peers", hint="Leave --peers out.")
+    environment.call(sys.executable, "web/build.py", hint="Without the page there is no run.")
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,488 @@
+"""What the benchmarks of the command line compute, in py_tensor's words: suites of cases, as data.
+
+A case has the form of the panel's (`web/python/benchmarks.py`), whose own cases are used where
+they fit. What the other libraries write for a case stands with them, under the case's name: in
+`pytorch.py` and in `peers/forms.js`. This module runs on the host, which knows the right answers,
+and in the page's worker, which computes; so it imports nothing that either of them lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from web.python import benchmarks
+
+FLOAT = 4  # bytes
+
+
+@dataclass(frozen=True)
+class Operand(benchmarks.Operand):
+    """An argument: uniform random float32 in (0, scale], but for one element of twice `scale`."""
+
+    scale: float = 1.0
+    below: int = 0
+    """Not 0: random int32 indices from 0 to below it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(benchmarks.Case):
+    """A case of the panel's form, and what the command line has to know beyond that."""
+
+    operands: tuple[Operand, ...]
+    extent: int = 0
+    least: float = 0.0
+    """Errors are relative to the right value, or to this where the value is smaller."""
+    ops: int = 1
+    """One call of `op` is so many independent ops; it gives a list of their results."""
+    finish: Literal["all", "each", "number"] = "all"
+    """What a sample waits for: all calls together, each call, or the number each call gives."""
+    calls: int | None = None
+    """Calls in one sample; None: as many as take some milliseconds."""
+    least_kernels: int = 1
+    most_kernels: int | None = None
+    """Kernels of one call, where their number is part of what is promised."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The sizes of the cases: everything that depends on how fast the adapter is."""
+
+    squares: tuple[int, ...]
+    """n of the square matrix products."""
+    odd: tuple[int, ...]
+    """The same, for sizes that fit no tile."""
+    side: int
+    """n of the n × n tensors that are worked on elementwise, by rows, and moved."""
+    batches: tuple[int, int]
+    vector: int
+    """n of an n × n matrix with a vector."""
+    thin: int
+    """k and n of 16 × k by k × n, and of n × 16 by 16 × n."""
+    long: int
+    """k of 64 × k by k × 64."""
+    flat: int
+    large: int
+    """Elements of two one-dimensional tensors."""
+    middle: tuple[int, int, int]
+    last: tuple[str, ...]
+    """Sizes of the panel's sum over the last axis."""
+    sort: tuple[int, ...]
+
+
+HARDWARE = Scale(
+    squares=(64, 128, 256, 512, 1024, 2048, 4096),
+    odd=(257, 1000, 4095),
+    side=4096,
+    batches=(64, 256),
+    vector=8192,
+    thin=4096,
+    long=65536,
+    flat=2**24,
+    large=2**28,
+    middle=(256, 256, 1024),
+    last=("64 × 256 × 1024", "64 × 64 × 4096"),
+    sort=(2**20, 2**24),
+)
+SOFTWARE = Scale(
+    squares=(64, 128, 256, 512),
+    odd=(257, 500),
+    side=1024,
+    batches=(8, 128),
+    vector=2048,
+    thin=512,
+    long=8192,
+    flat=2**20,
+    large=2**25,
+    middle=(64, 64, 256),
+    last=("64 × 64 × 4096",),
+    sort=(2**16, 2**20),
+)
+
+
+def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
+    """Every suite; those of `PANEL` are the page's, at the page's own sizes."""
+    ours = {
+        "matmul": _matmul(scale),
+        "elementwise": _elementwise(scale),
+        "reductions": _reductions(scale),
+        "rows": _rows(scale),
+        "movement": _movement(scale),
+        "scan-sort": _scan_sort(scale),
+        "small-ops": _small_ops(),
+    }
+    return ours | {key: _panel_suite(key, scale) for key in PANEL}
+
+
+PANEL = tuple(benchmarks.SUITES)
+"""Suites that a run leaves out unless they are named: most of their cases are in ours too."""
+
+
+def find(label: str, scale: Scale) -> Case:
+    """The case of this label."""
+    return next(case for suite in suites(scale).values() for case in suite if case.label == label)
+
+
+# -- the panel's -----------------------------------------------------------------------------------
+
+
+def _of_panel(case: benchmarks.Case) -> Case:
+    fields: dict[str, Any] = dict(vars(case))
+    fields["operands"] = tuple(Operand(**vars(operand)) for operand in case.operands)
+    return Case(**fields)
+
+
+def _panel_suite(key: str, scale: Scale) -> tuple[Case, ...]:
+    suite = benchmarks.SUITES[key]
+    sizes = suite.default_sizes if scale is SOFTWARE else suite.sizes
+    return tuple(_of_panel(case) for size in sizes for case in suite.cases(size))
+
+
+def _panel_case(key: str, name: str, size: object) -> Case:
+    found = benchmarks.SUITES[key].cases(str(size))
+    return _of_panel(next(case for case in found if case.name == name))
+
+
+# -- ours ------------------------------------------------------------------------------------------
+
+
+def _case(
+    name: str,
+    size: str,
+    shapes: Sequence[tuple[int, ...] | Operand],
+    result_shape: tuple[int, ...],
+    op: Callable[..., Any],
+    expected: Callable[..., Any],
+    **more: Any,
+) -> Case:
+    """A case whose traffic is its operands and its result, each once, unless `more` tells."""
+    operands = tuple(s if isinstance(s, Operand) else Operand(s) for s in shapes)
+    elements = sum(_product(o.shape) for o in operands) + _product(result_shape)
+    return Case(
+        name=name,
+        size=size,
+        operands=operands,
+        result_shape=result_shape,
+        op=op,
+        expected=expected,
+        **{"flops": 0, "bytes": elements * FLOAT, "unit": "GB/s", "tolerance": 1e-6} | more,
+    )
+
+
+def _product(shape: Sequence[int]) -> int:
+    total = 1
+    for length in shape:
+        total *= length
+    return total
+
+
+def _times(*lengths: int) -> str:
+    return " × ".join(map(str, lengths))
+
+
+def _count(elements: int) -> str:
+    """A number of elements as people say it: 268 M."""
+    return f"{elements / 1e6:.3g} M" if elements >= 10**6 else f"{elements / 1e3:.3g} k"
+
+
+MOST_PRODUCTS = 2**31
+"""A matrix product with more is checked by the rows and columns of the places asked for."""
+LONG_SUM = 2**14
+"""A straight float32 sum of more products may be off by more than `SUM`."""
+SUM = 1e-5
+
+
+def _dot(np: Any, at: tuple[Any, ...], x: Any, y: Any) -> Any:
+    """Elements of x @ y in float64."""
+    rows, columns = x.size // x.shape[-1], 1 if y.ndim == 1 else y.shape[-1]
+    if rows * columns * x.shape[-1] <= MOST_PRODUCTS:
+        return np.matmul(x.astype(np.float64), y.astype(np.float64))[at]
+    return np.einsum("sk,ks->s", x[at[0]].astype(np.float64), y[:, at[1]].astype(np.float64))
+
+
+def _matmul(scale: Scale) -> tuple[Case, ...]:
+    def case(name: str, size: str, x: Operand, y: Operand, *result: int, **more: Any) -> Case:
+        k = x.shape[0] if x.transposed else x.shape[-1]
+        op = lambda pt, x, y: x @ y  # noqa: E731
+        tolerance = 10 * SUM if k > LONG_SUM else SUM
+        flops = 2 * _product(result) * k
+        fields = {"flops": flops, "unit": "GFLOP/s", "tolerance": tolerance} | more
+        return _case(name, size, (x, y), result, op, _dot, **fields)
+
+    def of(m: int, k: int, n: int) -> Case:
+        return case("matmul", _times(m, k, n), Operand((m, k)), Operand((k, n)), m, n)
+
+    n = max(scale.squares)
+    square, flipped = Operand((n, n)), Operand((n, n), transposed=True)
+    count, b = scale.batches
+    v, thin = scale.vector, scale.thin
+    by_bytes = {"unit": "GB/s"}  # a product with a vector is as fast as its matrix is read
+    return (
+        *(_panel_case("square", "matmul", n) for n in scale.squares),
+        *(_panel_case("square", "matmul", n) for n in scale.odd),
+        case("x.T @ y", f"{n}", flipped, square, n, n),
+        case("x @ y.T", f"{n}", square, flipped, n, n),
+        case(
+            *("batched matmul", f"{count} of {b}", Operand((count, b, b)), Operand((count, b, b))),
+            *(count, b, b),
+        ),
+        case("matrix @ vector", _times(v, v), Operand((v, v)), Operand((v,)), v, **by_bytes),
+        case("vector @ matrix", _times(v, v), Operand((v,)), Operand((v, v)), v, **by_bytes),
+        of(16, thin, thin),
+        of(thin, 16, thin),
+        of(64, scale.long, 64),
+    )
+
+
+def _elementwise(scale: Scale) -> tuple[Case, ...]:
+    n = scale.side
+    square = (n, n)
+    return (
+        _panel_case("square", "exp", n),
+        _panel_case("square", "mul", n),
+        _case(
+            *("add", f"{n}", (square, square), square),
+            op=lambda pt, x, y: x + y,
+            expected=lambda np, at, x, y: x[at].astype(np.float64) + y[at],
+        ),
+        _case(
+            *("tanh(x*y + exp(-x))", f"{n}", (square, square), square),
+            op=lambda pt, x, y: pt.tanh(x * y + pt.exp(-x)),
+            expected=lambda np, at, x, y: _tanh_chain(np, *_float64(np, x[at], y[at])),
+            most_kernels=1,
+        ),
+        _case(
+            *("12 ops", f"{n}", (square, (n,), (n, 1)), square),
+            op=lambda pt, x, row, column: _twelve_ops(pt, x, row, column),
+            expected=lambda np, at, x, row, column: _twelve_ops(
+                np, *_float64(np, x[at], row[at[1]], column[at[0], 0])
+            ),
+            most_kernels=1,
+            least=1.0,
+        ),
+    )
+
+
+def _float64(np: Any, *arrays: Any) -> list[Any]:
+    return [array.astype(np.float64) for array in arrays]
+
+
+def _tanh_chain(np: Any, x: Any, y: Any) -> Any:
+    return np.tanh(x * y + np.exp(-x))
+
+
+def _twelve_ops(xp: Any, x: Any, row: Any, column: Any) -> Any:
+    """Cheap ones: what limits them is memory, if they are one kernel."""
+    t = x * row + column
+    t = xp.maximum(t * x - row, column)
+    t = (t * 0.5 + x) * column - x
+    return xp.abs(xp.minimum(t, row)) * 2
+
+
+def _reductions(scale: Scale) -> tuple[Case, ...]:
+    flat = (
+        ("sum of all", lambda pt, x: x.sum(), lambda np, at, x: x.sum(dtype=np.float64), SUM),
+        ("max of all", lambda pt, x: x.max(), lambda np, at, x: x.max(), 0.0),
+        ("mean of all", lambda pt, x: x.mean(), lambda np, at, x: x.mean(dtype=np.float64), SUM),
+        ("argmax of all", lambda pt, x: x.argmax(), lambda np, at, x: x.argmax(), 0.0),
+    )
+    a, b, c = scale.middle
+    return (
+        *(
+            _case(name, _count(n), ((n,),), (), op, expected, tolerance=tolerance)
+            for n in (scale.flat, scale.large)
+            for name, op, expected, tolerance in flat
+        ),
+        _panel_case("square", "sum(0)", scale.side),
+        _case(
+            *("sum(1)", f"{scale.side}", ((scale.side, scale.side),), (scale.side,)),
+            op=lambda pt, x: x.sum(1),
+            expected=lambda np, at, x: x[at[0]].sum(1, dtype=np.float64),
+            tolerance=SUM,
+        ),
+        _case(
+            *("sum of the middle", _times(a, b, c), ((a, b, c),), (a, c)),
+            op=lambda pt, x: x.sum(1),
+            expected=lambda np, at, x: x[at[0], :, at[1]].sum(1, dtype=np.float64),
+            tolerance=SUM,
+        ),
+        *(_panel_case("last-axis", "sum(-1)", size) for size in scale.last),
+    )
+
+
+def _rows(scale: Scale) -> tuple[Case, ...]:
+    n = scale.side
+
+    def case(name: str, formula: Callable[..., Any], *result: int, **more: Any) -> Case:
+        return _case(
+            *(name, f"{n}", ((n, n),), result),
+            op=formula,
+            expected=lambda np, at, x: _at_rows(np, formula, at, x),
+            **{"tolerance": SUM, "most_kernels": 2, **more},
+        )
+
+    return (
+        case("softmax", _softmax, n, n),
+        case("log-softmax", _log_softmax, n, n, least=1.0),
+        case("layer norm", _layer_norm, n, n, least=1.0),
+        case("variance", _variance, n),
+    )
+
+
+def _at_rows(np: Any, formula: Callable[..., Any], at: tuple[Any, ...], x: Any) -> Any:
+    """A formula of whole rows, in float64, at some places."""
+    rows = formula(np, x[at[0]].astype(np.float64))
+    return rows[np.arange(len(at[0])), at[1]] if len(at) > 1 else rows
+
+
+def _softmax(xp: Any, x: Any) -> Any:
+    e = xp.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def _log_softmax(xp: Any, x: Any) -> Any:
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def _layer_norm(xp: Any, x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / xp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def _variance(xp: Any, x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return (centred * centred).mean(axis=-1)
+
+
+def _movement(scale: Scale) -> tuple[Case, ...]:
+    n = scale.side
+    square = (n, n)
+    matrix = n * n * FLOAT
+    indices = Operand((n,), below=n)
+    return (
+        _case(
+            *("transposed copy", f"{n}", (square,), square),
+            op=lambda pt, x: _copied(pt, x.T),
+            expected=lambda np, at, x: x[at[1], at[0]],
+            tolerance=0.0,
+        ),
+        _case(
+            *("concat", f"2 of {n}", (square, square), (2 * n, n)),
+            op=lambda pt, x, y: pt.concat([x, y]),
+            expected=lambda np, at, x, y: np.where(
+                at[0] < n, x[at[0] % n, at[1]], y[at[0] % n, at[1]]
+            ),
+            tolerance=0.0,
+        ),
+        _case(
+            *("pad by 1", f"{n}", (square,), (n + 2, n + 2)),
+            op=lambda pt, x: pt.pad(x, 1),
+            expected=lambda np, at, x: np.pad(x, 1)[at],
+            tolerance=0.0,
+            least=1.0,
+        ),
+        _case(
+            *("every second column", f"{n}", (square,), (n, n // 2)),
+            op=lambda pt, x: _copied(pt, x[:, ::2]),
+            expected=lambda np, at, x: x[at[0], 2 * at[1]],
+            bytes=matrix + matrix // 2,  # memory gives whole lines, the columns between included
+            tolerance=0.0,
+        ),
+        _case(
+            *("every second row", f"{n}", (square,), (n // 2, n)),
+            op=lambda pt, x: _copied(pt, x[::2]),
+            expected=lambda np, at, x: x[2 * at[0], at[1]],
+            bytes=matrix,
+            tolerance=0.0,
+        ),
+        _case(
+            *("take rows", f"{n}", (square, indices), square),
+            op=lambda pt, x, i: pt.take(x, i, axis=0),
+            expected=lambda np, at, x, i: x[i[at[0]], at[1]],
+            bytes=2 * matrix,
+            tolerance=0.0,
+        ),
+        _case(
+            *("take elements", _count(scale.flat), ((n,), Operand((scale.flat,), below=n))),
+            result_shape=(scale.flat,),
+            op=lambda pt, x, i: pt.take(x, i),
+            expected=lambda np, at, x, i: x[i[at]],
+            tolerance=0.0,
+        ),
+    )
+
+
+def _copied(pt: Any, view: Any) -> Any:
+    """The positive numbers that a view shows, in memory of their own: views are not computed."""
+    return pt.abs(view)
+
+
+def _scan_sort(scale: Scale) -> tuple[Case, ...]:
+    return (
+        _case(
+            *("cumsum", _count(scale.flat), ((scale.flat,),), (scale.flat,)),
+            op=lambda pt, x: pt.cumsum(x, 0),
+            expected=lambda np, at, x: np.cumsum(x, dtype=np.float64)[at],
+            tolerance=SUM,
+        ),
+        *(
+            _case(
+                *("sort", _count(n), ((n,),), (n,)),
+                op=lambda pt, x: pt.sort(x),
+                expected=lambda np, at, x: np.sort(x)[at],
+                tolerance=0.0,
+            )
+            for n in scale.sort
+        ),
+    )
+
+
+def _small_ops() -> tuple[Case, ...]:
+    few = (16,)
+    pairs = [few] * 30  # 20 and 10: 200 sums of different operands
+    additions = {
+        "op": lambda pt, *x: [a + b for a in x[:20] for b in x[20:]],
+        "expected": lambda np, at, *x: np.stack(
+            [a.astype(np.float64) + b for a in x[:20] for b in x[20:]]
+        )[at],
+        "ops": 200,
+        "calls": 20,
+        "bytes": 0,
+    }
+    number = {"finish": "number", "calls": 20, "bytes": 0, "tolerance": SUM}
+    return (
+        _case("200 additions", "16, 20 loops, one wait", pairs, (200, 16), **additions),
+        _case(
+            "200 additions",
+            "16, 20 loops, a wait each",
+            pairs,
+            (200, 16),
+            finish="each",
+            **additions,
+        ),
+        _case(
+            *("float((x*2).sum())", "16", (few,), ()),
+            op=lambda pt, x: (x * 2).sum(),
+            expected=lambda np, at, x: 2 * x.sum(dtype=np.float64),
+            **number,
+        ),
+        _case(
+            "float of 100 kernels",
+            "16 × 16",
+            # Products, so that they stay apart; scaled, so that the values stay near 1.
+            (Operand((16, 16)), Operand((16, 16), scale=1 / 8)),
+            (),
+            op=_hundred_products,
+            expected=lambda np, at, x, w: _hundred_products(np, *_float64(np, x, w)),
+            least_kernels=100,
+            **(number | {"tolerance": 1e-4}),
+        ),
+    )
+
+
+def _hundred_products(xp: Any, x: Any, w: Any) -> Any:
+    for _ in range(100):
+        x = x @ w
+    return x.sum()

@@ -1,0 +1,276 @@
+"""Times one case on every contender: checked, interleaved, by one rule.
+
+The rule. A sample is a number of calls of the case's op, each with a result of its own, all of
+which are kept and done before the clock is read: the GPU's work lies inside. There are so many
+calls that a sample takes some milliseconds. A contender first runs until its samples agree (so
+everything is compiled and planned), and its answers are compared with float64. Then the rounds
+begin: one sample of each contender, in turn, so that whatever else the machine does meets all of
+them. At the end the answers of the very last sample are compared again. py_tensor counts its
+dispatches meanwhile, and every sample must have at least as many as its calls need by themselves:
+nothing shared is timed twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.perf.bench.cases import FLOAT, Case
+from tests.perf.bench.contender import Contender, MissingError, Sample
+from tests.perf.bench.operands import Array, Made, make
+
+PLACES = 4096
+"""Larger results are checked at so many places: the first, the last and others at random."""
+AGREED = 0.1
+"""Two samples agree that are apart by no more than this part."""
+WARM_UPS = 6
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent on a case."""
+
+    rounds: int
+    sample_seconds: float
+    """What a sample should take at least,"""
+    most_calls: int
+    """with no more calls than this,"""
+    result_bytes: int
+    """nor larger results altogether."""
+    case_seconds: float
+    """Once a contender has taken as long it warms up no further, or gets no further rounds."""
+
+
+ON_HARDWARE = Effort(11, 0.01, 200, 2**32, 2.0)
+ON_SOFTWARE = Effort(5, 0.03, 20, 2**28, 0.7)
+
+
+class WrongError(Exception):
+    """An answer is wrong, or took another number of kernels than it may."""
+
+
+@dataclass
+class Outcome:
+    """What a contender did with a case."""
+
+    status: str = "measured"
+    """Or "missing" (it has nothing for this case), "wrong" (an answer), "failed" (an exception)."""
+    reason: str | None = None
+    samples: list[float] = field(default_factory=list)
+    """Seconds for one op."""
+    calls: int = 0
+    """In each sample."""
+    error: float | None = None
+    """The largest, relative."""
+    dispatches: int | None = None
+    """Of one call."""
+    more_dispatches: int = 0
+    """The most that a sample ran beyond those of its calls."""
+    gpu: float | None = None
+    """Seconds for one op by the GPU's clock."""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def spread(self) -> float:
+        """Half the distance between the quartiles, as a part of the median."""
+        low, high = np.quantile(self.samples, (0.25, 0.75))
+        return float(high - low) / 2 / self.median
+
+
+def measure(
+    case: Case,
+    contenders: Sequence[Contender],
+    effort: Effort,
+    mend: Callable[[], bool],
+) -> dict[str, Outcome]:
+    """Times a case on these contenders; gives an outcome for each, by name, whatever happens.
+
+    `mend` is called after a failure, to bring back what it may have broken. It tells whether it
+    had to start things anew; what the other contenders had prepared is then lost too, and they
+    begin again.
+    """
+    operands = [make(operand, seed) for seed, operand in enumerate(case.operands)]
+    answer = Answer(case, operands)
+    outcomes: dict[str, Outcome] = {}
+    while len(outcomes) < len(contenders):
+        left = [contender for contender in contenders if contender.name not in outcomes]
+        turns = [_Turn(case, contender, answer, effort) for contender in left]
+        culprit = _take_turns(turns, operands, effort.rounds, mend)
+        outcomes |= {t.contender.name: t.outcome for t in turns if culprit in (None, t)}
+    return {contender.name: outcomes[contender.name] for contender in contenders}
+
+
+def _take_turns(
+    turns: Sequence[_Turn], operands: Sequence[Made], rounds: int, mend: Callable[[], bool]
+) -> _Turn | None:
+    """Takes all steps; stops and tells whose it was where things had to be started anew."""
+    steps = [(turn, lambda turn=turn: turn.begin(operands)) for turn in turns]
+    steps += [(turn, turn.round) for _ in range(rounds) for turn in turns]
+    steps += [(turn, turn.end) for turn in turns]
+    for turn, step in steps:
+        if turn.attempt(step, mend):
+            return turn
+    return None
+
+
+class Answer:
+    """The right values of a case at some places of its result."""
+
+    def __init__(self, case: Case, operands: Sequence[Made]) -> None:
+        self._case = case
+        shape = case.result_shape
+        self.places = _places(int(np.prod(shape)))
+        at = tuple(np.unravel_index(self.places, shape)) if shape else ()
+        expected = case.expected(np, at, *(made.array for made in operands))
+        self._expected = np.asarray(expected, dtype=np.float64).reshape(-1)
+
+    def error(self, got: Sequence[float]) -> float:
+        """The largest relative error; raises `WrongError` where it is too large."""
+        apart = np.abs(np.asarray(got, dtype=np.float64) - self._expected)
+        scale = np.maximum(np.abs(self._expected), self._case.least)
+        relative: Array = np.divide(
+            apart, scale, out=np.where(apart == 0, 0, np.inf), where=scale > 0
+        )
+        error = float(np.max(np.where(np.isnan(relative), np.inf, relative)))
+        if error > self._case.tolerance:
+            raise WrongError(f"off by {error:.2g}; at most {self._case.tolerance:.0e} is right")
+        return error
+
+
+def _places(elements: int) -> Array:
+    if elements <= PLACES:
+        return np.arange(elements)
+    inside = np.random.default_rng(0).integers(0, elements, PLACES - 2)
+    return np.concatenate([[0, elements - 1], inside])
+
+
+class _Turn:
+    """One contender at one case."""
+
+    def __init__(self, case: Case, contender: Contender, answer: Answer, effort: Effort) -> None:
+        self.contender = contender
+        self.outcome = Outcome()
+        self._case = case
+        self._answer = answer
+        self._effort = effort
+        self._spent = 0.0
+        self._is_held = False
+
+    def attempt(self, step: Callable[[], None], mend: Callable[[], bool]) -> bool:
+        """Takes a step, if nothing has gone wrong before; an exception becomes the outcome.
+
+        Tells whether things had to be started anew after it.
+        """
+        if self.outcome.status != "measured":
+            return False
+        try:
+            step()
+        except MissingError as error:
+            self._give_up("missing", error)
+        except WrongError as error:
+            self._give_up("wrong", error)
+        except Exception as error:
+            anew = mend()
+            self._is_held &= not anew
+            self._give_up("failed", error)
+            return anew
+        return False
+
+    def _give_up(self, status: str, error: Exception) -> None:
+        self.outcome.status = status
+        self.outcome.reason = str(error) or None
+        self._release()
+
+    def _release(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            with contextlib.suppress(Exception):  # it may be what has just failed
+                self.contender.release()
+
+    @property
+    def has_time(self) -> bool:
+        return self._spent < self._effort.case_seconds
+
+    def begin(self, operands: Sequence[Made]) -> None:
+        """Brings the operands, finds out how many calls a sample takes, checks, warms up."""
+        self._is_held = True
+        self.contender.prepare(self._case, operands)
+        single = self._sample(1)
+        if self.has_time:  # that one may have compiled something
+            single = self._sample(1)
+        self.outcome.dispatches = single.dispatches
+        self._check_kernels(single.dispatches)
+        self._check(calls=1)
+        self.outcome.calls = self._calls(single.seconds)
+        if self.outcome.calls > 1:
+            several = self._sample(self.outcome.calls)
+            self.outcome.calls = self._calls(several.seconds / self.outcome.calls)
+        last = float("inf")
+        for _ in range(WARM_UPS):
+            if not self.has_time:
+                break
+            before, last = last, self._sample(self.outcome.calls).seconds
+            if abs(last - before) <= AGREED * last:
+                break
+        self._spent = 0.0  # the rounds have as much again
+
+    def round(self) -> None:
+        if not self.has_time:
+            return
+        sample = self._sample(self.outcome.calls)
+        self.outcome.samples.append(sample.seconds / (self.outcome.calls * self._case.ops))
+
+    def end(self) -> None:
+        """Checks the last answers, asks the GPU's clock, gives everything back."""
+        self._check(self.outcome.calls)
+        gpu = self.contender.gpu_seconds(self.outcome.calls)
+        if gpu is not None:
+            self.outcome.gpu = gpu / (self.outcome.calls * self._case.ops)
+        self._release()
+
+    def _calls(self, seconds: float) -> int:
+        """Calls in one sample, where one takes so long."""
+        if self._case.calls is not None:
+            return self._case.calls
+        result = max(int(np.prod(self._case.result_shape)) * FLOAT, 1)
+        by_memory = self._effort.result_bytes // result
+        by_time = round(self._effort.sample_seconds / max(seconds, 1e-9) + 0.5)
+        return max(1, min(by_time, by_memory, self._effort.most_calls))
+
+    def _sample(self, count: int) -> Sample:
+        started = time.perf_counter()
+        sample = self.contender.sample(count)
+        self._spent += time.perf_counter() - started
+        each = self.outcome.dispatches
+        if each is not None and sample.dispatches is not None:
+            more = sample.dispatches - count * each
+            if more < 0:
+                raise WrongError(f"{count} calls of {each} dispatches ran only {sample.dispatches}")
+            self.outcome.more_dispatches = max(more, self.outcome.more_dispatches)
+        return sample
+
+    def _check_kernels(self, found: int | None) -> None:
+        """Whether one call runs as many kernels as it has to, and no more than it may."""
+        if found is None:
+            return
+        least = max(self._case.least_kernels, self._case.ops)
+        most = self._case.most_kernels
+        if found < least:
+            raise WrongError(f"{found} dispatches, where {least} are the least that can be right")
+        if most is not None and found > most:
+            self.outcome.reason = f"{found} kernels; {most} at most are promised"
+
+    def _check(self, calls: int) -> None:
+        """Compares the answers of the first and the last call of the last sample."""
+        for call in {0, calls - 1}:
+            values = self.contender.values(call, self._answer.places.tolist())
+            error = self._answer.error(values)
+            self.outcome.error = max(error, self.outcome.error or 0.0)

@@ -1,0 +1,93 @@
+"""The operands of a case: made with NumPy, served as files, the same for every library."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.perf.bench.cases import Operand
+
+Array = npt.NDArray[Any]
+
+WHOLE = 2**24
+"""Larger operands are computed where they are used: each number of a column plus all of a row,"""
+ROW = 2**20
+"""which has so many elements."""
+PEAK = 5 / 7
+"""Where the largest element is, as a part of all: there is one, so that argmax has one answer."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An operand: `parts[0]`, or that row plus the column `parts[1]`; then reshaped and seen."""
+
+    operand: Operand
+    parts: tuple[Array, ...]
+
+    @property
+    def array(self) -> Array:
+        """All of it, as the op sees it."""
+        row, *column = self.parts
+        whole = row + column[0][:, None] if column else row
+        whole = whole.reshape(self.operand.shape)
+        return whole.T if self.operand.transposed else whole
+
+
+def make(operand: Operand, seed: int) -> Made:
+    """An operand's random elements."""
+    rng = np.random.default_rng(seed)
+    elements = int(np.prod(operand.shape))
+    if operand.below:
+        return Made(operand, (rng.integers(0, operand.below, elements, dtype=np.int32),))
+    if elements <= WHOLE:
+        return Made(operand, (_uniform(rng, elements, operand.scale),))
+    rows = elements // ROW
+    if rows * ROW != elements:
+        raise ValueError(f"an operand of {elements} elements, which is no multiple of {ROW}")
+    column = rng.permutation(np.arange(1, rows + 1, dtype=np.float32))  # all different
+    row = _uniform(rng, ROW, operand.scale / 2)
+    return Made(operand, (row, column * np.float32(operand.scale / 2 / rows)))
+
+
+def _uniform(rng: np.random.Generator, elements: int, scale: float) -> Array:
+    """In (0, scale]: no zero, so that relative errors are defined; and one of twice `scale`."""
+    array = np.float32(1) - rng.random(elements, dtype=np.float32)
+    array[int(PEAK * elements)] = 2
+    return array * np.float32(scale)
+
+
+class Served:
+    """Puts operands into a folder that the page's server serves, for as long as a case runs."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._folder = folder
+        self._url = url
+        self._numbers = itertools.count()  # so that no cache ever gives an older file
+        folder.mkdir(parents=True)
+
+    def specs(self, operands: Sequence[Made]) -> list[dict[str, Any]]:
+        """What the page needs: `files` (addresses), `format`, `shape`, `transposed`."""
+        return [
+            {
+                "files": [self._put(part) for part in made.parts],
+                "format": "i" if made.operand.below else "f",
+                "shape": list(made.operand.shape),
+                "transposed": made.operand.transposed,
+            }
+            for made in operands
+        ]
+
+    def _put(self, part: Array) -> str:
+        name = f"{next(self._numbers)}.bin"
+        part.tofile(self._folder / name)
+        return f"{self._url}{name}"
+
+    def clear(self) -> None:
+        for path in self._folder.iterdir():
+            path.unlink()

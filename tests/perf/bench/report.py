@@ -1,0 +1,153 @@
+"""The benchmarks' figures: as a table, row by row while they come, and as JSON.
+
+The JSON is one object. `schema` is the number of its form, `SCHEMA`; it grows when a reader has
+to know.
+
+- `date`, `command`, `machine` (of the host: platform, CPUs, Python), `browser`, `adapter` (what
+  WebGPU says of it), `software` (whether it is a software adapter), `versions` (of every
+  contender);
+- `effort`: what `measure.Effort` says;
+- `probes`: `copy` and `multiplyAdd`, each with `unit`, `work` (bytes or flops of one dispatch),
+  `dispatches` in a sample, `seconds` (for one dispatch, in each sample, before and after all
+  cases) and `rate` (the median's, in 10**9 of the unit);
+- `results`: one object for each case, with `suite`, `case`, `size`, `flops`, `bytes`, `unit`,
+  `ops` (that one call stands for), and `contenders`: by name what `measure.Outcome` says, times
+  in seconds for one op, where measured also `median`, `least`, `most`, `spread` (half the
+  distance between the quartiles, as a part of the median), `rate` and `part_of_probe`; and the
+  `ratios` of py_tensor: `best_peer` (how many times as fast as the fastest of the other WebGPU
+  libraries) and `pytorch` (its time in PyTorch's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tests.perf.bench.cases import Case
+from tests.perf.bench.measure import Outcome
+
+SCHEMA = 1
+
+OURS = "py_tensor"
+PYTORCH = "PyTorch"
+PROBES = {"GB/s": "copy", "GFLOP/s": "multiplyAdd"}
+"""Which probe a case is measured by."""
+
+
+def result(suite: str, case: Case, outcomes: Mapping[str, Outcome], probes: Any) -> dict[str, Any]:
+    """A case's entry among the results."""
+    about = {"suite": suite, "case": case.name, "size": case.size, "flops": case.flops}
+    about |= {"bytes": case.bytes, "unit": case.unit, "ops": case.ops}
+    found = {name: _outcome(case, outcome, probes) for name, outcome in outcomes.items()}
+    return {**about, "contenders": found, "ratios": _ratios(outcomes)}
+
+
+def _outcome(case: Case, outcome: Outcome, probes: Any) -> dict[str, Any]:
+    entry = asdict(outcome)
+    if outcome.status != "measured":
+        return entry
+    entry |= {"median": outcome.median, "spread": outcome.spread}
+    entry |= {"least": min(outcome.samples), "most": max(outcome.samples)}
+    if case.work:
+        rate = case.work / outcome.median / 1e9
+        entry |= {"rate": rate, "part_of_probe": rate / probes[PROBES[case.unit]]["rate"]}
+    return entry
+
+
+def _ratios(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+    medians = {n: o.median for n, o in outcomes.items() if o.status == "measured"}
+    if OURS not in medians:
+        return {}
+    ours = medians.pop(OURS)
+    pytorch = medians.pop(PYTORCH, None)
+    ratios = {"best_peer": min(medians.values()) / ours} if medians else {}
+    return ratios | ({"pytorch": ours / pytorch} if pytorch else {})
+
+
+class Table:
+    """Lines of text, as wide as these contenders need."""
+
+    def __init__(self, contenders: Sequence[str]) -> None:
+        self._others = [name for name in contenders if name != OURS]
+        self._has_peers = any(name != PYTORCH for name in self._others)
+        self._has_pytorch = PYTORCH in self._others
+
+    def head(self) -> str:
+        cells = ["kernels", OURS, "±", "GPU alone", "rate", "of probe", *self._others]
+        cells += ["× peer"] * self._has_peers + ["of PyTorch"] * self._has_pytorch
+        return _line("case", cells)
+
+    def row(self, entry: Mapping[str, Any]) -> str:
+        found, ratios = entry["contenders"], entry["ratios"]
+        ours = found[OURS]
+        if ours["status"] == "measured":
+            kernels = "" if ours["dispatches"] is None else f"{ours['dispatches'] / entry['ops']:g}"
+            gpu = duration(ours["gpu"]) if ours["gpu"] else ""
+            spread = f"{ours['spread']:.0%}" if len(ours["samples"]) >= FEW else ""
+            cells = [kernels, duration(ours["median"]), spread, gpu]
+            cells += _rate(ours, entry["unit"])
+        else:
+            cells = ["", _brief(ours), "", "", "", ""]
+        cells += [_brief(found[name]) if name in found else "" for name in self._others]
+        if self._has_peers:
+            cells.append(f"{ratios['best_peer']:.2f}" if "best_peer" in ratios else "")
+        if self._has_pytorch:
+            cells.append(f"{ratios['pytorch']:.2f}" if "pytorch" in ratios else "")
+        return _line(f"{entry['case']}, {entry['size']}", cells)
+
+    def notes(self, entry: Mapping[str, Any]) -> list[str]:
+        """What there is to say of the contenders that a cell cannot hold."""
+        found = entry["contenders"]
+        told = [
+            f"    {name}: {outcome['reason'][:WIDEST_NOTE]}"
+            for name, outcome in found.items()
+            if outcome["reason"]
+        ]
+        if more := found[OURS]["more_dispatches"]:
+            told.append(f"    {OURS}: up to {more} dispatches more in a sample than its calls need")
+        return told
+
+
+NAME, FIRST, RATE, REST = 42, 8, 14, 12
+"""Widths of the columns."""
+WIDEST_NOTE = 160
+FEW = 3
+"""Fewer samples have no spread worth showing."""
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    widths = [FIRST, REST, 6, REST, RATE, FIRST + 1]
+    widths += [REST] * (len(cells) - len(widths))
+    return f"{name:<{NAME}}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
+
+
+def _brief(outcome: Mapping[str, Any]) -> str:
+    """A contender's time, or why there is none; nothing where it has no such op."""
+    match outcome["status"]:
+        case "measured":
+            return duration(outcome["median"])
+        case "missing":
+            return "none" if outcome["reason"] else ""
+        case status:
+            return status
+
+
+def _rate(outcome: Mapping[str, Any], unit: str) -> list[str]:
+    if "rate" not in outcome:
+        return ["", ""]
+    return [_scaled(outcome["rate"], unit), f"{outcome['part_of_probe']:.0%}"]
+
+
+def _scaled(rate: float, unit: str) -> str:
+    """1234 GB/s is 1.23 TB/s."""
+    if rate >= 1000:
+        return f"{rate / 1000:.2f} {unit.replace('G', 'T', 1)}"
+    return f"{rate:.3g} {unit}"
+
+
+def duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3f} {unit}"
+    return f"{seconds * 1e6:.2f} µs"
