@@ -47,7 +47,7 @@ SUITES = {
         "tests/ops",
         "--device",
         "webgpu",
-    ],  # fmt: skip
+    ],
     "ops-webgpu": ["tests/ops", "--device", "webgpu"],
     "perf": ["tests/perf"],
 }
