@@ -126,7 +126,14 @@ TABLE = (
         over_software={"reduce": 10},
     ),
     R("sum of all", MATRICES, lambda x: x.sum(), one, over={"reduce": 8}),
-    R("max of last", ANY, lambda x: x.max(-1), one, over={"reduce": 9}),
+    R(
+        "max of last",
+        ANY,
+        lambda x: x.max(-1),
+        one,
+        over={"reduce": 12},
+        over_software={"reduce": 9},
+    ),
     R("mean of last", ANY, lambda x: pt.mean(x, -1), one, over={"reduce": 9}),
     R(
         "argmax of last",
@@ -144,7 +151,7 @@ TABLE = (
         over={"reduce": 13},
         over_software={"reduce": 11},
     ),
-    R("softmax", ANY, softmax, one, over={"reduce": 7}, over_software={"reduce": 7}),
+    R("softmax", ANY, softmax, one, over={"reduce": 9}, over_software={"reduce": 9}),
     R(
         "layer norm",
         MATRICES,
