@@ -9,13 +9,15 @@ from typing import Any, Protocol
 from py_tensor.backend import bridge
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Movement, Reduction
+from py_tensor.graph.op import Elementwise, Movement, Reduction
 from py_tensor.graph.order import Request, request
 from py_tensor.graph.primitives import CONTRACT
+from py_tensor.graph.store import bottom
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
+MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush, for those that need no computing
 
 
 class Backend(Protocol):
@@ -57,9 +59,12 @@ class Device:
         self.poison = False
         self._backend: Backend | None = None
         self._pending: dict[Node, None] = {}  # in the order of recording
-        self._recorded = 0
-        self._uploaded = 0
-        self._work = 0
+        # What was recorded since a flush, as a share of what may be pending: nodes, the elements
+        # that they visit, and bytes uploaded, each by its own limit.
+        self._load = 0.0
+        self._per_node = 0.0
+        self._per_element = 0.0
+        self._limit = 0.0  # from which on `record` has more to do
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -85,41 +90,51 @@ class Device:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
         backend.debug(self.sync_each_op, self.poison)
         self._backend = backend
+        self._per_node = 1 / MAX_PENDING_NODES
+        self._per_element = 1 / backend.pending_work
+        self._limit = 0.0 if self.sync_each_op else 1.0
 
     def debug(self, sync: bool | None = None, poison: bool | None = None) -> None:
         """Change `sync_each_op` and `poison`, now or for when there is a backend."""
         self.sync_each_op = self.sync_each_op if sync is None else sync
         self.poison = self.poison if poison is None else poison
         if self._backend is not None:
-            self._backend.debug(self.sync_each_op, self.poison)
+            self.use(self._backend)
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""
+        if type(node.op) is Elementwise:
+            elements = node.meta.size
+        elif is_at_hand(node):
+            return
+        else:
+            elements = _work_of(node)
+        self._pending[node] = None
+        self._load += self._per_node + self._per_element * elements
+        if self._load >= self._limit:
+            self._relieve(node)
+
+    def _relieve(self, node: Node) -> None:
+        """Compute what is pending, where `node` was one too many."""
         if self.sync_each_op:
             self.compute([node])
-            return
-        self._pending[node] = None
-        self._recorded += 1
-        self._work += _work_of(node)
-        if (
-            self._recorded >= MAX_PENDING_NODES
-            or self._uploaded >= MAX_UPLOADED_BYTES
-            or self._work >= self.backend.pending_work
-        ):
+        elif not self.is_ready:
+            _ = self.backend  # and with it the limit
+        else:
             # Without memory for all that is held now, what is read later may still find enough.
             with suppress(MemoryError):
                 self.flush()
 
     def note_upload(self, nbytes: int) -> None:
         """Note memory that nodes recorded from now on may hold on to."""
-        self._uploaded += nbytes
+        self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self) -> None:
         """Compute every pending node that a tensor still holds.
 
         Those too large to be stored stay pending: what is made of them may be small.
         """
-        self._recorded, self._uploaded, self._work = 0, 0, 0
+        self._load = 0.0
         limit = self.backend.max_bytes
         # list(): finalizers may take nodes out while this runs.
         self.compute([n for n in list(self._pending) if n.live and n.meta.stored_nbytes <= limit])
@@ -141,9 +156,25 @@ class Device:
                 if not left:
                     raise
             else:
-                for slot in wanted.wanted:
-                    self._pending.pop(wanted.order[slot], None)
+                self._forget_computed(wanted)
                 return
+
+    def _forget_computed(self, request: Request) -> None:
+        """Take what a flush computed off the list; once nothing is left there, count anew."""
+        pending, order = self._pending, request.order
+        for slot in request.wanted:
+            pending.pop(order[slot], None)
+        if len(pending) <= MAX_LOOKED_THROUGH:
+            for node in list(pending):
+                if is_at_hand(node):
+                    pending.pop(node, None)
+            if not pending:
+                self._load = 0.0
+
+
+def is_at_hand(node: Node) -> bool:
+    """Whether the elements are stored, the node's own or those that it is a view of."""
+    return bottom(node).storage is not None
 
 
 def _work_of(node: Node) -> int:

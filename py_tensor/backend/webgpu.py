@@ -112,32 +112,33 @@ class WebGPU(Connection):
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
         """A buffer with these elements; None where the device is lost."""
-        nbytes = meta.size * meta.dtype.stored_itemsize
+        sizes = [size_class(meta.stored_nbytes)]
         source = array("B")
         source.frombytes(data)
         widen = int(meta.dtype.kind == "b")
-        self._ensure_large([nbytes])
+        self._ensure_large(sizes)
         with self._books():
-            storage = self._allocate([nbytes])[0]
+            storage = self._allocate(sizes)[0]
             command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
             commands = array("I", (*self._created(storage), *command))
-            sent = self._send(commands, array("I"), set(), [storage], "tensor")
+            sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None
 
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
         plan = self._plan(request)
-        storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+        storages: list[Storage] = [request.order[slot].storage for slot in plan.leaves]
         generation = self.generation
-        self._warm(plan.programs)
-        self._ensure_large(plan.allocations())
+        waited = self._warm(plan.programs)
+        waited |= self._ensure_large(plan.sizes)
         # From here to the first submit nothing waits; before, other Python may have run.
         for storage in storages:
             self._check_alive(storage)
-        computed = any(request.order[slot].storage is not None for slot in request.wanted)
-        if computed or self.generation != generation:
-            raise StaleRequestError
+        if waited:
+            computed = any(request.order[slot].storage is not None for slot in request.wanted)
+            if computed or self.generation != generation:
+                raise StaleRequestError
         with self._books():
             sent = self._run(plan, request, storages)
         if not sent:
@@ -153,37 +154,31 @@ class WebGPU(Connection):
 
     def _run(self, plan: Plan, request: Request, leaves: list[Storage]) -> bool:
         """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
-        made = self._allocate(plan.allocations())
-        ids = [0] * plan.buffers
-        for (buffer, _), storage in zip(plan.leaves, leaves, strict=True):
-            ids[buffer] = storage.number
-        numbers = [n for n, _, _ in plan.outputs] + [n for n, _ in plan.temporaries]
-        for buffer, storage in zip(numbers, made, strict=True):
-            ids[buffer] = storage.number
+        order = request.order
+        made = self._allocate(plan.sizes)
+        table = array("I", [storage.number for storage in (*leaves, *made)])
         self._define(plan.programs)
         new = made if self.poison else [storage for storage in made if not storage.exists]
         created = array("I", (word for storage in new for word in self._created(storage)))
-        params = (
-            plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
-        )
-        results = made[: len(plan.outputs)]
+        params = plan.patched(order)
         sources = {s.submission for s in leaves}
-        if not self._send_in_parts(plan, created + plan.filled(ids), params, sources, made):
+        if not self._send_in_parts(plan, created, table, params, sources, made):
             return False
         if self._timed is not None:
             self._timed.extend(plan.dispatches)
-        for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
-            node = request.order[slot]
+        for slot, storage in zip(plan.outputs, made, strict=False):  # behind them: temporaries
+            node = order[slot]
             # In this order: a node with storage is a leaf whatever else it holds.
             node.storage = storage
-            node.key = leaf_key(node.meta)
+            node.key = node.meta.leaf_key or leaf_key(node.meta)
             node.inputs = ()
         return True
 
     def _send_in_parts(
         self,
         plan: Plan,
-        commands: array[int],
+        created: array[int],
+        table: array[int],
         params: array[int],
         sources: set[Submission],
         made: list[Storage],
@@ -193,15 +188,17 @@ class WebGPU(Connection):
         Others may run in between; but a part whose device is gone is not sent to the next one.
         """
         generation = self.generation
-        shift = len(commands) - len(plan.commands)
-        cuts = [shift + cut for cut in plan.cuts] if js.can_wait() else []
+        commands = created + plan.commands
+        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and js.can_wait() else []
+        work = plan.work // (len(cuts) + 1)
         for start, end in pairwise((0, *cuts, len(commands))):
             if self.generation != generation:
                 return False
-            if not self._send(commands[start:end], params, sources, made, plan.label):
+            part = commands[start:end] if cuts else commands
+            if not self._send(part, table, params, sources, made, plan.label, work):
                 return False
-            sources = {storage.submission for storage in made}
             if end < len(commands):
+                sources = {storage.submission for storage in made}
                 self._slow_down()
         return True
 
@@ -218,7 +215,8 @@ class WebGPU(Connection):
             lowered = lower(kernels, self.profile, self.programs)
             self._check_temporaries(request, lowered)
             work = self.profile.submit_work
-            plan = self._plans[signature] = make_plan(request, lowered, work, work)
+            plan = make_plan(request, lowered, work, work, self.profile.dispatch_work)
+            self._plans[signature] = plan
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
@@ -231,16 +229,20 @@ class WebGPU(Connection):
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
-    def _warm(self, programs: list[Program]) -> None:
-        """Compile the new ones of a plan side by side; the flush would do it one by one."""
+    def _warm(self, programs: list[Program]) -> bool:
+        """Compile the new ones of a plan side by side; the flush would do it one by one.
+
+        Whether it waited.
+        """
         new = [program for program in programs if program.number not in self._defined]
         if len(new) < 2 or not js.can_wait():
-            return
+            return False
         self._define(new)
         for program in new:
             self.bridge.warm(program.number)
         if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
             raise KeyboardInterrupt
+        return True
 
     def _define(self, programs: list[Program]) -> None:
         """Make programs known to the bridge; those used least recently are dropped past a bound."""
@@ -258,48 +260,39 @@ class WebGPU(Connection):
     # -- Buffers --------------------------------------------------------------------------------
 
     def _allocate(self, sizes: list[int]) -> list[Storage]:
-        """Buffers from the pool, or new ones that `_created` makes in the same flush."""
-        self.pool.collect()
-        return [self._take(n) for n in sizes]
-
-    def _take(self, nbytes: int) -> Storage:
-        number = self.pool.take(nbytes)
-        if number is None:
-            return self._new(nbytes)
-        return Storage(number, nbytes, self.pool, self.generation, exists=True)
-
-    def _new(self, nbytes: int) -> Storage:
-        number = self.pool.new_id()
-        self.pool.adopt(number, nbytes)
-        return Storage(number, nbytes, self.pool, self.generation, exists=False)
+        """Buffers of these size classes: pooled ones, or such as `_created` makes in the flush."""
+        pool = self.pool
+        pool.collect()
+        return [Storage(pool, number, exists) for number, exists in pool.take(sizes)]
 
     def _created(self, storage: Storage) -> tuple[int, ...]:
         """The commands that make a buffer there, and poison it where that was asked for."""
-        size = self._size(storage.nbytes)
+        size = self._size(storage)
         create = () if storage.exists else (CREATE, storage.number, size)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if self.poison else create
 
-    def _size(self, nbytes: int) -> int:
-        """Bytes of the buffer for `nbytes`: those of its size class, as far as the device allows.
+    def _size(self, storage: Storage) -> int:
+        """Bytes of the buffer: those of its size class, as far as the device allows.
 
         So what is in one place of the pool has one size.
         """
-        return min(size_class(nbytes), self.max_bytes)
+        return min(self.pool.size_of(storage.number), self.max_bytes)
 
-    def _ensure_large(self, sizes: list[int]) -> None:
-        """Make large buffers that the pool lacks at once, and wait for each.
+    def _ensure_large(self, sizes: list[int]) -> bool:
+        """Make large buffers that the pool lacks at once, and wait for each; whether it waited.
 
         So running out of memory is known here, where everything can still be tried again.
         """
         if max(sizes, default=0) < self.checked_allocation or self._is_lost or not js.can_wait():
-            return
-        large = sorted(size_class(n) for n in sizes if n >= self.checked_allocation)
+            return False
+        large = sorted(size for size in sizes if size >= self.checked_allocation)
         with self._books():
             for position, size in enumerate(large):
                 self.pool.collect()
                 same = large[: position + 1].count(size)
                 if not self.pool.has(size, same):
                     self._create_checked(size)
+        return True
 
     def _create_checked(self, size: int) -> None:
         """A pooled buffer of this size, made now; empties the pool and tries again if need be."""
@@ -320,8 +313,8 @@ class WebGPU(Connection):
 
     def _create(self, size: int) -> Failure | None:
         """Make a buffer and leave it to the pool, or tell why there is none."""
-        storage = self._new(size)
-        promise = self.bridge.allocate(storage.number, self._size(size))
+        storage = Storage(self.pool, self.pool.new(size), exists=False)
+        promise = self.bridge.allocate(storage.number, self._size(storage))
         outcome = js.wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
             raise KeyboardInterrupt

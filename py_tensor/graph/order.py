@@ -40,25 +40,26 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     Sets each node's `slot` to its position. Linear in nodes and edges, without recursion.
     """
     order: list[Node] = []
+    append = order.append
+    count = 0
     stack = list(roots)
     stack.reverse()
     while stack:
         node = stack[-1]
-        slot = node.slot
-        if 0 <= slot < len(order) and order[slot] is node:
+        if 0 <= node.slot < count and order[node.slot] is node:
             stack.pop()
             continue
         ready = True
         if node.storage is None:
             for operand in node.inputs:
-                slot = operand.slot
-                if not (0 <= slot < len(order) and order[slot] is operand):
+                if not (0 <= operand.slot < count and order[operand.slot] is operand):
                     stack.append(operand)
                     ready = False
         if ready:
             stack.pop()
-            node.slot = len(order)
-            order.append(node)
+            node.slot = count
+            append(node)
+            count += 1
     return order
 
 
@@ -74,9 +75,13 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
     for slot, node in enumerate(order):
         if node.live and node.storage is None and node.meta.stored_nbytes <= most:
-            _want(order, slot, wanted)
+            if type(node.op) is Elementwise:  # as most are: no view, and no constant
+                wanted.add(slot)
+            else:
+                _want(order, slot, wanted)
     for root in roots:
-        _want(order, root.slot, wanted, root=True)
+        if root.slot not in wanted:
+            _want(order, root.slot, wanted, root=True)
     return Request(order, wanted, max_bytes)
 
 

@@ -30,7 +30,7 @@ class Heap:
     """Addresses that fit 32 bits, as in Wasm, for arrays that lie anywhere."""
 
     def __init__(self) -> None:
-        self.real: dict[int, int] = {}
+        self.real: dict[int, tuple[int, int]] = {}  # address, bytes
 
     def array(self) -> type[array[Any]]:
         """A class of arrays whose `buffer_info` tells such an address."""
@@ -40,16 +40,23 @@ class Heap:
             def buffer_info(self) -> tuple[int, int]:
                 address, length = super().buffer_info()
                 number = 16 * (len(heap.real) + 1)
-                heap.real[number] = address
+                heap.real[number] = address, length * self.itemsize
                 return number, length
 
         return HeapArray
 
     def bytes(self, address: int, count: int) -> bytes:
-        return ctypes.string_at(self.real.get(address, address), count) if count else b""
+        return ctypes.string_at(self._real(address), count) if count else b""
+
+    def all(self, address: int) -> bytes:
+        """The whole array at this address."""
+        return self.bytes(address, self.real[address][1])
 
     def write(self, address: int, data: bytes) -> None:
-        ctypes.memmove(self.real.get(address, address), data, len(data))
+        ctypes.memmove(self._real(address), data, len(data))
+
+    def _real(self, address: int) -> int:
+        return self.real.get(address, (address, 0))[0]
 
 
 class Promise:
@@ -141,7 +148,9 @@ class FakeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
-    def flush(self, address: int, words: int, params: int, size: int, flush_id: int) -> int:
+    def flush(
+        self, address: int, words: int, table: int, params: int, size: int, flush_id: int
+    ) -> int:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.loseDevice()
@@ -150,7 +159,7 @@ class FakeBridge:
         self.counts["flushes"] += 1
         stream = array("I", self.heap.bytes(address, 4 * words))
         block = self.heap.bytes(params, size)
-        commands = list(_commands(stream))
+        commands = list(_commands(stream, array("I", self.heap.all(table))))
         broken = len(commands) // 2 if fault == "throw" else len(commands)
         written: set[int] = set()
         failure = None
@@ -343,12 +352,16 @@ def _used(commands: list[tuple[int, ...]]) -> set[int]:
     }
 
 
-def _commands(stream: array[int]) -> Iterator[tuple[int, ...]]:
+def _commands(stream: array[int], table: array[int]) -> Iterator[tuple[int, ...]]:
+    """The commands, dispatches with the ids of their buffers."""
     at = 0
     while at < len(stream):
-        length = LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
-        yield tuple(stream[at : at + length])
-        at += length
+        end = at + LENGTHS[stream[at]]
+        ids = (
+            [table[n] for n in stream[end : end + stream[at + 7]]] if stream[at] == DISPATCH else []
+        )
+        yield (*stream[at:end], *ids)
+        at = end + len(ids)
 
 
 @dataclass

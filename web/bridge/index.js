@@ -38,8 +38,9 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  * @property {() => Promise<string>} warmed "" when that has ended, well or not
  * @property {(id: number) => void} dropPipeline
  *
- * @property {(address: number, words: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
- *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. Returns
+ * @property {(address: number, words: number, table: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
+ *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. At `table`
+ *   are the ids of the buffers that dispatches name by their position there. Returns
  *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
  *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
  *   of buffers is as after a good flush, and `failures` has the reason.
@@ -135,14 +136,15 @@ export function createBridge(pyodide, options = {}) {
       sources.delete(id);
     },
 
-    flush(address, words, paramAddress, paramBytes, flushId) {
+    flush(address, words, table, paramAddress, paramBytes, flushId) {
       const { session } = connection;
       if (session === null) return 0;
       counters.flushes++;
       openScopes(session.device);
       const { HEAPU8, HEAPU32 } = pyodide._module;
+      const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2 };
       const params = { address: paramAddress, bytes: paramBytes };
-      const stop = replay(session, { words: HEAPU32, bytes: HEAPU8 }, address >>> 2, words, params);
+      const stop = replay(session, heap, address >>> 2, words, params);
       flights.launch(flushId, land(session, flushId));
       if (stop === null) return flights.count;
       failures.record(thrownFailure(flushId, stop.error, stop.label));
