@@ -154,16 +154,26 @@ def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], 
 def _assign_buffers(
     plan: Plan, request: Request, lowered: Lowered, pieces: Sequence[Dispatch]
 ) -> dict[int, int]:
-    """Number the buffers of the flush; a temporary takes over from one whose last use is past."""
-    last_use = {slot: n for n, d in enumerate(pieces) for slot in d.slots}
+    """Number the buffers of the flush, with as few temporary ones as the order of uses allows.
+
+    From the last dispatch to the first: so a temporary may use what becomes an output's buffer
+    later, and a chain needs one buffer besides its input and its output.
+    """
+    first_use: dict[int, int] = {}
+    last_use: dict[int, int] = {}
+    for n, dispatch in enumerate(pieces):
+        for slot in dispatch.slots:
+            first_use.setdefault(slot, n)
+            last_use[slot] = n
     held = [slot for slot in last_use if not _is_temporary(request, slot)]
     plan.outputs = [slot for slot in held if slot in request.wanted]
     plan.leaves = [slot for slot in held if slot not in request.wanted]
     plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
     number = {slot: n for n, slot in enumerate((*plan.leaves, *plan.outputs))}
     free: dict[int, list[int]] = {}
-    for n, dispatch in enumerate(pieces):
-        for slot in dispatch.slots:
+    for n in range(len(pieces) - 1, -1, -1):
+        slots = dict.fromkeys(pieces[n].slots)
+        for slot in slots:
             if slot not in number:
                 size = size_class(_nbytes(request, lowered, slot))
                 if reusable := free.get(size):
@@ -171,10 +181,9 @@ def _assign_buffers(
                 else:
                     number[slot] = len(plan.leaves) + len(plan.sizes)
                     plan.sizes.append(size)
-        for slot in dispatch.slots:
-            if last_use[slot] == n and _is_temporary(request, slot):
-                last_use[slot] = -1
-                size = size_class(_nbytes(request, lowered, slot))
+        for slot in slots:
+            if first_use[slot] == n and number[slot] >= len(plan.leaves):
+                size = plan.sizes[number[slot] - len(plan.leaves)]
                 free.setdefault(size, []).append(number[slot])
     return number
 

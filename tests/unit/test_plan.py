@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -109,6 +110,20 @@ def test_buffers_are_large_enough(source: Random) -> None:
             for slot, buffer in zip(dispatch.slots, command.buffers, strict=True):
                 if buffer in size:
                     assert size[buffer] >= nbytes(request, lowered, slot)
+
+
+def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
+    order = [leaf(meta_of((100,), float32, PLACE), ())]
+    order += [pt.zeros(100, device=PLACE)._node for _ in range(20)]
+    found: list[Dispatch] = []
+    for n in range(20):
+        program = Program(n + 1, "p", "", 2, 2)
+        found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1))
+    plan = make_plan(Request(order, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
+    assert len(plan.sizes) == 2
+    buffers = [command.buffers for command in dispatches(plan)]
+    assert all(a[1] == b[0] != b[1] for a, b in pairwise(buffers))
+    assert buffers[-1][1] == 1  # the output, behind the one leaf
 
 
 def nbytes(request: Request, lowered: Lowered, slot: int) -> int:
