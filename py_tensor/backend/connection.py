@@ -154,12 +154,16 @@ class Connection:
             self._lost_generation = self.generation
             self.ledger.close(submission)
             return False
+        self._note_sent(made, submission)
+        self.flushes += 1
+        return True
+
+    def _note_sent(self, made: list[Storage], submission: Submission) -> None:
+        """The buffers of a flush are there, and hold what it computes."""
         for storage in made:
             storage.exists = True
         for storage in made:
             storage.submission = submission
-        self.flushes += 1
-        return True
 
     def _refusal(self, submission: Submission) -> BaseException:
         """Why JavaScript threw in the middle of a flush; its nodes stay pending."""

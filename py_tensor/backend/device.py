@@ -109,13 +109,19 @@ class Device:
             return
         else:
             elements = _work_of(node)
-        self._pending[node] = None
-        self._load += self._per_node + self._per_element * elements
         if self._load >= self._limit:
             self._relieve(node)
+            if is_at_hand(node):
+                return
+        self._pending[node] = None
+        self._load += self._per_node + self._per_element * elements
 
     def _relieve(self, node: Node) -> None:
-        """Compute what is pending, where `node` was one too many."""
+        """Make room for one more node.
+
+        What is pending is computed without it: its operands may be needed for nothing else, and
+        were stored for nothing then.
+        """
         if self.sync_each_op:
             self.compute([node])
         elif not self.is_ready:

@@ -108,6 +108,11 @@ class Ledger:
         return self._next - 1
 
     @property
+    def newest(self) -> Submission:
+        """The submission opened last, if its outcome is not known yet."""
+        return self._open[self.last]
+
+    @property
     def unsettled(self) -> int:
         return len(self._open)
 

@@ -20,6 +20,7 @@ from py_tensor.graph.order import Request
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, COPY, FILL, SUBMIT = range(1, 8)
 MOST_NAMED = 4  # programs of a flush, in messages
+PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
 
@@ -46,6 +47,8 @@ class Plan:
     consts : list of (position, slot of the constant node, dtype)
     leaves, outputs : list of int
         The slot of each.
+    replaced : list of (slot, slot of a leaf)
+        Further outputs, each written over the elements of a leaf.
     sizes : list of int
         The size class of each output and temporary: all that the flush takes from the pool.
     dispatches : list of Measure
@@ -62,12 +65,18 @@ class Plan:
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
     leaves: list[int] = field(default_factory=list[int])
     outputs: list[int] = field(default_factory=list[int])
+    replaced: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     sizes: list[int] = field(default_factory=list[int])
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: list[Measure] = field(default_factory=list["Measure"])
     cuts: list[int] = field(default_factory=list[int])
     label: str = ""
     work: int = 0
+
+    @property
+    def is_submitted_at_once(self) -> bool:
+        """Whether the flush happens as a whole or not at all."""
+        return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
 
     def patched(self, order: Sequence[Node]) -> array[int]:
         """The parameters with the values of constant nodes."""
@@ -159,21 +168,32 @@ def _assign_buffers(
     From the last dispatch to the first: so a temporary may use what becomes an output's buffer
     later, and a chain needs one buffer besides its input and its output.
     """
+    origin: dict[int, int] = {}  # of a slot that is written over another: the first of them
+    for slot, over in lowered.replaced.items():
+        origin[slot] = origin.get(over, over)
+    result = {first: slot for slot, first in origin.items() if slot in request.wanted}
     first_use: dict[int, int] = {}
     last_use: dict[int, int] = {}
+    buffers: list[list[int]] = []  # that each dispatch uses, by the slot that has them first
     for n, dispatch in enumerate(pieces):
-        for slot in dispatch.slots:
+        buffers.append(list(dict.fromkeys(origin.get(slot, slot) for slot in dispatch.slots)))
+        for slot in buffers[-1]:
             first_use.setdefault(slot, n)
             last_use[slot] = n
-    held = [slot for slot in last_use if not _is_temporary(request, slot)]
-    plan.outputs = [slot for slot in held if slot in request.wanted]
-    plan.leaves = [slot for slot in held if slot not in request.wanted]
+    outputs: list[int] = []
+    for slot in last_use:
+        if not _is_temporary(request, slot) and slot not in request.wanted:
+            plan.leaves.append(slot)
+            if slot in result:
+                plan.replaced.append((result[slot], slot))
+        elif slot in request.wanted or slot in result:
+            outputs.append(slot)
+            plan.outputs.append(result.get(slot, slot))
     plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
-    number = {slot: n for n, slot in enumerate((*plan.leaves, *plan.outputs))}
+    number = {slot: n for n, slot in enumerate((*plan.leaves, *outputs))}
     free: dict[int, list[int]] = {}
     for n in range(len(pieces) - 1, -1, -1):
-        slots = dict.fromkeys(pieces[n].slots)
-        for slot in slots:
+        for slot in buffers[n]:
             if slot not in number:
                 size = size_class(_nbytes(request, lowered, slot))
                 if reusable := free.get(size):
@@ -181,11 +201,11 @@ def _assign_buffers(
                 else:
                     number[slot] = len(plan.leaves) + len(plan.sizes)
                     plan.sizes.append(size)
-        for slot in slots:
+        for slot in buffers[n]:
             if first_use[slot] == n and number[slot] >= len(plan.leaves):
                 size = plan.sizes[number[slot] - len(plan.leaves)]
                 free.setdefault(size, []).append(number[slot])
-    return number
+    return number | {slot: number[first] for slot, first in origin.items()}
 
 
 def _is_temporary(request: Request, slot: int) -> bool:

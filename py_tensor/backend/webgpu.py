@@ -19,8 +19,9 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.build import schedule
-from py_tensor.graph.node import Meta
-from py_tensor.graph.order import Request
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.rows import fuse_rows
 
@@ -39,6 +40,13 @@ async def acquire_async() -> WebGPU:
     """The same, awaited."""
     bridge = js.load()
     return WebGPU(bridge, await bridge.acquire())
+
+
+def _store(node: Node, storage: Storage) -> None:
+    """Make a node a leaf. In this order: one with storage is a leaf whatever else it holds."""
+    node.storage = storage
+    node.key = node.meta.leaf_key or leaf_key(node.meta)
+    node.inputs = ()
 
 
 def _lost() -> DeviceLostError:
@@ -162,17 +170,29 @@ class WebGPU(Connection):
         created = array("I", (word for storage in new for word in self._created(storage)))
         params = plan.patched(order)
         sources = {s.submission for s in leaves}
-        if not self._send_in_parts(plan, created, table, params, sources, made):
-            return False
-        if self._timed is not None:
-            self._timed.extend(plan.dispatches)
-        for slot, storage in zip(plan.outputs, made, strict=False):  # behind them: temporaries
-            node = order[slot]
-            # In this order: a node with storage is a leaf whatever else it holds.
-            node.storage = storage
-            node.key = node.meta.leaf_key or leaf_key(node.meta)
-            node.inputs = ()
+        number = self.ledger.last + 1
+        try:
+            if not self._send_in_parts(plan, created, table, params, sources, made):
+                return False
+            if self._timed is not None:
+                self._timed.extend(plan.dispatches)
+            self._note_results(plan, order, made)
+        except BaseException:
+            # Interrupted. What is written over cannot be computed again: its results must be kept.
+            if plan.replaced and self.bridge.lastFlush() >= number:
+                self._note_sent(made, self.ledger.newest)
+                self._note_results(plan, order, made)
+            raise
         return True
+
+    def _note_results(self, plan: Plan, order: list[Node], made: list[Storage]) -> None:
+        """Give the nodes that a flush computes their storage; it may be done twice."""
+        for slot, leaf in plan.replaced:
+            storage = order[leaf].storage
+            storage.submission = self.ledger.newest
+            _store(order[slot], storage)
+        for slot, storage in zip(plan.outputs, made, strict=False):  # behind them: temporaries
+            _store(order[slot], storage)
 
     def _send_in_parts(
         self,
@@ -212,16 +232,31 @@ class WebGPU(Connection):
             most = self.profile.max_buffers
             kernels = schedule(request, most)
             kernels = fuse_rows(kernels, request.wanted, most, fits(self.profile))
-            lowered = lower(kernels, self.profile, self.programs)
-            self._check_temporaries(request, lowered)
-            work = self.profile.submit_work
-            plan = make_plan(request, lowered, work, work, self.profile.dispatch_work)
+            plan = self._plan_kernels(request, kernels, request.spare)
+            if plan.replaced and not plan.is_submitted_at_once:
+                # A part that fails would leave overwritten what the next try needs.
+                plan = self._plan_kernels(request, kernels, frozenset())
             self._plans[signature] = plan
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
             self._plans.move_to_end(signature)
         return plan
+
+    def _plan_kernels(
+        self, request: Request, kernels: list[Kernel], leaves: frozenset[int]
+    ) -> Plan:
+        """The plan of kernels which may write over temporaries, and over these leaves."""
+        spare = {
+            slot: node.meta.stored_nbytes
+            for slot, node in enumerate(request.order)
+            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+            and (slot in leaves or (node.storage is None and slot not in request.wanted))
+        }
+        lowered = lower(kernels, self.profile, self.programs, spare)
+        self._check_temporaries(request, lowered)
+        work = self.profile.submit_work
+        return make_plan(request, lowered, work, work, self.profile.dispatch_work)
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""

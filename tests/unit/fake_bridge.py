@@ -112,6 +112,7 @@ class FakeBridge:
         self.allocations: list[str] = []
         self.waits: list[str] = []
         self.max_bytes = 1024 * MIB
+        self.last_flush = 0
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0}
 
     # -- The device -----------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class FakeBridge:
         block = self.heap.bytes(params, size)
         commands = list(_commands(stream, array("I", self.heap.all(table))))
         broken = len(commands) // 2 if fault == "throw" else len(commands)
-        written: set[int] = set()
+        written: dict[int, bool] = {}  # whether it was not read since
         failure = None
         for number, command in enumerate(commands):
             if failure is None:
@@ -179,10 +180,14 @@ class FakeBridge:
             self.fail(failure)
             return -1
         self._fail_later(fault, flush_id, commands, written)
+        self.last_flush = flush_id
         return 1
 
+    def lastFlush(self) -> int:  # noqa: N802
+        return self.last_flush
+
     def _fail_later(
-        self, fault: str, flush: int, commands: list[tuple[int, ...]], written: set[int]
+        self, fault: str, flush: int, commands: list[tuple[int, ...]], written: dict[int, bool]
     ) -> None:
         """What comes to light when somebody waits."""
         if fault == "out-of-memory":
@@ -213,9 +218,9 @@ class FakeBridge:
     def _keep_table(self, command: tuple[int, ...]) -> None:
         if command[0] in (CREATE, DESTROY):
             with suppress(InvalidError):
-                self._perform(command, b"", set())
+                self._perform(command, b"", {})
 
-    def _perform(self, command: tuple[int, ...], params: bytes, written: set[int]) -> None:
+    def _perform(self, command: tuple[int, ...], params: bytes, written: dict[int, bool]) -> None:
         match command:
             case (op, number, size) if op == CREATE:
                 self._create(number, size)
@@ -254,7 +259,7 @@ class FakeBridge:
         params: bytes,
         grid: tuple[int, int, int],
         slots: list[int],
-        written: set[int],
+        written: dict[int, bool],
     ) -> None:
         self.counts["dispatches"] += 1
         wgsl, label, count, mask = self.pipelines[program]
@@ -269,11 +274,19 @@ class FakeBridge:
         digest = hashlib.sha256(repr((wgsl, params, grid)).encode())
         for slot in reads:
             digest.update(self.contents.get(slot, b"nothing"))
+            if slot in written:
+                written[slot] = False
         for n, slot in enumerate(writes):
             one = digest.copy()
-            one.update(self.contents[slot] if slot in written else b"%d" % n)
+            one.update(b"%d" % n)
+            binding = next(m for m, s in enumerate(slots) if s == slot)
+            # A buffer that was read and is written again has another tensor.
+            if written.get(slot) or any(
+                f"{c}b{binding}[" in wgsl for c in ("= ", "(")
+            ):  # it is read
+                one.update(self.contents.get(slot, b"nothing"))
             self.contents[slot] = one.digest()
-            written.add(slot)
+            written[slot] = True
 
     # -- Waiting --------------------------------------------------------------------------------
 

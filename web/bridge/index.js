@@ -45,6 +45,9 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
  *   of buffers is as after a good flush, and `failures` has the reason.
  *
+ * @property {() => number} lastFlush the last flush that was carried out, 0 before the first: what an interrupted
+ *   caller cannot know
+ *
  * @property {(id: number, size: number) => Promise<string>} allocate
  *   Creates a buffer; or JSON of one failure, and then it does not exist.
  * @property {(id: number, byteOffset: number, byteLength: number, destination: number, mode: number) => Promise<string>} read
@@ -79,6 +82,7 @@ export function createBridge(pyodide, options = {}) {
   const sources = new Map();
   const failures = new FailureLog();
   const flights = new Flights();
+  let lastFlush = 0;
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
   const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
@@ -146,10 +150,15 @@ export function createBridge(pyodide, options = {}) {
       const params = { address: paramAddress, bytes: paramBytes };
       const stop = replay(session, heap, address >>> 2, words, params);
       flights.launch(flushId, land(session, flushId));
-      if (stop === null) return flights.count;
+      if (stop === null) {
+        lastFlush = flushId;
+        return flights.count;
+      }
       failures.record(thrownFailure(flushId, stop.error, stop.label));
       return -1;
     },
+
+    lastFlush: () => lastFlush,
 
     async allocate(id, size) {
       const { session } = connection;
