@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
-from py_tensor.graph.node import Node, make
+from py_tensor.graph.node import Meta, Node, make
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import CONST, COPY, INDEX
 from py_tensor.graph.store import bottom, is_flat
@@ -43,8 +43,9 @@ class Tensor(Methods):
             node.meta.device.record(node)
 
     def __del__(self) -> None:
-        node = getattr(self, "_node", None)
-        if node is None:  # interrupted in __init__
+        try:
+            node = self._node
+        except AttributeError:  # interrupted in __init__
             return
         node.live -= 1
         if not node.live:
@@ -286,13 +287,20 @@ def realize(*tensors: Tensor) -> None:
         For one that is larger than the device's largest buffer.
     """
     by_device: dict[Device, list[Node]] = {}
+    checked: Meta | None = None
     for x in tensors:
         node = x._node  # pyright: ignore[reportPrivateUsage]
-        if node.storage is None and node.meta.size:
-            lowest = bottom(node)
-            if lowest.storage is None and lowest.meta.size == node.meta.size:
-                node.meta.device.backend.check(node.op.name, node.meta)
-            by_device.setdefault(node.meta.device, []).append(node)
+        meta = node.meta
+        if node.storage is None and meta.size:
+            if meta is not checked:
+                lowest = bottom(node)
+                if lowest.storage is None and lowest.meta.size == meta.size:
+                    meta.device.backend.check(node.op.name, meta)
+                    checked = meta
+            try:
+                by_device[meta.device].append(node)
+            except KeyError:
+                by_device[meta.device] = [node]
     for device, nodes in by_device.items():
         device.compute(nodes)
 

@@ -113,7 +113,7 @@ class Connection:
             self._adopt(await request(self.bridge))
 
     def _check_alive(self, storage: Storage) -> None:
-        if storage.generation != self.generation or self._is_lost:
+        if storage.pool is not self.pool or self._is_lost:
             raise DeviceLostError(
                 "this tensor was on a GPU device that has been lost; make it anew from its source"
             )
@@ -123,18 +123,22 @@ class Connection:
     def _send(
         self,
         commands: array[int],
+        table: array[int],
         params: array[int],
         sources: set[Submission],
         made: list[Storage],
         label: str = "",
+        work: int = 0,
     ) -> bool:
         """One call into JavaScript; the buffers made for it belong to a new submission.
 
-        False where the device is lost. Raises for a flush that failed halfway.
+        `table` has the id of each buffer that dispatches name by its position there; `work` is the
+        estimate of what the commands do, in instructions. False where the device is lost. Raises
+        for a flush that failed halfway.
         """
         if self._is_lost:
             return False
-        submission = self.ledger.submit(sources, label)
+        submission = self.ledger.submit(sources, label, work)
         doomed = self.pool.doomed()
         if doomed:  # first: their memory may be what the others need
             commands = array("I", (w for number in doomed for w in (DESTROY, number))) + commands
@@ -145,6 +149,7 @@ class Connection:
         flying = self.bridge.flush(
             self._arena.buffer_info()[0],
             count,
+            table.buffer_info()[0],
             params.buffer_info()[0],
             4 * len(params),
             submission.number,
@@ -157,12 +162,16 @@ class Connection:
             self._lost_generation = self.generation
             self.ledger.close(submission)
             return False
+        self._note_sent(made, submission)
+        self.flushes += 1
+        return True
+
+    def _note_sent(self, made: list[Storage], submission: Submission) -> None:
+        """The buffers of a flush are there, and hold what it computes."""
         for storage in made:
             storage.exists = True
         for storage in made:
             storage.submission = submission
-        self.flushes += 1
-        return True
 
     def _refusal(self, submission: Submission) -> BaseException:
         """Why JavaScript threw in the middle of a flush; its nodes stay pending."""
@@ -174,7 +183,7 @@ class Connection:
     def _send_nothing(self) -> bool:
         """A flush that only destroys what is doomed; False where the device is lost."""
         with self._books():
-            return self._send(array("I"), array("I"), set(), [])
+            return self._send(array("I"), array("I"), array("I"), set(), [])
 
     def empty_cache(self) -> None:
         self._drain_pool()
@@ -213,10 +222,10 @@ class Connection:
         self._settle(await self.bridge.synchronize(), last)
 
     def _slow_down(self) -> None:
-        """Wait for the oldest flushes to end where the outcome of many is unknown."""
-        most = self.profile.max_in_flight
-        if self.ledger.unsettled > most and js.can_wait():
-            last = self.ledger.last - most // 2
+        """Wait for the older half of the flushes under way to end where they are too much."""
+        under_way = self.ledger.unsettled
+        if self.profile.is_crowded(under_way, self.ledger.work) and js.can_wait():
+            last = self.ledger.last - under_way // 2
             self._settle(js.wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
     def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:

@@ -9,13 +9,16 @@ from typing import Any, Protocol
 from py_tensor.backend import bridge
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Movement, Reduction
+from py_tensor.graph.op import Elementwise, Movement, Reduction
 from py_tensor.graph.order import Request, request
 from py_tensor.graph.primitives import CONTRACT
+from py_tensor.graph.store import bottom
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
+TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
+MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush, for those that need no computing
 
 
 class Backend(Protocol):
@@ -60,9 +63,12 @@ class Device:
         self.wgsl = False
         self._backend: Backend | None = None
         self._pending: dict[Node, None] = {}  # in the order of recording
-        self._recorded = 0
-        self._uploaded = 0
-        self._work = 0
+        # What was recorded since a flush, as a share of what may be pending: nodes, the elements
+        # that they visit, and bytes uploaded, each by its own limit.
+        self._load = 0.0
+        self._per_node = 0.0
+        self._per_element = 0.0
+        self._limit = 0.0  # from which on `record` has more to do
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -88,6 +94,9 @@ class Device:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
         backend.debug(self.sync_each_op, self.poison, self.wgsl)
         self._backend = backend
+        self._per_node = 1 / MAX_PENDING_NODES
+        self._per_element = 1 / backend.pending_work
+        self._limit = 0.0 if self.sync_each_op else 1.0
 
     def debug(
         self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
@@ -97,35 +106,48 @@ class Device:
         self.poison = self.poison if poison is None else poison
         self.wgsl = self.wgsl if wgsl is None else wgsl
         if self._backend is not None:
-            self._backend.debug(self.sync_each_op, self.poison, self.wgsl)
+            self.use(self._backend)
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""
+        if type(node.op) is Elementwise:
+            elements = node.meta.size
+        elif is_at_hand(node):
+            return
+        else:
+            elements = _work_of(node)
+        if self._load >= self._limit:
+            self._relieve(node)
+            if is_at_hand(node):
+                return
+        self._pending[node] = None
+        self._load += self._per_node + self._per_element * elements
+
+    def _relieve(self, node: Node) -> None:
+        """Make room for one more node.
+
+        What is pending is computed without it: its operands may be needed for nothing else, and
+        were stored for nothing then.
+        """
         if self.sync_each_op:
             self.compute([node])
-            return
-        self._pending[node] = None
-        self._recorded += 1
-        self._work += _work_of(node)
-        if (
-            self._recorded >= MAX_PENDING_NODES
-            or self._uploaded >= MAX_UPLOADED_BYTES
-            or self._work >= self.backend.pending_work
-        ):
+        elif not self.is_ready:
+            _ = self.backend  # and with it the limit
+        else:
             # Without memory for all that is held now, what is read later may still find enough.
             with suppress(MemoryError):
                 self.flush()
 
     def note_upload(self, nbytes: int) -> None:
         """Note memory that nodes recorded from now on may hold on to."""
-        self._uploaded += nbytes
+        self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self) -> None:
         """Compute every pending node that a tensor still holds.
 
         Those too large to be stored stay pending: what is made of them may be small.
         """
-        self._recorded, self._uploaded, self._work = 0, 0, 0
+        self._load = 0.0
         limit = self.backend.max_bytes
         # list(): finalizers may take nodes out while this runs.
         self.compute([n for n in list(self._pending) if n.live and n.meta.stored_nbytes <= limit])
@@ -147,17 +169,37 @@ class Device:
                 if not left:
                     raise
             else:
-                for slot in wanted.wanted:
-                    self._pending.pop(wanted.order[slot], None)
+                self._forget_computed(wanted)
                 return
+
+    def _forget_computed(self, request: Request) -> None:
+        """Take what a flush computed off the list; once nothing is left there, count anew."""
+        pending, order = self._pending, request.order
+        for slot in request.wanted:
+            pending.pop(order[slot], None)
+        if len(pending) <= MAX_LOOKED_THROUGH:
+            for node in list(pending):
+                if is_at_hand(node):
+                    pending.pop(node, None)
+            if not pending:
+                self._load = 0.0
+
+
+def is_at_hand(node: Node) -> bool:
+    """Whether the elements are stored, the node's own or those that it is a view of."""
+    return bottom(node).storage is not None
 
 
 def _work_of(node: Node) -> int:
-    """Elements that computing the node visits: those of what it reduces, else its own."""
+    """Elements that computing the node visits: those of what it reduces, else its own.
+
+    The terms of a matrix product cost a fraction of that each: they do not come from memory.
+    """
     if isinstance(node.op, Movement):
         node = node.inputs[0]
     folds = isinstance(node.op, Reduction) or node.op is CONTRACT
-    return node.inputs[0].meta.size if folds and node.inputs else node.meta.size
+    visited = node.inputs[0].meta.size if folds and node.inputs else node.meta.size
+    return visited // TERMS_PER_VISIT if node.op is CONTRACT else visited
 
 
 def _make(name: str) -> Backend:

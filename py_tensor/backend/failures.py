@@ -27,35 +27,44 @@ def parsed(outcome: str) -> list[Failure]:
 class Submission:
     """One flush: its number, what it computes, the submissions it read from, and its error."""
 
-    __slots__ = ("error", "label", "number", "settled", "sources")
+    __slots__ = ("error", "label", "number", "settled", "sources", "work")
 
-    def __init__(self, number: int, sources: set[Submission], label: str) -> None:
+    def __init__(self, number: int, sources: set[Submission], label: str, work: int) -> None:
         self.number = number
         self.sources = sources
         self.label = label
+        self.work = work
         self.error: BaseException | None = None
         self.settled = False
 
 
-NONE = Submission(0, set(), "")
+NONE = Submission(0, set(), "", 0)
 NONE.settled = True
 
 
 class Ledger:
-    """The submissions whose outcome is not known yet."""
+    """The submissions whose outcome is not known yet.
+
+    Attributes
+    ----------
+    work : int
+        Instructions that they do, by estimate.
+    """
 
     def __init__(self) -> None:
+        self.work = 0
         self.reported = 0  # the last failure that was noted
         self._ran_out = False  # of memory, once
         self._next = 1
         self._open: dict[int, Submission] = {}
 
-    def submit(self, sources: set[Submission], label: str) -> Submission:
+    def submit(self, sources: set[Submission], label: str, work: int = 0) -> Submission:
         """Open a submission that reads results of `sources`."""
         relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
-        submission = Submission(self._next, relevant, label)
+        submission = Submission(self._next, relevant, label, work)
         self._next += 1
         self._open[submission.number] = submission
+        self.work += work
         return submission
 
     def report(self, failures: list[Failure]) -> None:
@@ -86,15 +95,22 @@ class Ledger:
             submission.sources = {
                 s for s in submission.sources if s.error or s.sources or not s.settled
             }
+        self.work = sum(submission.work for submission in self._open.values())
 
     def close(self, submission: Submission) -> None:
         """A submission that never was."""
-        self._open.pop(submission.number, None)
+        if self._open.pop(submission.number, None) is not None:
+            self.work -= submission.work
         submission.settled = True
 
     @property
     def last(self) -> int:
         return self._next - 1
+
+    @property
+    def newest(self) -> Submission:
+        """The submission opened last, if its outcome is not known yet."""
+        return self._open[self.last]
 
     @property
     def unsettled(self) -> int:

@@ -1,4 +1,4 @@
-"""A plan: the commands of one flush with holes for buffers and constants, made once per signature.
+"""A plan: the commands of one flush over numbered buffers, made once per signature.
 
 Pure: from lowered dispatches to arrays of integers. Buffers that do not outlive the flush share
 memory where their uses do not overlap.
@@ -14,11 +14,13 @@ from py_tensor.backend.pool import size_class
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
 from py_tensor.dtypes import DType
+from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT = range(1, 7)
 MOST_NAMED = 4  # programs of a flush, in messages
+PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
 
@@ -33,69 +35,77 @@ class Measure:
 
 @dataclass(slots=True)
 class Plan:
-    """Commands, and what to patch into them.
+    """Commands over numbered buffers, and what to patch into their parameters.
+
+    Buffers are numbered: first the leaves, then the outputs, then the temporaries.
 
     Attributes
     ----------
     commands : array of u32
-        With a hole wherever a buffer's id belongs.
-    holes : list of (position, virtual buffer)
+        Dispatches with the numbers of their buffers.
     params : array of u32
     consts : list of (position, slot of the constant node, dtype)
-    leaves : list of (virtual buffer, slot)
-    outputs : list of (virtual buffer, slot, bytes)
-    temporaries : list of (virtual buffer, bytes)
+    leaves, outputs : list of int
+        The slot of each.
+    replaced : list of (slot, slot of a leaf)
+        Further outputs, each written over the elements of a leaf.
+    sizes : list of int
+        The size class of each output and temporary: all that the flush takes from the pool.
     dispatches : list of Measure
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
     label : str
         What the flush computes, for messages.
+    work : int
+        Instructions, by estimate.
     """
 
     commands: array[int]
     params: array[int]
-    holes: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
-    leaves: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    outputs: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
-    temporaries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    leaves: list[int] = field(default_factory=list[int])
+    outputs: list[int] = field(default_factory=list[int])
+    replaced: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    sizes: list[int] = field(default_factory=list[int])
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: list[Measure] = field(default_factory=list["Measure"])
     cuts: list[int] = field(default_factory=list[int])
-    buffers: int = 0
     label: str = ""
+    work: int = 0
 
-    def allocations(self) -> list[int]:
-        """Bytes of every buffer that the flush makes."""
-        return [n for _, _, n in self.outputs] + [n for _, n in self.temporaries]
+    @property
+    def is_submitted_at_once(self) -> bool:
+        """Whether the flush happens as a whole or not at all."""
+        return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
 
-    def filled(self, ids: Sequence[int]) -> array[int]:
-        """The commands with the id of each virtual buffer."""
-        commands = self.commands[:]
-        for position, buffer in self.holes:
-            commands[position] = ids[buffer]
-        return commands
-
-    def patched(self, value_of: Sequence[float]) -> array[int]:
-        """The parameters with constants, given by slot."""
+    def patched(self, order: Sequence[Node]) -> array[int]:
+        """The parameters with the values of constant nodes."""
         if not self.consts:
             return self.params
         params = self.params[:]
         for position, slot, dtype in self.consts:
-            params[position] = to_bits(value_of[slot], dtype)
+            params[position] = to_bits(order[slot].attrs, dtype)
         return params
 
 
-def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_work: int) -> Plan:
+def make_plan(
+    request: Request,
+    lowered: Lowered,
+    submit_work: int,
+    most_work: int,
+    dispatch_work: int = 0,
+) -> Plan:
     """Lay out the commands of a flush.
 
     Parameters
     ----------
-    submit_work, dispatch_work : int
+    submit_work, most_work : int
         Estimated instructions after which to submit, and past which to split a dispatch: drivers
         reset a device that is busy for two seconds.
+    dispatch_work : int
+        What a dispatch takes besides, in instructions.
     """
-    pieces = [p for d in lowered.dispatches for p in d.pieces(dispatch_work)]
+    pieces = [p for d in lowered.dispatches for p in d.pieces(most_work)]
     plan = Plan(array("I"), array("I"))
     number = _assign_buffers(plan, request, lowered, pieces)
     blocks: dict[tuple[int, ...], int] = {}
@@ -110,6 +120,7 @@ def make_plan(request: Request, lowered: Lowered, submit_work: int, dispatch_wor
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
+    plan.work = sum(dispatch_work + p.work for p in pieces)
     return plan
 
 
@@ -129,13 +140,10 @@ def _name(request: Request, dispatch: Dispatch, slot: int) -> str:
 
 
 def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int]) -> None:
-    """One DISPATCH, with a hole for each buffer."""
+    """One DISPATCH."""
     size = 4 * len(dispatch.params)
     head = DISPATCH, dispatch.program.number, 4 * offset, size, *groups_for(dispatch.count)
-    plan.commands.extend((*head, len(dispatch.slots)))
-    for slot in dispatch.slots:
-        plan.holes.append((len(plan.commands), number[slot]))
-        plan.commands.append(0)
+    plan.commands.extend((*head, len(dispatch.slots), *(number[slot] for slot in dispatch.slots)))
 
 
 def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], int]) -> int:
@@ -155,37 +163,49 @@ def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], 
 def _assign_buffers(
     plan: Plan, request: Request, lowered: Lowered, pieces: Sequence[Dispatch]
 ) -> dict[int, int]:
-    """Number the buffers of the flush; a temporary takes over from one whose last use is past."""
-    last_use = {slot: n for n, d in enumerate(pieces) for slot in d.slots}
-    number: dict[int, int] = {}
-    free: dict[int, list[int]] = {}
+    """Number the buffers of the flush, with as few temporary ones as the order of uses allows.
+
+    From the last dispatch to the first: so a temporary may use what becomes an output's buffer
+    later, and a chain needs one buffer besides its input and its output.
+    """
+    origin: dict[int, int] = {}  # of a slot that is written over another: the first of them
+    for slot, over in lowered.replaced.items():
+        origin[slot] = origin.get(over, over)
+    result = {first: slot for slot, first in origin.items() if slot in request.wanted}
+    first_use: dict[int, int] = {}
+    last_use: dict[int, int] = {}
+    buffers: list[list[int]] = []  # that each dispatch uses, by the slot that has them first
     for n, dispatch in enumerate(pieces):
-        for slot in dispatch.slots:
+        buffers.append(list(dict.fromkeys(origin.get(slot, slot) for slot in dispatch.slots)))
+        for slot in buffers[-1]:
+            first_use.setdefault(slot, n)
+            last_use[slot] = n
+    outputs: list[int] = []
+    for slot in last_use:
+        if not _is_temporary(request, slot) and slot not in request.wanted:
+            plan.leaves.append(slot)
+            if slot in result:
+                plan.replaced.append((result[slot], slot))
+        elif slot in request.wanted or slot in result:
+            outputs.append(slot)
+            plan.outputs.append(result.get(slot, slot))
+    plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
+    number = {slot: n for n, slot in enumerate((*plan.leaves, *outputs))}
+    free: dict[int, list[int]] = {}
+    for n in range(len(pieces) - 1, -1, -1):
+        for slot in buffers[n]:
             if slot not in number:
-                number[slot] = _assign(plan, request, lowered, slot, free)
-        for slot in dispatch.slots:
-            if last_use[slot] == n and _is_temporary(request, slot):
-                last_use[slot] = -1
                 size = size_class(_nbytes(request, lowered, slot))
+                if reusable := free.get(size):
+                    number[slot] = reusable.pop()
+                else:
+                    number[slot] = len(plan.leaves) + len(plan.sizes)
+                    plan.sizes.append(size)
+        for slot in buffers[n]:
+            if first_use[slot] == n and number[slot] >= len(plan.leaves):
+                size = plan.sizes[number[slot] - len(plan.leaves)]
                 free.setdefault(size, []).append(number[slot])
-    return number
-
-
-def _assign(
-    plan: Plan, request: Request, lowered: Lowered, slot: int, free: dict[int, list[int]]
-) -> int:
-    nbytes = _nbytes(request, lowered, slot)
-    reusable = free.get(size_class(nbytes))
-    if reusable and _is_temporary(request, slot):
-        return reusable.pop()
-    number, plan.buffers = plan.buffers, plan.buffers + 1
-    if _is_temporary(request, slot):
-        plan.temporaries.append((number, nbytes))
-    elif slot in request.wanted:
-        plan.outputs.append((number, slot, nbytes))
-    else:
-        plan.leaves.append((number, slot))
-    return number
+    return number | {slot: number[first] for slot, first in origin.items()}
 
 
 def _is_temporary(request: Request, slot: int) -> bool:

@@ -53,33 +53,40 @@ class Pool:
     def has(self, nbytes: int, count: int = 1) -> bool:
         return len(self._free.get(size_class(nbytes), ())) >= count
 
-    def take(self, nbytes: int) -> int | None:
-        """A pooled buffer of the size class, or None."""
-        size = size_class(nbytes)
-        free = self._free.get(size)
-        if not free:
-            return None
-        self.pooled_bytes -= size
-        self._count(size)
-        number = heappop(free)
-        if not free:
-            del self._free[size]
+    def take(self, sizes: Iterable[int]) -> list[tuple[int, bool]]:
+        """A buffer of each of these size classes, and whether it exists: else it has a new id."""
+        taken: list[tuple[int, bool]] = []
+        pooled = new = 0
+        for size in sizes:
+            free = self._free.get(size)
+            if free:
+                pooled += size
+                taken.append((heappop(free), True))
+                if not free:
+                    del self._free[size]
+            else:
+                new += size
+                number = self._next
+                self._next = number + 1
+                self._sizes[number] = size
+                taken.append((number, False))
+        self.pooled_bytes -= pooled
+        self.live_bytes += pooled + new
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        return taken
+
+    def new(self, size: int) -> int:
+        """The id of a buffer of this size class that is to be created."""
+        number = self._next
+        self._next = number + 1
+        self._sizes[number] = size
+        self.live_bytes += size
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
         return number
 
-    def new_id(self) -> int:
-        self._next += 1
-        return self._next - 1
-
-    def adopt(self, number: int, nbytes: int) -> None:
-        """Register a buffer just created, in use."""
-        size = size_class(nbytes)
-        self._sizes[number] = size
-        self._count(size)
-
-    def _count(self, size: int) -> None:
-        self.live_bytes += size
-        if self.live_bytes > self.peak_bytes:
-            self.peak_bytes = self.live_bytes
+    def size_of(self, number: int) -> int:
+        """The size class of a buffer in use."""
+        return self._sizes[number]
 
     def collect(self) -> None:
         """Take back what finalizers released."""

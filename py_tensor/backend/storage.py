@@ -7,19 +7,31 @@ from py_tensor.backend.pool import Pool
 
 
 class Storage:
-    """A buffer with the elements of one node; goes back to the pool with its last reference."""
+    """A buffer with the elements of one node; goes back to the pool with its last reference.
 
-    __slots__ = ("exists", "generation", "nbytes", "number", "pool", "submission")
+    Attributes
+    ----------
+    pool : Pool
+        That of the device on which the buffer is: each device has a pool of its own.
+    number : int
+        The buffer's id.
+    exists : bool
+        False until the flush that creates the buffer came to its end.
+    submission : Submission
+        The flush that computes the elements.
+    """
 
-    def __init__(self, number: int, nbytes: int, pool: Pool, generation: int, exists: bool) -> None:
+    __slots__ = ("exists", "number", "pool", "submission")
+
+    def __init__(self, pool: Pool, number: int, exists: bool) -> None:
         self.pool = pool
         self.number = number
-        self.nbytes = nbytes
-        self.generation = generation
-        self.exists = exists  # False until the flush that creates the buffer came to its end
+        self.exists = exists
         self.submission: Submission = NONE
 
     def __del__(self) -> None:
-        if hasattr(self, "submission"):  # else: interrupted in __init__
-            sound = self.exists and self.submission.error is None
-            (self.pool.released if sound else self.pool.abandoned).append(self.number)
+        try:
+            sound = self.submission.error is None and self.exists
+        except AttributeError:  # interrupted in __init__
+            return
+        (self.pool.released if sound else self.pool.abandoned).append(self.number)

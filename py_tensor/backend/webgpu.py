@@ -23,8 +23,8 @@ from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.node import Meta
-from py_tensor.graph.order import Request
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.reasons import Notes
 from py_tensor.graph.rows import fuse_rows
@@ -44,6 +44,13 @@ async def acquire_async() -> WebGPU:
     """The same, awaited."""
     bridge = js.load()
     return WebGPU(bridge, await request(bridge))
+
+
+def _store(node: Node, storage: Storage) -> None:
+    """Make a node a leaf. In this order: one with storage is a leaf whatever else it holds."""
+    node.storage = storage
+    node.key = node.meta.leaf_key or leaf_key(node.meta)
+    node.inputs = ()
 
 
 def _lost() -> DeviceLostError:
@@ -140,16 +147,16 @@ class WebGPU(Connection):
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
         """A buffer with these elements; None where the device is lost."""
-        nbytes = meta.size * meta.dtype.stored_itemsize
+        sizes = [size_class(meta.stored_nbytes)]
         source = array("B")
         source.frombytes(data)
         widen = int(meta.dtype.kind == "b")
-        self._ensure_large([nbytes])
+        self._ensure_large(sizes)
         with self._books():
-            storage = self._allocate([nbytes])[0]
+            storage = self._allocate(sizes)[0]
             command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
             commands = array("I", (*self._created(storage), *command))
-            sent = self._send(commands, array("I"), set(), [storage], "tensor")
+            sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None
 
     # -- Computing ------------------------------------------------------------------------------
@@ -158,16 +165,17 @@ class WebGPU(Connection):
         plan = self._plan(request)
         if self.wgsl:
             self._show_new(plan.programs)
-        storages: list[Storage] = [request.order[slot].storage for _, slot in plan.leaves]
+        storages: list[Storage] = [request.order[slot].storage for slot in plan.leaves]
         generation = self.generation
-        self._warm(plan.programs)
-        self._ensure_large(plan.allocations())
+        waited = self._warm(plan.programs)
+        waited |= self._ensure_large(plan.sizes)
         # From here to the first submit nothing waits; before, other Python may have run.
         for storage in storages:
             self._check_alive(storage)
-        computed = any(request.order[slot].storage is not None for slot in request.wanted)
-        if computed or self.generation != generation:
-            raise StaleRequestError
+        if waited:
+            computed = any(request.order[slot].storage is not None for slot in request.wanted)
+            if computed or self.generation != generation:
+                raise StaleRequestError
         with self._books():
             sent = self._run(plan, request, storages)
         if not sent:
@@ -183,37 +191,43 @@ class WebGPU(Connection):
 
     def _run(self, plan: Plan, request: Request, leaves: list[Storage]) -> bool:
         """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
-        made = self._allocate(plan.allocations())
-        ids = [0] * plan.buffers
-        for (buffer, _), storage in zip(plan.leaves, leaves, strict=True):
-            ids[buffer] = storage.number
-        numbers = [n for n, _, _ in plan.outputs] + [n for n, _ in plan.temporaries]
-        for buffer, storage in zip(numbers, made, strict=True):
-            ids[buffer] = storage.number
+        order = request.order
+        made = self._allocate(plan.sizes)
+        table = array("I", [storage.number for storage in (*leaves, *made)])
         self._define(plan.programs)
         new = made if self.poison else [storage for storage in made if not storage.exists]
         created = array("I", (word for storage in new for word in self._created(storage)))
-        params = (
-            plan.patched([node.attrs for node in request.order]) if plan.consts else plan.params
-        )
-        results = made[: len(plan.outputs)]
+        params = plan.patched(order)
         sources = {s.submission for s in leaves}
-        if not self._send_in_parts(plan, created + plan.filled(ids), params, sources, made):
-            return False
-        if self._timed is not None:
-            self._timed.dispatches.extend(plan.dispatches)
-        for (_, slot, _), storage in zip(plan.outputs, results, strict=True):
-            node = request.order[slot]
-            # In this order: a node with storage is a leaf whatever else it holds.
-            node.storage = storage
-            node.key = leaf_key(node.meta)
-            node.inputs = ()
+        number = self.ledger.last + 1
+        try:
+            if not self._send_in_parts(plan, created, table, params, sources, made):
+                return False
+            if self._timed is not None:
+                self._timed.dispatches.extend(plan.dispatches)
+            self._note_results(plan, order, made)
+        except BaseException:
+            # Interrupted. What is written over cannot be computed again: its results must be kept.
+            if plan.replaced and self.bridge.lastFlush() >= number:
+                self._note_sent(made, self.ledger.newest)
+                self._note_results(plan, order, made)
+            raise
         return True
+
+    def _note_results(self, plan: Plan, order: list[Node], made: list[Storage]) -> None:
+        """Give the nodes that a flush computes their storage; it may be done twice."""
+        for slot, leaf in plan.replaced:
+            storage = order[leaf].storage
+            storage.submission = self.ledger.newest
+            _store(order[slot], storage)
+        for slot, storage in zip(plan.outputs, made, strict=False):  # behind them: temporaries
+            _store(order[slot], storage)
 
     def _send_in_parts(
         self,
         plan: Plan,
-        commands: array[int],
+        created: array[int],
+        table: array[int],
         params: array[int],
         sources: set[Submission],
         made: list[Storage],
@@ -223,15 +237,17 @@ class WebGPU(Connection):
         Others may run in between; but a part whose device is gone is not sent to the next one.
         """
         generation = self.generation
-        shift = len(commands) - len(plan.commands)
-        cuts = [shift + cut for cut in plan.cuts] if js.can_wait() else []
+        commands = created + plan.commands
+        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and js.can_wait() else []
+        work = plan.work // (len(cuts) + 1)
         for start, end in pairwise((0, *cuts, len(commands))):
             if self.generation != generation:
                 return False
-            if not self._send(commands[start:end], params, sources, made, plan.label):
+            part = commands[start:end] if cuts else commands
+            if not self._send(part, table, params, sources, made, plan.label, work):
                 return False
-            sources = {storage.submission for storage in made}
             if end < len(commands):
+                sources = {storage.submission for storage in made}
                 self._slow_down()
         return True
 
@@ -242,10 +258,12 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            lowered = lower(self.kernels_of(request), self.profile, self.programs)
-            self._check_temporaries(request, lowered)
-            work = self.profile.submit_work
-            plan = self._plans[signature] = make_plan(request, lowered, work, work)
+            kernels = self.kernels_of(request)
+            plan = self._plan_kernels(request, kernels, request.spare)
+            if plan.replaced and not plan.is_submitted_at_once:
+                # A part that fails would leave overwritten what the next try needs.
+                plan = self._plan_kernels(request, kernels, frozenset())
+            self._plans[signature] = plan
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
@@ -263,24 +281,45 @@ class WebGPU(Connection):
         """Whether the plan of a request is known."""
         return request.signature() in self._plans
 
+    def _plan_kernels(
+        self, request: Request, kernels: list[Kernel], leaves: frozenset[int]
+    ) -> Plan:
+        """The plan of kernels which may write over temporaries, and over these leaves."""
+        spare = {
+            slot: node.meta.stored_nbytes
+            for slot, node in enumerate(request.order)
+            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+            and (slot in leaves or (node.storage is None and slot not in request.wanted))
+        }
+        lowered = lower(kernels, self.profile, self.programs, spare)
+        self._check_temporaries(request, lowered)
+        work = self.profile.submit_work
+        return make_plan(request, lowered, work, work, self.profile.dispatch_work)
+
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""
         nbytes, label = largest_temporary(request, lowered)
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
-    def _warm(self, programs: list[Program]) -> None:
-        """Compile the new ones of a plan side by side; the flush would do it one by one."""
+    def _warm(self, programs: list[Program]) -> bool:
+        """Compile the new ones of a plan side by side; the flush would do it one by one.
+
+        Whether it waited.
+        """
         new = [program for program in programs if program.number not in self._defined]
         if not new or not js.can_wait():
-            return
+            return False
         if self._timed is not None:
             for program in new:
                 begin = perf_counter_ns()
                 self._compile([program])
                 self._timed.compiles.append((program, perf_counter_ns() - begin))
-        elif len(new) > 1:
-            self._compile(new)
+            return True
+        if len(new) < 2:
+            return False
+        self._compile(new)
+        return True
 
     def _compile(self, programs: list[Program]) -> None:
         """Compile programs side by side, and wait until that is done."""
@@ -312,48 +351,39 @@ class WebGPU(Connection):
     # -- Buffers --------------------------------------------------------------------------------
 
     def _allocate(self, sizes: list[int]) -> list[Storage]:
-        """Buffers from the pool, or new ones that `_created` makes in the same flush."""
-        self.pool.collect()
-        return [self._take(n) for n in sizes]
-
-    def _take(self, nbytes: int) -> Storage:
-        number = self.pool.take(nbytes)
-        if number is None:
-            return self._new(nbytes)
-        return Storage(number, nbytes, self.pool, self.generation, exists=True)
-
-    def _new(self, nbytes: int) -> Storage:
-        number = self.pool.new_id()
-        self.pool.adopt(number, nbytes)
-        return Storage(number, nbytes, self.pool, self.generation, exists=False)
+        """Buffers of these size classes: pooled ones, or such as `_created` makes in the flush."""
+        pool = self.pool
+        pool.collect()
+        return [Storage(pool, number, exists) for number, exists in pool.take(sizes)]
 
     def _created(self, storage: Storage) -> tuple[int, ...]:
         """The commands that make a buffer there, and poison it where that was asked for."""
-        size = self._size(storage.nbytes)
+        size = self._size(storage)
         create = () if storage.exists else (CREATE, storage.number, size)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if self.poison else create
 
-    def _size(self, nbytes: int) -> int:
-        """Bytes of the buffer for `nbytes`: those of its size class, as far as the device allows.
+    def _size(self, storage: Storage) -> int:
+        """Bytes of the buffer: those of its size class, as far as the device allows.
 
         So what is in one place of the pool has one size.
         """
-        return min(size_class(nbytes), self.max_bytes)
+        return min(self.pool.size_of(storage.number), self.max_bytes)
 
-    def _ensure_large(self, sizes: list[int]) -> None:
-        """Make large buffers that the pool lacks at once, and wait for each.
+    def _ensure_large(self, sizes: list[int]) -> bool:
+        """Make large buffers that the pool lacks at once, and wait for each; whether it waited.
 
         So running out of memory is known here, where everything can still be tried again.
         """
         if max(sizes, default=0) < self.checked_allocation or self._is_lost or not js.can_wait():
-            return
-        large = sorted(size_class(n) for n in sizes if n >= self.checked_allocation)
+            return False
+        large = sorted(size for size in sizes if size >= self.checked_allocation)
         with self._books():
             for position, size in enumerate(large):
                 self.pool.collect()
                 same = large[: position + 1].count(size)
                 if not self.pool.has(size, same):
                     self._create_checked(size)
+        return True
 
     def _create_checked(self, size: int) -> None:
         """A pooled buffer of this size, made now; empties the pool and tries again if need be."""
@@ -374,8 +404,8 @@ class WebGPU(Connection):
 
     def _create(self, size: int) -> Failure | None:
         """Make a buffer and leave it to the pool, or tell why there is none."""
-        storage = self._new(size)
-        promise = self.bridge.allocate(storage.number, self._size(size))
+        storage = Storage(self.pool, self.pool.new(size), exists=False)
+        promise = self.bridge.allocate(storage.number, self._size(storage))
         outcome = js.wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
             raise KeyboardInterrupt

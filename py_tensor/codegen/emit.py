@@ -149,9 +149,7 @@ class BodyCode:
         ]
 
     def binding(self, load: Load) -> int:
-        return next(
-            n for n, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
-        )
+        return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
 
     def function(self, name: str, params: Params, results: Sequence[str], returns: str) -> str:
         """The body as a function; `results` and `returns` may use ``{n}`` for value n."""

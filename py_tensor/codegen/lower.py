@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from py_tensor.codegen.map import lower_map
+from py_tensor.codegen.map import lower_map, writing_over
 from py_tensor.codegen.matmul import roles_of
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
@@ -18,23 +18,50 @@ from py_tensor.graph.primitives import MUL, SUM
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Dispatches in order, and the bytes of each temporary between them: slot -1, -2, ..."""
+    """Dispatches in order.
+
+    Attributes
+    ----------
+    temporaries : tuple of int
+        The bytes of each buffer that dispatches need between them: slot -1, -2, ...
+    replaced : dict of int to int
+        Slots whose elements are written over those of another slot, into the same buffer.
+    """
 
     dispatches: tuple[Dispatch, ...]
     temporaries: tuple[int, ...]
+    replaced: dict[int, int] = field(default_factory=dict[int, int])
 
 
-def lower(kernels: Sequence[Kernel], profile: Profile, programs: Programs) -> Lowered:
-    """Lower kernels that are in order."""
+def lower(
+    kernels: Sequence[Kernel],
+    profile: Profile,
+    programs: Programs,
+    spare: Mapping[int, int] | None = None,
+) -> Lowered:
+    """Lower kernels that are in order.
+
+    `spare` has the bytes of the slots that nobody needs after their last use by these kernels.
+    """
     sizes: list[int] = []
+    replaced: dict[int, int] = {}
 
     def temporary(nbytes: int) -> int:
         sizes.append(nbytes)
         return -len(sizes)
 
     context = Context(profile, programs, temporary)
-    dispatches = [d for kernel in kernels for d in _lower_one(kernel, context)]
-    return Lowered(tuple(dispatches), tuple(sizes))
+    last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
+    dispatches: list[Dispatch] = []
+    for n, kernel in enumerate(kernels):
+        if spare and not kernel.stages:
+            over = {
+                slot: spare[slot] for slot in kernel.reads() & spare.keys() if last_use[slot] == n
+            }
+            kernel, pairs = writing_over(kernel, over)
+            replaced |= pairs
+        dispatches += _lower_one(kernel, context)
+    return Lowered(tuple(dispatches), tuple(sizes), replaced)
 
 
 def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
 from py_tensor.codegen.emit import (
@@ -39,9 +39,15 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
 
 
 def bind(loads: list[tuple[Load, bool]], outputs: list[tuple[Output, bool]]) -> list[Binding]:
-    """One binding for each buffer read and each written; a buffer is a vector if any use is."""
+    """One binding for each buffer read and each written; a buffer is a vector if any use is.
+
+    One that is both is read as it is written.
+    """
     read: dict[int, Binding] = {}
+    over = {output.slot for output, _ in outputs}
     for load, vector in loads:
+        if load.slot in over:
+            continue
         vector = vector or (load.slot in read and read[load.slot].vector)
         read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
     written = [Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs]
@@ -155,6 +161,39 @@ class Sweep:
         extents, groups = self.merged.extents, self.merged.groups
         merged = Merged(tuple(extents[d] for d in order), tuple(groups[d] for d in order))
         return Sweep(merged, padded(merged.extents, len(self.extents), 1))
+
+
+def writing_over(kernel: Kernel, spare: Mapping[int, int]) -> tuple[Kernel, dict[int, int]]:
+    """The kernel with outputs that stand where operands stood, and which replaces which.
+
+    `spare` has the bytes of the slots that may be written over. An operand's every load must be of
+    the very element that is stored, so that no invocation reads what another one writes. In the
+    kernel that is returned such loads are of the output's own slot.
+    """
+    replaced: dict[int, int] = {}
+    points = size_of(kernel.kept)
+    for output in kernel.outputs:
+        for slot in sorted(spare.keys() - set(replaced.values())):
+            loads = [load for load in kernel.row.loads() if load.slot == slot]
+            if (
+                output.whole
+                and spare[slot] == points * output.dtype.stored_itemsize
+                and all(x.dtype.storage == output.dtype.storage for x in loads)
+                and all(x.access == output.access for x in loads)
+            ):
+                replaced[output.slot] = slot
+                break
+    if not replaced:
+        return kernel, {}
+    targets = {slot: output for output, slot in replaced.items()}
+    # Not `add`: values keep their numbers.
+    row = Body(
+        [
+            replace(x, slot=targets.get(x.slot, x.slot)) if isinstance(x, Load) else x
+            for x in kernel.row.instructions
+        ]
+    )
+    return replace(kernel, row=row), replaced
 
 
 def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:

@@ -8,6 +8,7 @@ from py_tensor.codegen.library import Forms
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
 SHORTEST_PART = 1024  # of the summed dimension, that is worth a workgroup
+MOST_IN_FLIGHT = 64  # flushes, however little they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,18 @@ class Profile:
         return 3 * 10**8 if self.software else 3 * 10**10
 
     @property
-    def max_in_flight(self) -> int:
-        """Flushes that may be under way; beyond that, the next one waits."""
-        return 2 if self.software else 8
+    def dispatch_work(self) -> int:
+        """Instructions for which a dispatch takes the time that it takes by itself."""
+        return 20_000 if self.software else 10**6
+
+    def is_crowded(self, flushes: int, work: int) -> bool:
+        """Whether so many flushes under way, of so much work, are more than should be.
+
+        A few may be under way, whatever they do; more of them as long as all take some ten
+        milliseconds at most. Each wait costs as much as a flush of small work.
+        """
+        few, light = (2, 3 * 10**7) if self.software else (8, 10**10)
+        return flushes > few and (work > light or flushes > MOST_IN_FLIGHT)
 
     def lanes(self, steps: int) -> int:
         """Invocations that share one row of `steps` loads.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from py_tensor.graph.node import Node
@@ -11,18 +12,26 @@ from py_tensor.graph.primitives import CONST, EDGES, INDEX
 
 GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 GLANCED_NODES = 32
+OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
 @dataclass(slots=True)
 class Request:
-    """The nodes of a flush, operands first, and the slots whose elements are to be stored."""
+    """The nodes of a flush, operands first, and the slots whose elements are to be stored.
+
+    Attributes
+    ----------
+    spare : frozenset of int
+        Large leaves that nobody can read once the flush is done: no tensor, no pending node.
+    """
 
     order: list[Node]
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
+    spare: frozenset[int] = frozenset()
 
     def signature(self) -> tuple[int, ...]:
-        """Equal signatures have equal plans: structure, sharing, and what is stored."""
+        """Equal signatures have equal plans: structure, sharing, what is stored, what is spare."""
         parts: list[int] = []
         append = parts.append
         wanted = self.wanted
@@ -31,6 +40,7 @@ class Request:
             if node.storage is None:
                 for operand in node.inputs:
                     append(operand.slot)
+        parts += [-1, *sorted(self.spare)] if self.spare else ()
         return tuple(parts)
 
 
@@ -40,25 +50,26 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     Sets each node's `slot` to its position. Linear in nodes and edges, without recursion.
     """
     order: list[Node] = []
+    append = order.append
+    count = 0
     stack = list(roots)
     stack.reverse()
     while stack:
         node = stack[-1]
-        slot = node.slot
-        if 0 <= slot < len(order) and order[slot] is node:
+        if 0 <= node.slot < count and order[node.slot] is node:
             stack.pop()
             continue
         ready = True
         if node.storage is None:
             for operand in node.inputs:
-                slot = operand.slot
-                if not (0 <= slot < len(order) and order[slot] is operand):
+                if not (0 <= operand.slot < count and order[operand.slot] is operand):
                     stack.append(operand)
                     ready = False
         if ready:
             stack.pop()
-            node.slot = len(order)
-            order.append(node)
+            node.slot = count
+            append(node)
+            count += 1
     return order
 
 
@@ -74,10 +85,64 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
     for slot, node in enumerate(order):
         if node.live and node.storage is None and node.meta.stored_nbytes <= most:
-            _want(order, slot, wanted)
+            if type(node.op) is Elementwise:  # as most are: no view, and no constant
+                wanted.add(slot)
+            else:
+                _want(order, slot, wanted)
     for root in roots:
-        _want(order, root.slot, wanted, root=True)
-    return Request(order, wanted, max_bytes)
+        if root.slot not in wanted:
+            _want(order, root.slot, wanted, root=True)
+    large = [
+        slot
+        for slot, node in enumerate(order)
+        if node.meta.stored_nbytes >= OVERWRITTEN_BYTES and node.storage is not None
+    ]
+    spare = _spare(order, wanted, large) if large else frozenset[int]()
+    return Request(order, wanted, max_bytes, spare)
+
+
+def _references(objects: Sequence[object], position: int) -> int:
+    """References to one of `objects`: those of whoever holds it, of the sequence, and of this call.
+
+    So exact a question can only be asked where no local name refers to the object.
+    """
+    return sys.getrefcount(objects[position])
+
+
+_OWN_REFERENCES = _references([object()], 0)
+
+
+def _uses(order: list[Node]) -> list[int]:
+    """How often each node is an operand of pending ones among them."""
+    uses = [0] * len(order)
+    for node in order:
+        if node.storage is None:
+            for operand in node.inputs:
+                uses[operand.slot] += 1
+    return uses
+
+
+def _spare(order: list[Node], wanted: set[int], leaves: list[int]) -> frozenset[int]:
+    """Those of `leaves` to which nothing refers but nodes of this flush that let go of them.
+
+    A node that is stored drops its operands. One that is computed in passing lives on if anything
+    else refers to it: a tensor, or a pending node that is no part of the flush.
+    """
+    uses = _uses(order)
+    kept = [False] * len(order)  # by a node that lives on
+    for slot in range(len(order) - 1, -1, -1):
+        if order[slot].storage is not None or slot in wanted:
+            continue
+        if kept[slot] or _references(order, slot) > _OWN_REFERENCES + uses[slot]:
+            for number in [operand.slot for operand in order[slot].inputs]:
+                kept[number] = True
+    return frozenset(
+        slot
+        for slot in leaves
+        if not kept[slot]
+        and _references(order, slot) == _OWN_REFERENCES + uses[slot]
+        and _references([order[slot].storage], 0) == _OWN_REFERENCES + 1
+    )
 
 
 def _is_glance(order: list[Node]) -> bool:

@@ -297,9 +297,10 @@ def unary_of(
 
     def function(x: Operand, /) -> Tensor:
         if type(x) is Tensor:
-            node = node_of(x)
-            recipe = recipes.get(node.meta)
-            if recipe is None:
+            node = x._node  # pyright: ignore[reportPrivateUsage]
+            try:
+                recipe = recipes[node.meta]
+            except KeyError:
                 recipe = _recipe(op, (node.meta,), accepts, result)
                 if recipe is None:
                     return apply(op, (x,), accepts, result)
@@ -390,30 +391,44 @@ def binary_of(
     """
     recipes: dict[tuple[Meta, Meta], Recipe] = {}
 
+    def recipe_of(a: Node, b: Node) -> Recipe | None:
+        recipe = _recipe(op, (a.meta, b.meta), accepts, result)
+        if recipe is not None:
+            _remember(recipes, (a.meta, b.meta), recipe)
+        return recipe
+
     def any_operands(x: Operand, y: Operand) -> Tensor:
         return apply(op, (x, y), accepts, result)
 
-    other = record or any_operands
+    def recording(other: Callable[[Any, Any], Any]) -> Binary:
+        """The op, which leaves to `other` what is not two tensors.
 
-    def function(x: Operand, y: Operand, /) -> Tensor:
-        if type(x) is Tensor and type(y) is Tensor:
-            a, b = node_of(x), node_of(y)
-            recipe = recipes.get((a.meta, b.meta))
-            if recipe is None:
-                recipe = _recipe(op, (a.meta, b.meta), accepts, result)
-                if recipe is None:
-                    return apply(op, (x, y), accepts, result)
-                _remember(recipes, (a.meta, b.meta), recipe)
-            first, second = recipe.steps
-            if first:
-                a = follow(a, first)
-            if second:
-                b = follow(b, second)
-            return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
-        return other(x, y)
+        Made once for the function and once for the operator: a call within a call would cost as
+        much as a third of all the rest.
+        """
 
+        def function(x: Operand, y: Operand, /) -> Tensor:
+            if type(x) is Tensor and type(y) is Tensor:
+                a, b = x._node, y._node  # pyright: ignore[reportPrivateUsage]
+                try:
+                    recipe = recipes[a.meta, b.meta]
+                except KeyError:
+                    recipe = recipe_of(a, b)
+                    if recipe is None:
+                        return any_operands(x, y)
+                first, second = recipe.steps
+                if first:
+                    a = follow(a, first)
+                if second:
+                    b = follow(b, second)
+                return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
+            return other(x, y)
+
+        return function
+
+    function = recording(record or any_operands)
     if operator is not None:
-        _install_operator(operator, function, reflected=operator not in _COMPARISONS)
+        _install_operator(operator, function, recording)
     return _finish(function, op, op.name, doc, "(x, y, /)", method=False)
 
 
@@ -429,9 +444,13 @@ def takes(y: object) -> bool:
     )
 
 
-def _install_operator(operator: str, function: Binary, *, reflected: bool) -> None:
-    def method(self: Tensor, other: Operand) -> Any:
-        if type(other) is Tensor or takes(other):
+def _install_operator(
+    operator: str, function: Binary, recording: Callable[[Callable[[Any, Any], Any]], Binary]
+) -> None:
+    reflected = operator not in _COMPARISONS
+
+    def mixed(self: Tensor, other: Operand) -> Any:
+        if takes(other):
             return function(self, other)
         if reflected and isinstance(other, str | bytes):  # whose own would repeat the text
             raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
@@ -440,6 +459,7 @@ def _install_operator(operator: str, function: Binary, *, reflected: bool) -> No
     def mirrored(self: Tensor, other: Operand) -> Any:
         return function(other, self) if takes(other) else NotImplemented
 
+    method: Any = recording(mixed)
     for name, f in ((f"__{operator}__", method), (f"__r{operator}__", mirrored)):
         if f is method or reflected:
             f.__name__ = name

@@ -18,11 +18,14 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (id.x < params.n) { target[id.x] = source[id.x] * params.factor + params.addend; }
 }`.replaceAll("target", "result"); // target is reserved in WGSL
 
+const MOST_IDS = 16384;
+
 /** @typedef {Float32Array | Uint32Array | Uint8Array} Data */
 
 export class Host {
   #memory;
   #top = 256;
+  #table;
   /** @type {number[]} */
   #commands = [];
   /** @type {Uint8Array[]} */
@@ -36,6 +39,8 @@ export class Host {
     this.heap = pyodide._module.HEAPU8;
     this.bridge = createBridge(pyodide, options);
     this.bridge.definePipeline(1, AFFINE, "affine", 2, 0b10);
+    // Here a dispatch names buffers by their ids: each stands at its own position in the table.
+    this.#table = this.place(Uint32Array.from({ length: MOST_IDS }, (_, id) => id));
   }
 
   /**
@@ -99,7 +104,7 @@ export class Host {
     return this.command(4, pipeline, offset, 12, ...groups, 2, source, target);
   }
 
-  /** Writes what was recorded into the heap. @returns {[number, number, number, number]} arguments of flush */
+  /** Writes what was recorded into the heap. @returns {[number, number, number, number, number]} arguments of flush */
   write() {
     const words = this.#commands.length;
     const address = this.place(new Uint32Array(this.#commands));
@@ -108,7 +113,7 @@ export class Host {
     for (const [i, slot] of this.#params.entries()) this.heap.set(slot, paramAddress + 256 * i);
     this.#commands = [];
     this.#params = [];
-    return [address, words, paramAddress, paramBytes];
+    return [address, words, this.#table, paramAddress, paramBytes];
   }
 
   /** @param {number} id */

@@ -637,7 +637,7 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
         const bridge = packed({{_module: heap}});
         new Uint32Array(memory).set([1, 1, 16, 5, 1, 42, 16]);
         await bridge.acquire();
-        const flight = bridge.flush(0, 7, 0, 0, 1);
+        const flight = bridge.flush(0, 7, 0, 0, 0, 1);
         const outcome = await bridge.read(1, 4, 4, 1024, 0);
         return [flight, outcome, new Uint32Array(memory)[256]];
     """) == [1, "", 42]

@@ -30,7 +30,7 @@ class Heap:
     """Addresses that fit 32 bits, as in Wasm, for arrays that lie anywhere."""
 
     def __init__(self) -> None:
-        self.real: dict[int, int] = {}
+        self.real: dict[int, tuple[int, int]] = {}  # address, bytes
 
     def array(self) -> type[array[Any]]:
         """A class of arrays whose `buffer_info` tells such an address."""
@@ -40,16 +40,23 @@ class Heap:
             def buffer_info(self) -> tuple[int, int]:
                 address, length = super().buffer_info()
                 number = 16 * (len(heap.real) + 1)
-                heap.real[number] = address
+                heap.real[number] = address, length * self.itemsize
                 return number, length
 
         return HeapArray
 
     def bytes(self, address: int, count: int) -> bytes:
-        return ctypes.string_at(self.real.get(address, address), count) if count else b""
+        return ctypes.string_at(self._real(address), count) if count else b""
+
+    def all(self, address: int) -> bytes:
+        """The whole array at this address."""
+        return self.bytes(address, self.real[address][1])
 
     def write(self, address: int, data: bytes) -> None:
-        ctypes.memmove(self.real.get(address, address), data, len(data))
+        ctypes.memmove(self._real(address), data, len(data))
+
+    def _real(self, address: int) -> int:
+        return self.real.get(address, (address, 0))[0]
 
 
 class Promise:
@@ -105,6 +112,7 @@ class FakeBridge:
         self.allocations: list[str] = []
         self.waits: list[str] = []
         self.max_bytes = 1024 * MIB
+        self.last_flush = 0
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
         self.compiled: set[int] = set()
         self.timed: list[int] | None = None  # the pipelines that ran since the timer was started
@@ -149,7 +157,9 @@ class FakeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
-    def flush(self, address: int, words: int, params: int, size: int, flush_id: int) -> int:
+    def flush(
+        self, address: int, words: int, table: int, params: int, size: int, flush_id: int
+    ) -> int:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.loseDevice()
@@ -158,9 +168,9 @@ class FakeBridge:
         self.counts["flushes"] += 1
         stream = array("I", self.heap.bytes(address, 4 * words))
         block = self.heap.bytes(params, size)
-        commands = list(_commands(stream))
+        commands = list(_commands(stream, array("I", self.heap.all(table))))
         broken = len(commands) // 2 if fault == "throw" else len(commands)
-        written: set[int] = set()
+        written: dict[int, bool] = {}  # whether it was not read since
         failure = None
         for number, command in enumerate(commands):
             if failure is None:
@@ -178,10 +188,14 @@ class FakeBridge:
             self.fail(failure)
             return -1
         self._fail_later(fault, flush_id, commands, written)
+        self.last_flush = flush_id
         return 1
 
+    def lastFlush(self) -> int:  # noqa: N802
+        return self.last_flush
+
     def _fail_later(
-        self, fault: str, flush: int, commands: list[tuple[int, ...]], written: set[int]
+        self, fault: str, flush: int, commands: list[tuple[int, ...]], written: dict[int, bool]
     ) -> None:
         """What comes to light when somebody waits."""
         if fault == "out-of-memory":
@@ -212,9 +226,9 @@ class FakeBridge:
     def _keep_table(self, command: tuple[int, ...]) -> None:
         if command[0] in (CREATE, DESTROY):
             with suppress(InvalidError):
-                self._perform(command, b"", set())
+                self._perform(command, b"", {})
 
-    def _perform(self, command: tuple[int, ...], params: bytes, written: set[int]) -> None:
+    def _perform(self, command: tuple[int, ...], params: bytes, written: dict[int, bool]) -> None:
         match command:
             case (op, number, size) if op == CREATE:
                 self._create(number, size)
@@ -253,7 +267,7 @@ class FakeBridge:
         params: bytes,
         grid: tuple[int, int, int],
         slots: list[int],
-        written: set[int],
+        written: dict[int, bool],
     ) -> None:
         self.counts["dispatches"] += 1
         wgsl, label, count, mask = self.pipelines[program]
@@ -271,11 +285,19 @@ class FakeBridge:
         digest = hashlib.sha256(repr((wgsl, params, grid)).encode())
         for slot in reads:
             digest.update(self.contents.get(slot, b"nothing"))
+            if slot in written:
+                written[slot] = False
         for n, slot in enumerate(writes):
             one = digest.copy()
-            one.update(self.contents[slot] if slot in written else b"%d" % n)
+            one.update(b"%d" % n)
+            binding = next(m for m, s in enumerate(slots) if s == slot)
+            # A buffer that was read and is written again has another tensor.
+            if written.get(slot) or any(
+                f"{c}b{binding}[" in wgsl for c in ("= ", "(")
+            ):  # it is read
+                one.update(self.contents.get(slot, b"nothing"))
             self.contents[slot] = one.digest()
-            written.add(slot)
+            written[slot] = True
 
     # -- Waiting --------------------------------------------------------------------------------
 
@@ -366,12 +388,16 @@ def _used(commands: list[tuple[int, ...]]) -> set[int]:
     }
 
 
-def _commands(stream: array[int]) -> Iterator[tuple[int, ...]]:
+def _commands(stream: array[int], table: array[int]) -> Iterator[tuple[int, ...]]:
+    """The commands, dispatches with the ids of their buffers."""
     at = 0
     while at < len(stream):
-        length = LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
-        yield tuple(stream[at : at + length])
-        at += length
+        end = at + LENGTHS[stream[at]]
+        ids = (
+            [table[n] for n in stream[end : end + stream[at + 7]]] if stream[at] == DISPATCH else []
+        )
+        yield (*stream[at:end], *ids)
+        at = end + len(ids)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import Device
 from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.webgpu import WebGPU
+from py_tensor.codegen.profile import MOST_IN_FLIGHT
 from py_tensor.errors import DeviceLostError, GPUError
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 
@@ -225,9 +226,19 @@ def test_the_memory_of_a_cancelled_read_is_kept_until_that_very_read_has_ended(g
 
 def test_what_is_not_known_to_be_done_is_bounded_without_a_read(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
-    for _ in range(100):
+    for _ in range(3 * MOST_IN_FLIGHT):
         x = (x + 1).realize()
-    assert gpu.backend.ledger.unsettled <= gpu.backend.profile.max_in_flight
+        assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT
+    assert gpu.backend.ledger.unsettled > MOST_IN_FLIGHT // 4
+
+
+def test_of_heavy_flushes_a_few_are_under_way(gpu: GPU) -> None:
+    x = pt.full((1 << 28,), 1.0, device=gpu.device).realize()
+    for _ in range(100):
+        x = (pt.tanh(x) + pt.exp(x)).realize()
+    assert gpu.backend.ledger.unsettled <= 16
+    gpu.backend.synchronize()
+    assert gpu.backend.ledger.work == 0
 
 
 def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
@@ -235,7 +246,7 @@ def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
     y = pt.exp(x)
     gpu.bridge.faults = ["validation"]
     y.realize()
-    for _ in range(20):
+    for _ in range(MOST_IN_FLIGHT + 1):
         (x + 1).realize()
     assert not gpu.bridge.unnoted
     with pytest.raises(GPUError, match="refused"):
@@ -782,12 +793,12 @@ def test_interrupts_at_every_line_of_a_revival(gpu: GPU, found_by: str) -> None:
 def test_interrupts_at_every_line_of_a_drain(gpu: GPU) -> None:
     def prepare() -> list[pt.Tensor]:
         x = gpu.tensor(1)
-        while gpu.backend.ledger.unsettled < gpu.backend.profile.max_in_flight:
+        while gpu.backend.ledger.unsettled < MOST_IN_FLIGHT:
             (x + 1).realize()
         return [x, x + 1]
 
     def check(tensors: list[pt.Tensor]) -> None:
-        assert gpu.backend.ledger.unsettled <= gpu.backend.profile.max_in_flight + 1
+        assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT + 1
         assert tensors[0].tolist() == [1]
 
     assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 50
@@ -808,7 +819,7 @@ def test_a_wait_that_is_interrupted(gpu: GPU, what: str) -> None:
             case "synchronize":
                 gpu.backend.synchronize()
             case "drain":
-                for _ in range(20):
+                for _ in range(MOST_IN_FLIGHT + 1):
                     (x + 1).realize()
             case "allocate":
                 large.realize()

@@ -71,18 +71,23 @@ export class BindGroups {
   /**
    * @param {Pipeline} pipeline
    * @param {number} paramSize bytes of parameters, a multiple of 16
-   * @param {Uint32Array} words the pipeline's buffer ids stand in it
-   * @param {number} first index of the first of them
+   * @param {Uint32Array} words the positions of the pipeline's buffers in the table of ids, and the table
+   * @param {number} first index of the first position
+   * @param {number} table index of the table
    * @returns {GPUBindGroup}
    */
-  get(pipeline, paramSize, words, first) {
+  get(pipeline, paramSize, words, first, table) {
     const last = first + pipeline.source.storageCount;
     let branch = pipeline.groups.children.get(paramSize);
     for (let i = first; i < last && branch !== undefined; i++) {
-      branch = branch.children.get(words[i]);
+      branch = branch.children.get(words[table + words[i]]);
     }
     if (branch === undefined || branch.group === null) {
-      return this.#make(pipeline, paramSize, words.slice(first, last));
+      return this.#make(
+        pipeline,
+        paramSize,
+        words.slice(first, last).map((position) => words[table + position]),
+      );
     }
     branch.recent = true;
     return branch.group;

@@ -38,11 +38,15 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  * @property {() => Promise<string>} warmed "" when that has ended, well or not
  * @property {(id: number) => void} dropPipeline
  *
- * @property {(address: number, words: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
- *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. Returns
+ * @property {(address: number, words: number, table: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
+ *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. At `table`
+ *   are the ids of the buffers that dispatches name by their position there. Returns
  *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
  *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
  *   of buffers is as after a good flush, and `failures` has the reason.
+ *
+ * @property {() => number} lastFlush the last flush that was carried out, 0 before the first: what an interrupted
+ *   caller cannot know
  *
  * @property {(id: number, size: number) => Promise<string>} allocate
  *   Creates a buffer; or JSON of one failure, and then it does not exist.
@@ -78,6 +82,7 @@ export function createBridge(pyodide, options = {}) {
   const sources = new Map();
   const failures = new FailureLog();
   const flights = new Flights();
+  let lastFlush = 0;
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
   const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
@@ -135,19 +140,25 @@ export function createBridge(pyodide, options = {}) {
       sources.delete(id);
     },
 
-    flush(address, words, paramAddress, paramBytes, flushId) {
+    flush(address, words, table, paramAddress, paramBytes, flushId) {
       const { session } = connection;
       if (session === null) return 0;
       counters.flushes++;
       openScopes(session.device);
       const { HEAPU8, HEAPU32 } = pyodide._module;
+      const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2 };
       const params = { address: paramAddress, bytes: paramBytes };
-      const stop = replay(session, { words: HEAPU32, bytes: HEAPU8 }, address >>> 2, words, params);
+      const stop = replay(session, heap, address >>> 2, words, params);
       flights.launch(flushId, land(session, flushId));
-      if (stop === null) return flights.count;
+      if (stop === null) {
+        lastFlush = flushId;
+        return flights.count;
+      }
       failures.record(thrownFailure(flushId, stop.error, stop.label));
       return -1;
     },
+
+    lastFlush: () => lastFlush,
 
     async allocate(id, size) {
       const { session } = connection;

@@ -6,16 +6,19 @@
  *     1 CREATE   id size
  *     2 DESTROY  id
  *     3 UPLOAD   id dstByteOffset srcAddress srcBytes mode
- *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount id...
+ *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
  *     6 SUBMIT
+ *
+ * The buffers of a dispatch are positions in a table of ids beside the stream, so that the same commands
+ * serve every flush of their kind.
  */
 
 import { StreamError } from "./failures.js";
 import { upload } from "./heap.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {{ words: Uint32Array, bytes: Uint8Array }} Heap views of the Wasm heap for one flush */
+/** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number }} Heap views of the Wasm heap for one flush, and the index in `words` of its table of ids */
 /** @typedef {{ address: number, bytes: number }} ParamBlock in the heap */
 /** @typedef {{ error: unknown, label: string }} Interruption what stopped a stream, and at which dispatch */
 
@@ -124,7 +127,7 @@ function dispatch(session, heap, at) {
   }
   const size = words[at + 3];
   const offset = session.params.locate(words[at + 2], size, session.recorder, heap.bytes);
-  const group = session.bindGroups.get(pipeline, Math.max(16, (size + 15) & ~15), words, at + 8);
+  const group = session.bindGroups.get(pipeline, Math.max(16, (size + 15) & ~15), words, at + 8, heap.table);
   session.recorder.dispatch(id, /** @type {GPUComputePipeline} */ (pipeline.compiled), group, offset, x, y, z);
 }
 

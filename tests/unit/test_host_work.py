@@ -1,0 +1,137 @@
+"""What Python does for small work: counted in calls, which are the same on every machine."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import py_tensor
+import py_tensor as pt
+from py_tensor.backend import device as devices
+from py_tensor.backend.device import MAX_PENDING_NODES
+from py_tensor.codegen.profile import MOST_IN_FLIGHT
+from py_tensor.graph.node import Node
+from tests.unit.fake_bridge import GPU
+
+FOLDER = os.path.dirname(py_tensor.__file__) + os.sep
+PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/rows", "graph/store", "layout")
+
+
+def calls(action: Callable[[], object]) -> Counter[str]:
+    """How often `action` calls functions of py_tensor, by module, and functions in C from there."""
+    found: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        file = frame.f_code.co_filename
+        if event in ("call", "c_call") and file.startswith(FOLDER):
+            found[file.removeprefix(FOLDER).removesuffix(".py")] += 1
+
+    gc.collect()
+    gc.disable()
+    sys.setprofile(note)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return found
+
+
+def independent(gpu: GPU, count: int) -> list[pt.Tensor]:
+    x, y = gpu.tensor(*range(16)), gpu.tensor(*range(16))
+    return [x + y for _ in range(count)]
+
+
+def layers(gpu: GPU, count: int) -> list[pt.Tensor]:
+    """`count` matrix products, each with what follows it: one kernel each."""
+    x = pt.full((8, 8), 0.5, device=gpu.device).realize()
+    w = pt.full((8, 8), 0.25, device=gpu.device).realize()
+    for step in range(count):
+        x = (x @ w * (1 + step)).tanh()
+    return [x]
+
+
+def reductions(gpu: GPU, count: int) -> list[pt.Tensor]:
+    """Sums that wait for each other."""
+    x = gpu.tensor(*range(16))
+    for _ in range(count):
+        x = x - x.sum()
+    return [x]
+
+
+Grow = Callable[[GPU, int], list[pt.Tensor]]
+
+
+@pytest.mark.parametrize(("grow", "most"), [(independent, 20), (layers, 60), (reductions, 80)])
+def test_a_body_seen_before_is_not_planned_again(gpu: GPU, grow: Grow, most: int) -> None:
+    """Of a hundred kernels or so; and one call into JavaScript carries them."""
+    count = 150 if grow is reductions else 100  # some of which share a kernel
+    pt.realize(*grow(gpu, count))
+    results = grow(gpu, count)
+    planned, before = gpu.backend.planned, dict(gpu.bridge.counts)
+    found = calls(lambda: pt.realize(*results))
+    assert gpu.backend.planned == planned
+    assert gpu.bridge.counts["flushes"] == before["flushes"] + 1
+    assert 95 <= gpu.bridge.counts["dispatches"] - before["dispatches"] <= 101
+    assert not [module for module in found if module.startswith(PLANNING) and found[module] > 300]
+    assert found.total() <= most * 100
+
+
+def test_a_steady_loop_uses_the_same_buffers(gpu: GPU) -> None:
+    """So the bridge finds its bind groups again."""
+    used: list[set[int]] = []
+    results: list[pt.Tensor] = []
+    for _ in range(30):
+        results = independent(gpu, 200)
+        pt.realize(*results)
+        used.append({y._node.storage.number for y in results})
+    assert gpu.backend.planned == 1
+    assert used[2] == used[-1]
+    assert len(gpu.bridge.buffers) <= 4 + 2 * 200
+
+
+def test_what_is_computed_does_not_count_as_pending(gpu: GPU) -> None:
+    """Flushes by the user's own hand are enough: no other falls between them."""
+    kept = gpu.tensor(*range(16))
+    view = kept.reshape(4, 4)
+    for _ in range(3 * MAX_PENDING_NODES // 200):
+        results = [kept + 1 for _ in range(200)]
+        pt.realize(*results)
+    assert gpu.backend.planned == 1
+    assert view.shape == (4, 4)
+
+
+@pytest.mark.parametrize("grow", [independent, layers, reductions])
+def test_planning_is_linear(monkeypatch: pytest.MonkeyPatch, gpu: GPU, grow: Grow) -> None:
+    """Ten times as many pending ops, ten times as many calls."""
+    monkeypatch.setattr(devices, "MAX_PENDING_NODES", 1 << 30)
+    gpu.device.use(gpu.backend)
+
+    def planning(count: int) -> int:
+        results = grow(gpu, count)
+        return calls(lambda: pt.realize(*results)).total()
+
+    few, many = planning(300), planning(3000)
+    assert few * 9 < many < few * 11
+
+
+def test_an_unread_loop_is_bounded(gpu: GPU) -> None:
+    x = step = gpu.tensor(*range(16))
+    most_nodes = 0
+    for n in range(100_000):
+        x = x + step
+        if not n % 10_111:
+            most_nodes = max(most_nodes, sum(type(o) is Node for o in gc.get_objects()))
+    gc.collect()
+    assert most_nodes <= 3 * MAX_PENDING_NODES
+    assert len(gpu.device._pending) <= MAX_PENDING_NODES
+    assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT
+    assert gpu.backend.memory_info()["device_bytes"] <= 100 * 256
+    assert gpu.backend.planned <= 4
