@@ -15,6 +15,14 @@ import { Branch } from "./bind_groups.js";
  * @property {number} writableMask bit i set: binding i is read_write
  */
 
+/**
+ * @typedef {Omit<PipelineSource, "label">} Code what a pipeline computes, whatever it is called
+ *
+ * @typedef {object} Spare
+ * @property {GPUComputePipeline | null} compiled
+ * @property {Promise<GPUComputePipeline>} compiling
+ */
+
 /** A pipeline of one device, compiled or not yet. */
 export class Pipeline {
   /** @type {GPUComputePipeline | null} */
@@ -45,8 +53,10 @@ export class Pipelines {
   #pipelines = new Map();
   /** @type {Map<number, { layout: GPUBindGroupLayout, pipelineLayout: GPUPipelineLayout }>} */
   #layouts = new Map();
-  /** @type {Set<Promise<void>>} what is being compiled in the background */
+  /** @type {Set<Promise<void>>} pipelines that are being compiled in the background */
   #warming = new Set();
+  /** @type {Map<string, Spare>} compiled before anybody asked, until somebody does */
+  #spares = new Map();
 
   /**
    * @param {GPUDevice} device
@@ -82,23 +92,37 @@ export class Pipelines {
   warm(id) {
     const pipeline = this.#pipelines.get(id) ?? this.#prepare(id);
     if (pipeline.compiled !== null || pipeline.warming) return;
-    pipeline.warming = true;
-    this.#device.pushErrorScope("validation");
-    const compiling = this.#device.createComputePipelineAsync(this.#descriptor(pipeline));
-    this.#device.popErrorScope().catch(() => null);
     this.#counters.compiles++;
-    const settled = compiling
-      .then(
+    this.#expect(
+      pipeline,
+      this.#compileAsync(() => this.#descriptor(pipeline)),
+    );
+  }
+
+  /**
+   * Begins to compile what will probably be used. A pipeline that is defined later takes what was
+   * compiled from the same text.
+   *
+   * @param {Code[]} likely
+   */
+  precompile(likely) {
+    for (const code of likely) {
+      const { pipelineLayout } = this.#layoutsFor(code.storageCount, code.writableMask);
+      const compiling = this.#compileAsync(() => {
+        const module = this.#device.createShaderModule({ code: code.wgsl });
+        return { layout: pipelineLayout, compute: { module, entryPoint: "main" } };
+      });
+      /** @type {Spare} */
+      const spare = { compiled: null, compiling };
+      this.#counters.precompiles++;
+      this.#spares.set(contentOf(code), spare);
+      compiling.then(
         (compiled) => {
-          pipeline.compiled ??= compiled;
+          spare.compiled = compiled;
         },
-        () => {
-          if (pipeline.compiled === null) pipeline.module = null;
-          pipeline.warming = false;
-        },
-      )
-      .finally(() => this.#warming.delete(settled));
-    this.#warming.add(settled);
+        () => {}, // it is compiled again where it is used
+      );
+    }
   }
 
   /** @returns {Promise<unknown>} when nothing is being compiled in the background */
@@ -147,7 +171,50 @@ export class Pipelines {
     const { layout, pipelineLayout } = this.#layoutsFor(source.storageCount, source.writableMask);
     const pipeline = new Pipeline(source, layout, pipelineLayout);
     this.#pipelines.set(id, pipeline);
+    this.#takeSpare(pipeline);
     return pipeline;
+  }
+
+  /** @param {Pipeline} pipeline */
+  #takeSpare(pipeline) {
+    const content = contentOf(pipeline.source);
+    const spare = this.#spares.get(content);
+    if (spare === undefined) return;
+    this.#spares.delete(content);
+    if (spare.compiled) adopt(pipeline, spare.compiled);
+    else this.#expect(pipeline, spare.compiling);
+  }
+
+  /**
+   * @param {Pipeline} pipeline
+   * @param {Promise<GPUComputePipeline>} compiling for this pipeline
+   */
+  #expect(pipeline, compiling) {
+    pipeline.warming = true;
+    const settled = compiling
+      .then(
+        (compiled) => {
+          if (pipeline.compiled === null) adopt(pipeline, compiled);
+        },
+        () => {
+          if (pipeline.compiled === null) pipeline.module = null;
+          pipeline.warming = false;
+        },
+      )
+      .finally(() => this.#warming.delete(settled));
+    this.#warming.add(settled);
+  }
+
+  /**
+   * Errors are dropped, those of the shader module that `describe` makes as well.
+   *
+   * @param {() => GPUComputePipelineDescriptor} describe
+   */
+  #compileAsync(describe) {
+    this.#device.pushErrorScope("validation");
+    const compiling = this.#device.createComputePipelineAsync(describe());
+    this.#device.popErrorScope().catch(() => null);
+    return compiling;
   }
 
   /** @param {Pipeline} pipeline */
@@ -190,4 +257,18 @@ export class Pipelines {
     this.#layouts.set(key, made);
     return made;
   }
+}
+
+/**
+ * @param {Pipeline} pipeline
+ * @param {GPUComputePipeline} compiled perhaps for nobody yet: errors name a dispatch by its label
+ */
+function adopt(pipeline, compiled) {
+  compiled.label = pipeline.source.label;
+  pipeline.compiled = compiled;
+}
+
+/** @param {Code} code */
+function contentOf({ wgsl, storageCount, writableMask }) {
+  return `${storageCount} ${writableMask} ${wgsl}`;
 }

@@ -1,0 +1,115 @@
+"""The kernels that a visitor's first expressions need, for the page to compile while Python boots.
+
+usage: python3 web/kernels.py WHEEL FOLDER
+
+Writes FOLDER/software.json and FOLDER/gpu.json, for the two kinds of adapters: lists of what
+`Bridge.precompile` takes. The library of WHEEL generates them itself, over a bridge that notes the
+pipelines it is given and computes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+KINDS = {"software": True, "gpu": False}
+"""The names of the files, and whether that kind of adapter is the fallback adapter."""
+
+EXPRESSIONS = (
+    "pt.linspace(1, 20, 20).reshape(4, 5).sum(0)",
+    "(pt.rand(512, 512) @ pt.rand(512, 512)).mean()",
+    "pt.exp(x := pt.randn(4, 6)) / pt.exp(x).sum(axis=1, keepdims=True)",
+    "pt.ones((4, 4)) @ pt.ones((4, 4))",
+    "pt.ones((2, 3))",
+    "pt.zeros((4, 4))",
+    "pt.arange(10)",
+    "pt.arange(10.0)",
+    "pt.arange(10) * 2",
+    "(pt.arange(16) * 2).sum()",
+    "(pt.linspace(0, 1, 5) * 2).sum()",
+    "pt.linspace(0, 1, 5)",
+    "pt.exp(pt.linspace(0, 1, 5))",
+    "pt.arange(12).reshape(3, 4)",
+    "pt.arange(12).reshape(3, 4).sum()",
+    "pt.rand(4)",
+    "pt.rand(4, 6)",
+    "pt.randn(4, 6)",
+    "pt.tensor([1.0, 2.0, 3.0]) * 2",
+    "pt.tensor([1.0, 2.0, 3.0]) + 1",
+    "(x := pt.tensor([1.0, 2.0, 3.0])) + x",
+    "pt.tensor([1.0, 2.0, 3.0]) + pt.tensor([4.0, 5.0, 6.0])",
+    "pt.tensor([[1.0, 2.0], [3.0, 4.0]]) @ pt.tensor([[1.0, 2.0], [3.0, 4.0]])",
+    "pt.tensor([[1.0, 2.0], [3.0, 4.0]]).T",
+    "pt.tensor([1.0, 2.0, 3.0]).sum()",
+    "pt.tensor([1, 2, 3]).sum()",
+    "pt.tensor([1.0, 2.0, 3.0]).mean()",
+)
+"""Each is computed and printed."""
+
+
+class NotingBridge:
+    """Takes what the library sends, and keeps the pipelines; see `Bridge` in bridge/index.js."""
+
+    def __init__(self) -> None:
+        self.pipelines: list[dict[str, Any]] = []
+
+    def definePipeline(  # noqa: N802 - JavaScript's name
+        self, number: int, wgsl: str, label: str, storage_count: int, writable_mask: int
+    ) -> None:
+        code = {"wgsl": wgsl, "storageCount": storage_count, "writableMask": writable_mask}
+        if code not in self.pipelines:
+            self.pipelines.append(code)
+
+    def flush(self, *_: int) -> int:
+        return 1
+
+
+def kernels(*, fallback: bool) -> list[dict[str, Any]]:
+    """The pipelines of `EXPRESSIONS` and of the self-test, in that order, on a kind of adapter."""
+    import py_tensor as pt
+    from py_tensor.backend.device import GPU_DEVICE
+    from py_tensor.backend.storage import Storage
+    from py_tensor.backend.webgpu import WebGPU
+    from py_tensor.graph.node import Meta, Node
+    from py_tensor.session import self_test
+
+    class Unread(WebGPU):
+        """Sends no elements, whose addresses here are none of Wasm, and has zeros for results."""
+
+        def upload(self, data: memoryview, meta: Meta) -> Storage:
+            return self._new(meta.size * meta.dtype.stored_itemsize)
+
+        def read(self, node: Node) -> memoryview:
+            return memoryview(bytes(node.meta.nbytes))
+
+    size = 2**30
+    limits = {
+        "maxBufferSize": size,
+        "maxStorageBufferBindingSize": size,
+        "maxStorageBuffersPerShaderStage": 8,
+    }
+    # A generation of its own: self-tests are remembered by it.
+    found = {"ok": True, "generation": 1 + fallback, "features": [], "limits": limits}
+    adapter = {"isFallbackAdapter": fallback}
+    bridge = NotingBridge()
+    GPU_DEVICE.use(Unread(bridge, json.dumps(found | {"adapter": adapter})))
+    pt.set_default_device(GPU_DEVICE)
+    for expression in EXPRESSIONS:
+        repr(eval(expression, {"pt": pt}))
+    self_test(GPU_DEVICE)
+    return bridge.pipelines
+
+
+def main() -> int:
+    wheel, folder = sys.argv[1:]
+    sys.path.insert(0, wheel)
+    for name, fallback in KINDS.items():
+        text = json.dumps(kernels(fallback=fallback), indent=0)
+        Path(folder, f"{name}.json").write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
