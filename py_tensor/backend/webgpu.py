@@ -270,7 +270,10 @@ class WebGPU(Connection):
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
     def _warm(self, programs: list[Program]) -> None:
-        """Compile the new ones of a plan side by side; the flush would do it one by one."""
+        """Compile the new ones of a plan in the background, and wait.
+
+        The flush would do it one by one, and in the process that draws the page, which then stands.
+        """
         new = [program for program in programs if program.number not in self._defined]
         if not new or not js.can_wait():
             return
