@@ -19,16 +19,20 @@ from py_tensor.codegen import library
 
 from . import boot as boot
 
+_generators: list[random.Random] = []
+
 
 def before_snapshot() -> None:
     """Read the shaders for the first kernel, and leave nothing that the next start does again."""
     library.used_by(" ".join(library.items()))
     sys.path.remove("")  # Pyodide puts it there at every start
     gc.collect()
+    _generators.extend(x for x in gc.get_objects() if isinstance(x, random.Random))
 
 
 def after_snapshot() -> None:
-    """Begin random numbers anew, and look for files anew."""
+    """Begin random numbers anew, those of the names of temporary files too; look for files anew."""
     importlib.invalidate_caches()
-    random.seed()
+    for generator in _generators:
+        generator.seed()
     pt.manual_seed(secrets.randbits(64))
