@@ -3,19 +3,40 @@
 usage: python3 web/kernels.py WHEEL FOLDER
 
 Writes FOLDER/software.json and FOLDER/gpu.json, for the two kinds of adapters: lists of what
-`Bridge.precompile` takes. The library of WHEEL generates them itself, over a bridge that notes the
-pipelines it is given and computes nothing.
+`Bridge.precompile` takes; and FOLDER/trial.json, what `Bridge.acquire` takes. The library of WHEEL
+generates them itself, over a bridge that notes the pipelines it is given and computes nothing.
+
+A kernel that is not what the library asks for later is compiled in vain, and that is all: they are
+found by their text.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KINDS = {"software": True, "gpu": False}
-"""The names of the files, and whether that kind of adapter is the fallback adapter."""
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of adapter.
+
+    Attributes
+    ----------
+    fallback
+        Whether it is the browser's fallback adapter.
+    failing
+        The forms of functions that do not pass their trial there (`py_tensor.codegen.trial`).
+    """
+
+    fallback: bool
+    failing: tuple[str, ...] = ()
+
+
+KINDS = {"software": Kind(fallback=True), "gpu": Kind(fallback=False, failing=("native",))}
+"""By the names of the files: SwiftShader, and an NVIDIA GPU, whose fma rounds once."""
 
 EXPRESSIONS = (
     "pt.linspace(1, 20, 20).reshape(4, 5).sum(0)",
@@ -66,12 +87,13 @@ class NotingBridge:
         return 1
 
 
-def kernels(*, fallback: bool) -> list[dict[str, Any]]:
+def kernels(kind: Kind) -> list[dict[str, Any]]:
     """The pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
     import py_tensor as pt
     from py_tensor.backend.device import GPU_DEVICE
     from py_tensor.backend.storage import Storage
     from py_tensor.backend.webgpu import WebGPU
+    from py_tensor.codegen import trial
     from py_tensor.graph.node import Meta, Node
 
     class Unread(WebGPU):
@@ -84,15 +106,20 @@ def kernels(*, fallback: bool) -> list[dict[str, Any]]:
             return memoryview(bytes(node.meta.nbytes))
 
     size = 2**30
-    limits = {
-        "maxBufferSize": size,
-        "maxStorageBufferBindingSize": size,
-        "maxStorageBuffersPerShaderStage": 8,
+    found = {
+        "ok": True,
+        "generation": 1,
+        "adapter": {"isFallbackAdapter": kind.fallback},
+        "features": [],
+        "limits": {
+            "maxBufferSize": size,
+            "maxStorageBufferBindingSize": size,
+            "maxStorageBuffersPerShaderStage": 8,
+        },
+        "wrong": [int(candidate.form in kind.failing) for candidate in trial.CANDIDATES],
     }
-    found = {"ok": True, "generation": 1, "features": [], "limits": limits}
-    adapter = {"isFallbackAdapter": fallback}
     bridge = NotingBridge()
-    GPU_DEVICE.use(Unread(bridge, json.dumps(found | {"adapter": adapter})))
+    GPU_DEVICE.use(Unread(bridge, json.dumps(found)))
     pt.set_default_device(GPU_DEVICE)
     for expression in EXPRESSIONS:
         repr(eval(expression, {"pt": pt}))
@@ -102,9 +129,12 @@ def kernels(*, fallback: bool) -> list[dict[str, Any]]:
 def main() -> int:
     wheel, folder = sys.argv[1:]
     sys.path.insert(0, wheel)
-    for name, fallback in KINDS.items():
-        text = json.dumps(kernels(fallback=fallback), indent=0)
-        Path(folder, f"{name}.json").write_text(text, "utf-8")
+    from py_tensor.codegen import trial
+
+    texts: dict[str, Any] = {name: kernels(kind) for name, kind in KINDS.items()}
+    texts["trial"] = {"wgsl": trial.source(), "counts": len(trial.CANDIDATES)}
+    for name, text in texts.items():
+        Path(folder, f"{name}.json").write_text(json.dumps(text, indent=0), "utf-8")
     return 0
 
 

@@ -13,14 +13,27 @@ export async function prepareGpu(host) {
   /** @type {typeof import("../bridge/index.js")} */
   const { createBridge } = await import(urlOf("bridge/index.js"));
   const bridge = createBridge(host);
-  compileCore(bridge).catch(() => {}); // then each is compiled where it is first used
+  compileUsual(bridge).catch(() => {}); // then Python asks for the device, and compiles what it uses
   return bridge;
 }
 
-/** @param {Bridge} bridge */
-async function compileCore(bridge) {
-  const found = JSON.parse(await bridge.acquire());
-  if (!found.ok) return;
-  const kind = found.adapter.isFallbackAdapter ? "software" : "gpu";
-  bridge.precompile(await (await fetchFile(`kernels/${kind}.json`)).json());
+/**
+ * Acquires the device as Python will, with the same trial: afterwards there is the one device.
+ *
+ * @param {Bridge} bridge
+ */
+async function compileUsual(bridge) {
+  const [trial, ...lists] = ["trial", "software", "gpu"].map(fetchKernels);
+  for (const list of lists) list.catch(() => {});
+  const { wgsl, counts } = await trial;
+  const found = JSON.parse(await bridge.acquire(wgsl, counts));
+  if (found.ok) bridge.precompile(await lists[found.adapter.isFallbackAdapter ? 0 : 1]);
+}
+
+/**
+ * @param {string} name of a file that kernels.py made
+ * @returns {Promise<any>}
+ */
+async function fetchKernels(name) {
+  return (await fetchFile(`kernels/${name}.json`)).json();
 }

@@ -23,6 +23,9 @@ import { Branch } from "./bind_groups.js";
  * @property {Promise<GPUComputePipeline>} compiling
  */
 
+/** As many as a software adapter has cores to spare for, while Python starts on another. */
+const PRECOMPILED_AT_ONCE = 2;
+
 /** A pipeline of one device, compiled or not yet. */
 export class Pipeline {
   /** @type {GPUComputePipeline | null} */
@@ -55,6 +58,8 @@ export class Pipelines {
   #layouts = new Map();
   /** @type {Set<Promise<void>>} pipelines that are being compiled in the background */
   #warming = new Set();
+  /** @type {Map<string, Code>} to be compiled before anybody asks */
+  #likely = new Map();
   /** @type {Map<string, Spare>} compiled before anybody asked, until somebody does */
   #spares = new Map();
 
@@ -100,28 +105,31 @@ export class Pipelines {
   }
 
   /**
-   * Begins to compile what will probably be used. A pipeline that is defined later takes what was
-   * compiled from the same text.
+   * Begins to compile what will probably be used, a few at a time: what is needed now must not queue
+   * behind it. A pipeline that is defined later takes what was compiled from the same text.
    *
    * @param {Code[]} likely
    */
   precompile(likely) {
-    for (const code of likely) {
-      const { pipelineLayout } = this.#layoutsFor(code.storageCount, code.writableMask);
+    for (const code of likely) this.#likely.set(contentOf(code), code);
+    const turns = this.#likely.entries();
+    for (let lane = 0; lane < PRECOMPILED_AT_ONCE; lane++) this.#compileSpares(turns);
+  }
+
+  /** @param {Iterable<[content: string, Code]>} turns shared with others who do the same */
+  async #compileSpares(turns) {
+    for (const [content, { wgsl, storageCount, writableMask }] of turns) {
+      const { pipelineLayout } = this.#layoutsFor(storageCount, writableMask);
       const compiling = this.#compileAsync(() => {
-        const module = this.#device.createShaderModule({ code: code.wgsl });
+        const module = this.#device.createShaderModule({ code: wgsl });
         return { layout: pipelineLayout, compute: { module, entryPoint: "main" } };
       });
       /** @type {Spare} */
       const spare = { compiled: null, compiling };
+      this.#likely.delete(content);
+      this.#spares.set(content, spare);
       this.#counters.precompiles++;
-      this.#spares.set(contentOf(code), spare);
-      compiling.then(
-        (compiled) => {
-          spare.compiled = compiled;
-        },
-        () => {}, // it is compiled again where it is used
-      );
+      spare.compiled = await compiling.catch(() => null); // where it is used, it is compiled again
     }
   }
 
@@ -178,6 +186,7 @@ export class Pipelines {
   /** @param {Pipeline} pipeline */
   #takeSpare(pipeline) {
     const content = contentOf(pipeline.source);
+    this.#likely.delete(content);
     const spare = this.#spares.get(content);
     if (spare === undefined) return;
     this.#spares.delete(content);
