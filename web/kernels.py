@@ -115,6 +115,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
             "maxBufferSize": size,
             "maxStorageBufferBindingSize": size,
             "maxStorageBuffersPerShaderStage": 8,
+            "maxComputeWorkgroupStorageSize": 32768,
         },
         "wrong": [int(candidate.form in kind.failing) for candidate in trial.CANDIDATES],
     }

@@ -282,7 +282,7 @@ class WebGPU(Connection):
                 begin = perf_counter_ns()
                 self._compile([program])
                 self._timed.compiles.append((program, perf_counter_ns() - begin))
-        elif len(new) > 1:
+        else:
             self._compile(new)
 
     def _compile(self, programs: list[Program]) -> None:
