@@ -17,10 +17,11 @@ from py_tensor.interop import tensor
 
 
 async def init() -> dict[str, Any]:
-    """Get the device, awaited; afterwards ops need not wait for it. Returns `device_info()`.
+    """Get the device, awaited; afterwards ops need not wait for it.
 
     Needed once where Python cannot block, and again there after the device was lost; elsewhere the
-    device is taken at first use.
+    device is taken at first use. Returns what `device_info` does, less the self-test, which takes
+    a few kernels.
     """
     if bridge.IN_PYODIDE:
         try:
@@ -28,8 +29,8 @@ async def init() -> dict[str, Any]:
         except DeviceError as error:
             await _init_cpu()
             set_default_device(CPU_DEVICE)
-            return device_info() | {"no_webgpu": str(error)}
-    return device_info()
+            return CPU_DEVICE.backend.info() | {"no_webgpu": str(error)}
+    return default_device().backend.info()
 
 
 async def _init_gpu() -> None:

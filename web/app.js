@@ -1,6 +1,8 @@
 /** The page: starts the engine and hangs the parts on it. */
 
 import { BenchmarkPanel } from "./bench/panel.js";
+import { leaveSnapshotWhenIdle } from "./boot/keeper.js";
+import { startWorker } from "./boot/start.js";
 import { exposePyTensor } from "./embedding.js";
 import { Engine } from "./engine.js";
 import { Console } from "./repl/console.js";
@@ -8,10 +10,11 @@ import { showBusy } from "./ui/busy.js";
 import { showStatus } from "./ui/status.js";
 import { setUpTabs } from "./ui/tabs.js";
 
-const engine = new Engine(new URL("./worker.js", import.meta.url));
+const engine = new Engine(startWorker);
 exposePyTensor(engine);
 showStatus(engine);
 const repl = new Console(engine);
 showBusy(engine, () => repl.interruptOrCancel());
 new BenchmarkPanel(engine);
 setUpTabs();
+leaveSnapshotWhenIdle(engine);

@@ -24,7 +24,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
@@ -81,21 +81,33 @@ class Package:
 def build(output: Path, wheel: Path | None = None) -> None:
     """Bring `output` up to date; files there that belong to nothing are removed."""
     ensure_pyodide()
+    library = library_package(wheel or ensure_library())
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
         numpy_package(),
-        library_package(wheel or ensure_library()),
+        library,
     ]
     files = {Path("pyodide", name): PYODIDE / name for name in PYODIDE_FILES}
     files |= {Path("wheels", package.wheel.name): package.wheel for package in packages}
+    files |= {Path("kernels", path.name): path for path in ensure_kernels(library.wheel)}
     files |= {path.relative_to(WEB): path for path in page_sources()}
     lock = json.dumps(trimmed_lock(packages), indent=1)
+    texts = {Path("pyodide", "lock.json"): lock, Path("build.json"): build_json(files, lock)}
 
     output.mkdir(parents=True, exist_ok=True)
     for target, source in files.items():
         copy_if_changed(source, output / target)
-    write_if_changed(output / "pyodide" / "lock.json", lock)
-    remove_all_but(output, {*files, Path("pyodide", "lock.json")})
+    for target, text in texts.items():
+        write_if_changed(output / target, text)
+    remove_all_but(output, {*files, *texts})
+
+
+def build_json(files: Mapping[Path, Path], lock: str) -> str:
+    """What tells this build from every other one: the page keeps things for one build alone."""
+    total = hashlib.sha256(lock.encode())
+    for target, source in sorted(files.items()):
+        total.update(f"{target.as_posix()}\0{sha256(source)}\n".encode())
+    return json.dumps({"build": total.hexdigest()})
 
 
 # Pyodide ------------------------------------------------------------------------------------------
@@ -221,6 +233,22 @@ def ensure_library() -> Path:
         move(built, folder / built.name)
         stamp.write_text(digest, "utf-8")
     return folder / built.name
+
+
+def ensure_kernels(wheel: Path) -> list[Path]:
+    """The kernels to compile while Python boots, as the library in the wheel writes them."""
+    folder = CACHE / "kernels"
+    stamp = folder / "made_from.sha256"
+    digest = sha256(wheel) + sha256(WEB / "kernels.py")
+    if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        run_tool(
+            [sys.executable, str(WEB / "kernels.py"), str(wheel), str(folder)],
+            "Cannot write the kernels of the first expressions",
+        )
+        stamp.write_text(digest, "utf-8")
+    return sorted(folder.glob("*.json"))
 
 
 def library_sources() -> Iterator[Path]:

@@ -38,10 +38,10 @@ const RESEND_MS = 250;
 const STUCK_AFTER_MS = 2000;
 
 export class Engine extends EventTarget {
-  /** @param {URL} workerUrl */
-  constructor(workerUrl) {
+  /** @param {() => Worker} startWorker */
+  constructor(startWorker) {
     super();
-    this.workerUrl = workerUrl;
+    this.startWorker = startWorker;
     /** @type {Job[]} */
     this.queue = [];
     /** @type {Job | null} */
@@ -52,6 +52,8 @@ export class Engine extends EventTarget {
     this.lastId = 0;
     /** @type {number | null} how many columns there are for what is printed */
     this.columns = null;
+    /** How Python is being started. @type {Info["boot"]} */
+    this.boot = "plain";
     this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.flag = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
     this.start();
@@ -68,12 +70,15 @@ export class Engine extends EventTarget {
   // Starting ---------------------------------------------------------------------------------------
 
   start() {
+    // One that never came to its end must not be tried again and again.
+    const distrusted = !this.isReady && this.boot === "snapshot";
     this.isReady = false;
     this.broken = null;
+    this.boot = "plain";
     /** @type {PromiseWithResolvers<Info>} */
     this.readiness = withResolvers();
     this.readiness.promise.catch(() => {}); // the status line shows it
-    const worker = new Worker(this.workerUrl, { type: "module", name: "py_tensor" });
+    const worker = this.startWorker();
     this.worker = worker;
     worker.addEventListener("message", ({ data }) => {
       if (isOurs(data)) this.take(data);
@@ -84,7 +89,7 @@ export class Engine extends EventTarget {
       if (!this.isReady) this.fail(event.message || "the worker script could not be loaded");
     });
     this.watchBoot();
-    this.post({ kind: "boot", interruptBuffer: this.interruptBuffer });
+    this.post({ kind: "boot", interruptBuffer: this.interruptBuffer, distrusted });
   }
 
   /** @returns {Promise<Info>} */
@@ -251,6 +256,7 @@ export class Engine extends EventTarget {
     switch (report.kind) {
       case "progress":
         this.watchBoot();
+        this.boot = report.boot ?? this.boot;
         this.dispatchEvent(new CustomEvent("progress", { detail: report }));
         break;
       case "ready":

@@ -26,6 +26,7 @@ export const CHANNEL = "py_tensor";
  * @property {boolean} isFallbackAdapter
  * @property {string[]} features
  * @property {Record<string, number>} limits
+ * @property {"snapshot" | "plain"} boot how Python was started: from the snapshot of an earlier visit, or anew
  * @property {string} pyodide version
  * @property {boolean} jspi whether a read inside Python code can wait
  * @property {boolean} crossOriginIsolated
@@ -53,7 +54,8 @@ export const CHANNEL = "py_tensor";
  */
 
 /**
- * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null }} BootCommand
+ * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null, distrusted: boolean }} BootCommand
+ *   distrusted: a boot from the snapshot came to nothing, so do without
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "benchmark", id: number, config: string }} BenchmarkCommand
  * @typedef {{ kind: "resize", columns: number }} ResizeCommand
@@ -66,7 +68,8 @@ export const CHANNEL = "py_tensor";
  */
 
 /**
- * @typedef {{ kind: "progress", text: string, fraction: number }} ProgressEvent
+ * @typedef {{ kind: "progress", text: string, fraction: number, boot?: Info["boot"] }} ProgressEvent
+ *   boot: how it will be done, once that is known
  * @typedef {{ kind: "ready", info: Info }} ReadyEvent
  * @typedef {{ kind: "failed", error: string }} FailedEvent
  * @typedef {{ kind: "output", id: number | null, stream: StreamName, text: string }} OutputEvent

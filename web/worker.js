@@ -3,6 +3,8 @@
  * (the page queues them); interrupts, answers and new widths arrive in between, while Python waits.
  */
 
+import { prepareGpu } from "./boot/gpu.js";
+import { StartUp } from "./boot/startup.js";
 import { Outbox } from "./outbox.js";
 import { envelope, isOurs } from "./protocol.js";
 
@@ -11,11 +13,10 @@ import { envelope, isOurs } from "./protocol.js";
 /** @typedef {import("./protocol.js").Report} Report */
 /** @typedef {import("./protocol.js").Outcome} Outcome */
 
-const PYTHON_FILES = ["__init__.py", "benchmarks.py", "boot.py", "interrupts.py", "loader.py", "session.py"];
-const PYTHON_FOLDER = "/lib/py_tensor_page";
-
 /** @type {PyodideInterface} */
 let py;
+/** The memory that Python and the bridge share, once Python is there. */
+const host = /** @type {import("./bridge/heap.js").PyodideHost} */ ({});
 /** The Python object that runs things (python/boot.py). @type {any} */
 let python;
 /** @type {{ interrupt?: () => void } | undefined} */
@@ -44,32 +45,26 @@ function progress(text, fraction) {
   report({ kind: "progress", text, fraction });
 }
 
-/** @param {string} path */
-function here(path) {
-  return new URL(path, import.meta.url).href;
-}
-
 // Boot ---------------------------------------------------------------------------------------------
 
-/** @param {SharedArrayBuffer | null} interruptBuffer null where the page is not isolated */
-async function boot(interruptBuffer) {
+// Both begin at once, before the page has said a word.
+const startUp = new StartUp();
+const gpu = prepareGpu(host);
+gpu.catch(() => {}); // reported where it is awaited
+
+/** @param {import("./protocol.js").BootCommand} command */
+async function boot({ interruptBuffer, distrusted }) {
   progress("Loading Python", 0.05);
-  const lock = fetchOk("pyodide/lock.json").then((response) => response.json());
-  const sources = fetchPython();
-  const bridgeModule = import(here("bridge/index.js"));
-  for (const begun of [lock, sources, bridgeModule]) {
-    begun.catch(() => {}); // reported where it is awaited
-  }
-  const { loadPyodide } = await import(here("pyodide/pyodide.mjs"));
-  progress("Starting Python", 0.2);
-  py = await loadPyodide({
-    indexURL: here("pyodide/"),
-    lockFileContents: lock,
-    packageBaseUrl: here("wheels/"),
-    packages: ["py-tensor"],
+  const output = {
     stdout: (/** @type {string} */ line) => outbox.write("stdout", `${line}\n`),
     stderr: (/** @type {string} */ line) => outbox.write("stderr", `${line}\n`),
+  };
+  const started = await startUp.boot(output, {
+    distrusted,
+    onStart: (boot) => report({ kind: "progress", text: "Starting Python", fraction: 0.2, boot }),
   });
+  py = started.py;
+  host._module = /** @type {any} */ (py)._module;
   // Undocumented, but the only news there is when Python dies in a callback: nothing then rejects.
   /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
     report({ kind: "crashed", error: String(error).split("\n")[0] });
@@ -79,46 +74,21 @@ async function boot(interruptBuffer) {
     py.setInterruptBuffer(interruptFlag);
   }
 
-  progress("Loading py_tensor", 0.8);
-  bridge = (await bridgeModule).createBridge(py);
-  py.registerJsModule("py_tensor_bridge", bridge ?? {});
-  python = startConsole(await sources, (await lock).packages);
-
   progress("Asking for the GPU", 0.9);
+  bridge = await gpu;
+  py.registerJsModule("py_tensor_bridge", bridge);
+  python = startConsole((await startUp.parts.lock).packages);
   const found = JSON.parse(await python.start());
   if (!found.jspi) {
     // Nothing can load it in the middle of a run.
     progress("Loading NumPy", 0.95);
     await py.loadPackage("numpy", quiet);
   }
-  report({ kind: "ready", info: describe(found) });
+  report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
 }
 
-/** @param {string} path */
-async function fetchOk(path) {
-  const response = await fetch(here(path));
-  if (!response.ok) {
-    throw new Error(`${path} could not be loaded (${response.status} ${response.statusText})`);
-  }
-  return response;
-}
-
-async function fetchPython() {
-  const load = async (/** @type {string} */ name) => (await fetchOk(`python/${name}`)).text();
-  const texts = await Promise.all(PYTHON_FILES.map(load));
-  return PYTHON_FILES.map((name, i) => ({ name, text: texts[i] }));
-}
-
-/**
- * @param {{ name: string, text: string }[]} sources
- * @param {Record<string, { imports: string[] }>} packages
- */
-function startConsole(sources, packages) {
-  py.FS.mkdirTree(PYTHON_FOLDER);
-  for (const { name, text } of sources) {
-    py.FS.writeFile(`${PYTHON_FOLDER}/${name}`, text);
-  }
-  py.runPython("import sys; sys.path.append('/lib')");
+/** @param {Record<string, { imports: string[] }>} packages */
+function startConsole(packages) {
   const providers = Object.entries(packages).flatMap(([name, { imports }]) => imports.map((module) => [module, name]));
   const emit = outbox.write.bind(outbox);
   const load = (/** @type {string} */ name) => py.loadPackage(name, quiet);
@@ -128,7 +98,7 @@ function startConsole(sources, packages) {
 
 /**
  * @param {any} found what `Console.start` said
- * @returns {import("./protocol.js").Info}
+ * @returns {Omit<import("./protocol.js").Info, "boot">}
  */
 function describe(found) {
   const { device, ...rest } = found;
@@ -259,7 +229,7 @@ self.addEventListener("message", ({ data }) => {
   const command = /** @type {Command} */ (data);
   switch (command.kind) {
     case "boot":
-      boot(command.interruptBuffer).catch((error) => {
+      boot(command).catch((error) => {
         report({ kind: "failed", error: String(error?.message ?? error) });
       });
       break;

@@ -303,9 +303,9 @@ class WebGPU(Connection):
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
     def _warm(self, programs: list[Program]) -> bool:
-        """Compile the new ones of a plan side by side; the flush would do it one by one.
+        """Compile the new ones of a plan in the background; whether it waited for that.
 
-        Whether it waited.
+        The flush would do it one by one, and in the process that draws the page, which then stands.
         """
         new = [program for program in programs if program.number not in self._defined]
         if not new or not js.can_wait():
@@ -316,8 +316,6 @@ class WebGPU(Connection):
                 self._compile([program])
                 self._timed.compiles.append((program, perf_counter_ns() - begin))
             return True
-        if len(new) < 2:
-            return False
         self._compile(new)
         return True
 

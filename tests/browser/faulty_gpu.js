@@ -30,6 +30,14 @@ export class Faults {
 
   /**
    * @param {FaultPoint} at
+   * @returns {boolean} whether the next call will fail
+   */
+  isDue(at) {
+    return this.#armed.some((fault) => fault.at === at && fault.left === 0);
+  }
+
+  /**
+   * @param {FaultPoint} at
    * @returns {FaultKind | null} the fault due at this call
    */
   next(at) {
@@ -69,6 +77,7 @@ export function faultyGpu(gpu) {
 function sabotage(device, faults) {
   const createBuffer = device.createBuffer.bind(device);
   const createComputePipeline = device.createComputePipeline.bind(device);
+  const createComputePipelineAsync = device.createComputePipelineAsync.bind(device);
   const createCommandEncoder = device.createCommandEncoder.bind(device);
   const submit = device.queue.submit.bind(device.queue);
 
@@ -88,15 +97,17 @@ function sabotage(device, faults) {
     // More memory than there is, for the error; an invalid buffer, as the error leaves behind.
     device.createTexture({ size: [8192, 8192, 256], format: "rgba32float", usage: GPUTextureUsage.COPY_DST });
     device.pushErrorScope("validation");
-    const invalid = createBuffer({ ...descriptor, usage: 0 });
+    const unusable = createBuffer({ ...descriptor, usage: 0 });
     device.popErrorScope();
-    return invalid;
+    return unusable;
   };
 
-  device.createComputePipeline = (descriptor) => {
-    if (strike("pipeline") !== "validation") return createComputePipeline(descriptor);
-    return createComputePipeline({ ...descriptor, compute: { ...descriptor.compute, entryPoint: "missing" } });
-  };
+  device.createComputePipeline = (descriptor) =>
+    createComputePipeline(strike("pipeline") === "validation" ? invalid(descriptor) : descriptor);
+
+  // What fails in the background is tried again where it is needed: the fault is for that.
+  device.createComputePipelineAsync = (descriptor) =>
+    createComputePipelineAsync(faults.isDue("pipeline") ? invalid(descriptor) : descriptor);
 
   device.createCommandEncoder = (descriptor) => {
     const encoder = createCommandEncoder(descriptor);
@@ -111,6 +122,14 @@ function sabotage(device, faults) {
     return submit(list);
   };
   return device;
+}
+
+/**
+ * @param {GPUComputePipelineDescriptor} descriptor
+ * @returns {GPUComputePipelineDescriptor}
+ */
+function invalid(descriptor) {
+  return { ...descriptor, compute: { ...descriptor.compute, entryPoint: "missing" } };
 }
 
 /**

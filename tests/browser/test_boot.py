@@ -85,6 +85,7 @@ class TestReady:
         assert info["crossOriginIsolated"] is True
         assert info["jspi"] is True
         assert info["problem"] is None
+        assert info["boot"] in ("plain", "snapshot")
         assert isinstance(info["isFallbackAdapter"], bool)
         assert isinstance(info["features"], list)
         assert info["adapter"]["vendor"]
@@ -106,6 +107,61 @@ class TestReady:
         expect(app.page.locator("#status-text")).to_contain_text(
             app.info["adapter"]["vendor"], ignore_case=True
         )
+
+
+USUAL = [
+    "(pt.arange(16) * 2).sum().item()",
+    "pt.ones((4, 4)) @ pt.ones((4, 4))",
+    "pt.exp(pt.linspace(0, 1, 5))",
+    "pt.linspace(1, 20, 20).reshape(4, 5).sum(0)",
+    "pt.tensor([1.0, 2.0, 3.0]) * 2",
+    "pt.rand(4, 6)",
+]
+"""First expressions of visitors, of which web/kernels.py knows."""
+
+STATS = "__import__('json').loads(pt.default_device().backend.bridge.stats())"
+
+LONGEST_GAP = """async (code) => {
+  let last = performance.now(), longest = 0, ended = false;
+  const frame = () => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+    if (!ended) requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  const begun = performance.now();
+  const { error } = await pyTensor.run(code);
+  ended = true;
+  frame();
+  return { error, longest, taken: performance.now() - begun };
+}"""
+
+
+class TestKernels:
+    @pytest.mark.parametrize("code", USUAL)
+    def test_usual_ones_are_compiled_while_python_boots(
+        self, fresh_page: OpenPage, code: str
+    ) -> None:
+        app = fresh_page()
+        while app.run(f"{STATS}['precompiles'] >= 20")["result"] == "False":
+            app.page.wait_for_timeout(50)
+        assert app.run(f"{code}\n{STATS}['compiles']")["result"] == "0"
+
+    def test_without_the_list_each_is_compiled_when_it_is_used(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(routes={"**/kernels/*.json": lambda route: route.fulfill(status=404)})
+        assert app.run(USUAL[0])["result"] == "240"
+        assert app.run(f"{STATS}['compiles'] > 0, {STATS}['precompiles']")["result"] == "(True, 0)"
+
+    def test_the_page_is_drawn_while_one_compiles(self, fresh_page: OpenPage) -> None:
+        """One kernel with 40 functions takes seconds on a software adapter."""
+        app = fresh_page()
+        found = app.page.evaluate(
+            LONGEST_GAP,
+            "x = pt.rand(1000)\nfor _ in range(8):\n"
+            "    x = pt.tanh(x * x + pt.erf(x)) - pt.sin(x) * pt.log1p(pt.cosh(x))\nx.sum().item()",
+        )
+        assert found["error"] is None
+        assert found["longest"] < max(100, found["taken"] / 4)
 
 
 class TestOwnOriginAlone:

@@ -29,6 +29,8 @@ export class Connection {
   #acquiring = null;
   #gpu;
   #patience;
+  /** Since when there has been no adapter, in ms: it is waited for once, not by everyone who asks. */
+  #missingSince = 0;
   #context;
   #failures;
 
@@ -100,11 +102,14 @@ export class Connection {
 
   /** @param {GPU} gpu */
   async #requestAdapter(gpu) {
-    const deadline = performance.now() + this.#patience;
     for (;;) {
       const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
-      if (adapter) return adapter;
-      if (performance.now() >= deadline) {
+      if (adapter) {
+        this.#missingSince = 0;
+        return adapter;
+      }
+      this.#missingSince ||= performance.now();
+      if (performance.now() - this.#missingSince >= this.#patience) {
         throw new Error(`WebGPU is there but offers no adapter (asked for ${this.#patience / 1000} s)`);
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY));

@@ -37,6 +37,8 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  * @property {(id: number) => void} warm starts to compile in the background, if there is a device
  * @property {() => Promise<string>} warmed "" when that has ended, well or not
  * @property {(id: number) => void} dropPipeline
+ * @property {(likely: import("./pipelines.js").Code[]) => void} precompile starts to compile what will probably be
+ *   defined, if there is a device; for the page, while Python starts
  *
  * @property {(address: number, words: number, table: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
  *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. At `table`
@@ -71,13 +73,13 @@ import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
  */
 
 /**
- * @param {import("./heap.js").PyodideHost} pyodide
+ * @param {import("./heap.js").PyodideHost} pyodide its heap is not looked at before the first flush
  * @param {BridgeOptions} [options]
  * @returns {Bridge}
  */
 export function createBridge(pyodide, options = {}) {
   const { gpu = navigator.gpu, patience = 5000, bindGroupCapacity = 4096, poking } = options;
-  const counters = { dispatches: 0, flushes: 0, submits: 0, compiles: 0, reads: 0 };
+  const counters = { dispatches: 0, flushes: 0, submits: 0, compiles: 0, precompiles: 0, reads: 0 };
   /** @type {Map<number, import("./pipelines.js").PipelineSource>} */
   const sources = new Map();
   const failures = new FailureLog();
@@ -133,6 +135,10 @@ export function createBridge(pyodide, options = {}) {
     async warmed() {
       const ended = await waiter.wait(connection.session?.pipelines.whenWarm() ?? Promise.resolve());
       return ended === INTERRUPTED ? INTERRUPTED : "";
+    },
+
+    precompile(likely) {
+      connection.session?.pipelines.precompile(likely);
     },
 
     dropPipeline(id) {

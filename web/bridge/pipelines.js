@@ -15,6 +15,17 @@ import { Branch } from "./bind_groups.js";
  * @property {number} writableMask bit i set: binding i is read_write
  */
 
+/**
+ * @typedef {Omit<PipelineSource, "label">} Code what a pipeline computes, whatever it is called
+ *
+ * @typedef {object} Spare
+ * @property {GPUComputePipeline | null} compiled
+ * @property {Promise<GPUComputePipeline>} compiling
+ */
+
+/** As many as a software adapter has cores to spare for, while Python starts on another. */
+const PRECOMPILED_AT_ONCE = 2;
+
 /** A pipeline of one device, compiled or not yet. */
 export class Pipeline {
   /** @type {GPUComputePipeline | null} */
@@ -45,8 +56,12 @@ export class Pipelines {
   #pipelines = new Map();
   /** @type {Map<number, { layout: GPUBindGroupLayout, pipelineLayout: GPUPipelineLayout }>} */
   #layouts = new Map();
-  /** @type {Set<Promise<void>>} what is being compiled in the background */
+  /** @type {Set<Promise<void>>} pipelines that are being compiled in the background */
   #warming = new Set();
+  /** @type {Map<string, Code>} to be compiled before anybody asks */
+  #likely = new Map();
+  /** @type {Map<string, Spare>} compiled before anybody asked, until somebody does */
+  #spares = new Map();
 
   /**
    * @param {GPUDevice} device
@@ -82,23 +97,40 @@ export class Pipelines {
   warm(id) {
     const pipeline = this.#pipelines.get(id) ?? this.#prepare(id);
     if (pipeline.compiled !== null || pipeline.warming) return;
-    pipeline.warming = true;
-    this.#device.pushErrorScope("validation");
-    const compiling = this.#device.createComputePipelineAsync(this.#descriptor(pipeline));
-    this.#device.popErrorScope().catch(() => null);
     this.#counters.compiles++;
-    const settled = compiling
-      .then(
-        (compiled) => {
-          pipeline.compiled ??= compiled;
-        },
-        () => {
-          if (pipeline.compiled === null) pipeline.module = null;
-          pipeline.warming = false;
-        },
-      )
-      .finally(() => this.#warming.delete(settled));
-    this.#warming.add(settled);
+    this.#expect(
+      pipeline,
+      this.#compileAsync(() => this.#descriptor(pipeline)),
+    );
+  }
+
+  /**
+   * Begins to compile what will probably be used, a few at a time: what is needed now must not queue
+   * behind it. A pipeline that is defined later takes what was compiled from the same text.
+   *
+   * @param {Code[]} likely
+   */
+  precompile(likely) {
+    for (const code of likely) this.#likely.set(contentOf(code), code);
+    const turns = this.#likely.entries();
+    for (let lane = 0; lane < PRECOMPILED_AT_ONCE; lane++) this.#compileSpares(turns);
+  }
+
+  /** @param {Iterable<[content: string, Code]>} turns shared with others who do the same */
+  async #compileSpares(turns) {
+    for (const [content, { wgsl, storageCount, writableMask }] of turns) {
+      const { pipelineLayout } = this.#layoutsFor(storageCount, writableMask);
+      const compiling = this.#compileAsync(() => {
+        const module = this.#device.createShaderModule({ code: wgsl });
+        return { layout: pipelineLayout, compute: { module, entryPoint: "main" } };
+      });
+      /** @type {Spare} */
+      const spare = { compiled: null, compiling };
+      this.#likely.delete(content);
+      this.#spares.set(content, spare);
+      this.#counters.precompiles++;
+      spare.compiled = await compiling.catch(() => null); // where it is used, it is compiled again
+    }
   }
 
   /** @returns {Promise<unknown>} when nothing is being compiled in the background */
@@ -147,7 +179,51 @@ export class Pipelines {
     const { layout, pipelineLayout } = this.#layoutsFor(source.storageCount, source.writableMask);
     const pipeline = new Pipeline(source, layout, pipelineLayout);
     this.#pipelines.set(id, pipeline);
+    this.#takeSpare(pipeline);
     return pipeline;
+  }
+
+  /** @param {Pipeline} pipeline */
+  #takeSpare(pipeline) {
+    const content = contentOf(pipeline.source);
+    this.#likely.delete(content);
+    const spare = this.#spares.get(content);
+    if (spare === undefined) return;
+    this.#spares.delete(content);
+    if (spare.compiled) adopt(pipeline, spare.compiled);
+    else this.#expect(pipeline, spare.compiling);
+  }
+
+  /**
+   * @param {Pipeline} pipeline
+   * @param {Promise<GPUComputePipeline>} compiling for this pipeline
+   */
+  #expect(pipeline, compiling) {
+    pipeline.warming = true;
+    const settled = compiling
+      .then(
+        (compiled) => {
+          if (pipeline.compiled === null) adopt(pipeline, compiled);
+        },
+        () => {
+          if (pipeline.compiled === null) pipeline.module = null;
+          pipeline.warming = false;
+        },
+      )
+      .finally(() => this.#warming.delete(settled));
+    this.#warming.add(settled);
+  }
+
+  /**
+   * Errors are dropped, those of the shader module that `describe` makes as well.
+   *
+   * @param {() => GPUComputePipelineDescriptor} describe
+   */
+  #compileAsync(describe) {
+    this.#device.pushErrorScope("validation");
+    const compiling = this.#device.createComputePipelineAsync(describe());
+    this.#device.popErrorScope().catch(() => null);
+    return compiling;
   }
 
   /** @param {Pipeline} pipeline */
@@ -190,4 +266,18 @@ export class Pipelines {
     this.#layouts.set(key, made);
     return made;
   }
+}
+
+/**
+ * @param {Pipeline} pipeline
+ * @param {GPUComputePipeline} compiled perhaps for nobody yet: errors name a dispatch by its label
+ */
+function adopt(pipeline, compiled) {
+  compiled.label = pipeline.source.label;
+  pipeline.compiled = compiled;
+}
+
+/** @param {Code} code */
+function contentOf({ wgsl, storageCount, writableMask }) {
+  return `${storageCount} ${writableMask} ${wgsl}`;
 }

@@ -11,7 +11,15 @@ import { Pipelines } from "./pipelines.js";
 import { Recorder } from "./recorder.js";
 import { StagingPool } from "./staging.js";
 
-/** @typedef {{ dispatches: number, flushes: number, submits: number, compiles: number, reads: number }} Counters */
+/**
+ * @typedef {object} Counters
+ * @property {number} dispatches
+ * @property {number} flushes
+ * @property {number} submits
+ * @property {number} compiles for those who asked
+ * @property {number} precompiles in case somebody will
+ * @property {number} reads
+ */
 
 export class Session {
   /**

@@ -56,16 +56,17 @@ class Console:
         self._session.namespace["pt"] = pt
         problem = None
         try:
-            await pt.init()
+            device = await pt.init()
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             pt.set_default_device("cpu")
+            device = pt.device_info()
         info = {
             "version": getattr(pt, "__version__", ""),
             "python": sys.version.split()[0],
             "jspi": can_run_sync(),
             "problem": problem,
-            "device": pt.device_info(),
+            "device": device,
             "suites": benchmarks.describe(),
         }
         return json.dumps(info, default=str)

@@ -75,6 +75,8 @@ class BenchPage:
         self._hangs = False
         self._session = AppSession(self._root)
         self._app = self._session.shared
+        # It would boot Python once more beside what is timed.
+        self._app.page.context.route("**/boot/snapshot_worker.js", lambda route: route.abort())
         self.info = self._app.info
         self.browser = self._session.browser().version
         self.python(_START)

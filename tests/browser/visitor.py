@@ -1,0 +1,131 @@
+"""A visitor who opens the page more than once: one browser profile, and what it keeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Route
+
+from tests.browser.app import AppPage, AppSession
+
+Routes = Mapping[str, Callable[[Route], Any]]
+
+KEPT_SECONDS = 120  # a quiet machine takes five
+
+_IN_STORE = """async ([mode, work]) => {
+  const database = await new Promise((resolve, reject) => {
+    const request = indexedDB.open("py_tensor boot", 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("snapshots");
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const act = (0, eval)(work);
+  const store = database.transaction("snapshots", mode).objectStore("snapshots");
+  const of = (request) => new Promise((resolve) => {
+    request.onsuccess = () => resolve(request.result);
+  });
+  try {
+    return await act(store, of);
+  } finally {
+    database.close();
+  }
+}"""
+
+
+class Visitor:
+    """One profile of the shared browser.
+
+    Its records of snapshots are seen from a blank page of the same origin, which holds a good one
+    for `put_back` in `window.good`.
+    """
+
+    def __init__(self, session: AppSession) -> None:
+        self.url = session.url
+        first = session.open_page(boot=False)
+        self._context: BrowserContext = first.page.context
+        # Served without the policy, so that what the tests look for in the store can be said there.
+        self._context.route("**/blank", lambda route: route.fulfill(body=""))
+        self._replaced: list[str] = []
+        self._blank = first.page
+        self._blank.goto(self.url + "blank")
+
+    def close(self) -> None:
+        self._context.close()
+
+    def open(self, routes: Routes | None = None) -> AppPage:
+        """A new page that boots nothing yet."""
+        for pattern, handler in (routes or {}).items():
+            self._context.route(pattern, handler)
+            self._replaced.append(pattern)
+        return AppPage(self._context.new_page())
+
+    def visit(self, routes: Routes | None = None) -> AppPage:
+        """A new page, booted."""
+        app = self.open(routes)
+        app.boot(self.url)
+        return app
+
+    def leave(self) -> None:
+        """Close every page of the app, and forget what replaced the server's files."""
+        for page in self._context.pages:
+            if page is not self._blank:
+                page.close()
+        self.unroute()
+
+    def unroute(self) -> None:
+        """Forget what replaced the server's files."""
+        for pattern in self._replaced:
+            self._context.unroute(pattern)
+        self._replaced.clear()
+
+    def kept(self) -> list[dict[str, Any]]:
+        """Of each record its key, whether it is a snapshot, and why it cannot be one."""
+        return self._store(
+            "readonly",
+            """async (store, of) => {
+              const asked = [of(store.getAllKeys()), of(store.getAll())];
+              const [keys, records] = await Promise.all(asked);
+              return records.map((record, i) => (
+                {key: keys[i], snapshot: "memory" in record, unusable: record.unusable ?? null}));
+            }""",
+        )
+
+    def wait_until_kept(self) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + KEPT_SECONDS
+        while not any(record["snapshot"] for record in self.kept()):
+            assert time.monotonic() < deadline, "no snapshot was left"
+            self._blank.wait_for_timeout(200)
+        return self.kept()
+
+    def remember(self) -> None:
+        """Hold what is kept for `put_back`."""
+        self._store(
+            "readonly",
+            """async (store, of) => {
+              const asked = [of(store.getAllKeys()), of(store.getAll())];
+              const [keys, records] = await Promise.all(asked);
+              window.good = {key: keys[0], record: records[0]};
+            }""",
+        )
+
+    def put_back(self, change: str = "(record) => record") -> None:
+        """Keep the good snapshot and nothing else, after a change (JavaScript, may be async)."""
+        self._blank.evaluate(
+            f"async () => {{ window.changed = await ({change})(window.good.record); }}"
+        )
+        self._store(
+            "readwrite",
+            """async (store, of) => {
+              store.clear();
+              await of(store.put(window.changed, window.good.key));
+            }""",
+        )
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._store("readwrite", "async (store, of) => { await of(store.clear()); }")
+
+    def _store(self, mode: str, work: str) -> Any:
+        return self._blank.evaluate(_IN_STORE, [mode, work])

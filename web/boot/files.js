@@ -1,0 +1,21 @@
+/** The page's own files, as its workers get them. */
+
+/**
+ * @param {string} path within the page's folder
+ * @returns {string} its URL
+ */
+export function urlOf(path) {
+  return new URL(`../${path}`, import.meta.url).href;
+}
+
+/**
+ * @param {string} path within the page's folder
+ * @returns {Promise<Response>} rejected, with the path, where the server does not have it
+ */
+export async function fetchFile(path) {
+  const response = await fetch(urlOf(path));
+  if (!response.ok) {
+    throw new Error(`${path} could not be loaded (${response.status} ${response.statusText})`);
+  }
+  return response;
+}

@@ -1,0 +1,39 @@
+/** The device and the kernels of the most usual expressions, got ready while Python starts. */
+
+import { fetchFile, urlOf } from "./files.js";
+
+/** @typedef {import("../bridge/index.js").Bridge} Bridge */
+/** @typedef {import("../bridge/heap.js").PyodideHost} PyodideHost */
+
+/**
+ * @param {PyodideHost} host whose `_module` may come later
+ * @returns {Promise<Bridge>} the bridge, which has begun to look for the device
+ */
+export async function prepareGpu(host) {
+  /** @type {typeof import("../bridge/index.js")} */
+  const { createBridge } = await import(urlOf("bridge/index.js"));
+  const bridge = createBridge(host);
+  compileUsual(bridge).catch(() => {}); // then Python asks for the device, and compiles what it uses
+  return bridge;
+}
+
+/**
+ * Acquires the device as Python will, with the same trial: afterwards there is the one device.
+ *
+ * @param {Bridge} bridge
+ */
+async function compileUsual(bridge) {
+  const [trial, ...lists] = ["trial", "software", "gpu"].map(fetchKernels);
+  for (const list of lists) list.catch(() => {});
+  const { wgsl, counts } = await trial;
+  const found = JSON.parse(await bridge.acquire(wgsl, counts));
+  if (found.ok) bridge.precompile(await lists[found.adapter.isFallbackAdapter ? 0 : 1]);
+}
+
+/**
+ * @param {string} name of a file that kernels.py made
+ * @returns {Promise<any>}
+ */
+async function fetchKernels(name) {
+  return (await fetchFile(`kernels/${name}.json`)).json();
+}
