@@ -91,6 +91,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
     """The pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
     import py_tensor as pt
     from py_tensor.backend.device import GPU_DEVICE
+    from py_tensor.backend.pool import size_class
     from py_tensor.backend.storage import Storage
     from py_tensor.backend.webgpu import WebGPU
     from py_tensor.codegen import trial
@@ -100,7 +101,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
         """Sends no elements, whose addresses here are none of Wasm, and has zeros for results."""
 
         def upload(self, data: memoryview, meta: Meta) -> Storage:
-            return self._new(meta.size * meta.dtype.stored_itemsize)
+            return self._allocate([size_class(meta.stored_nbytes)])[0]
 
         def read(self, node: Node) -> memoryview:
             return memoryview(bytes(node.meta.nbytes))
