@@ -32,6 +32,7 @@ from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
+from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403

@@ -266,6 +266,7 @@ ELSEWHERE: dict[str, str] = {
         ("where", "clip", "isclose", "allclose", "astype", "divmod"), "test_elementwise"
     ),
     **dict.fromkeys(("array_equal", "count_nonzero", "ptp"), "test_reduction"),
+    **dict.fromkeys(("softmax", "log_softmax", "layer_norm"), "test_normalization"),
     **dict.fromkeys(
         (
             "moveaxis",

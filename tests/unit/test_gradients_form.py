@@ -90,6 +90,8 @@ def layer_norm(x: Tensor) -> Tensor:
         (lambda x, y: pt.where(x > y, x * 3, y * y), [(3, 2), (2,)]),
         (lambda x, y: pt.maximum(x, y) + pt.minimum(x, 2 * y), [(3, 2), (2,)]),
         (lambda x: layer_norm(x) * x, [(2, 4)]),
+        (lambda x, w, b: pt.layer_norm(x, w, b, 0, 0.1) * x, [(4, 2), (4,), (4,)]),
+        (lambda x: pt.softmax(x, 0) * x + pt.log_softmax(x) * x, [(3, 4)]),
     ],
 )  # fmt: skip
 def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
