@@ -36,6 +36,8 @@ from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
+from py_tensor.ops.scan import *  # noqa: F403
+from py_tensor.ops.sorting import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.profiling import Profile as Profile
 from py_tensor.profiling import profile as profile

@@ -117,6 +117,33 @@ def _fold(
     ]
 
 
+def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
+    """The fold of every `length` points of the one reduced dimension, each by itself.
+
+    Parameters
+    ----------
+    kernel
+        With one stage of one fold, whose accumulator has one part.
+    length
+        A multiple of 4.
+
+    Returns
+    -------
+    The dispatch, and a load of its results over the kept dimensions and the slices.
+    """
+    stage = kernel.stages[0]
+    assert isinstance(stage, Stage)
+    p = arrange(kernel, [stage.element], context.profile)
+    p.slice_steps = length // (p.width if p.by_rows else 1)
+    p.slices = -(-p.steps // p.slice_steps)
+    lanes = context.profile.lanes(p.slice_steps)
+    p.lanes = lanes if p.by_rows else min(lanes, MAX_COLUMN_LANES)
+    p.rows_per_group = p.workgroup // p.lanes
+    first, loads = _partial(kernel, kernel.kept, kernel.reduced, p.slices, context)
+    p.slice_stride = size_of(kernel.kept)
+    return _dispatch(first, p, context), _by_slice(loads, kernel.kept)[0]
+
+
 def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
     """Loads of partial results that lie slice after slice, the slice as the reduced dimension."""
     access = Access((*row_major(kept), size_of(kept)), 0)

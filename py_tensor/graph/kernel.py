@@ -3,7 +3,8 @@
 A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
 body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
-over the whole space. Both give outputs. A kernel without stages is elementwise.
+over the whole space. Both give outputs. A kernel without stages is elementwise. One that scans or
+sorts has a stage of that kind and no other, and its spread body passes on what that leaves.
 """
 
 from __future__ import annotations
@@ -244,6 +245,32 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Scanned:
+    """A pass that folds along the one reduced dimension and leaves a value at every point of it.
+
+    That is accumulator 0 in the spread body: the fold of the points up to this one, and of itself.
+    """
+
+    element: Body
+    fold: Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A pass that puts what lies along the one reduced dimension in order.
+
+    It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
+    was (int32). Equal values stay in their order; NaN is the largest.
+    """
+
+    element: Body
+    value: int
+    dtype: DType  # of the value
+    descending: bool
+    indices: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Contraction:
     """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
 
@@ -285,7 +312,7 @@ class Kernel:
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    stages: tuple[Stage | Contraction, ...]
+    stages: tuple[Stage | Scanned | Sorted | Contraction, ...]
     row: Body
     outputs: tuple[Output, ...]
     label: str
@@ -299,7 +326,8 @@ class Kernel:
 
     def bodies(self) -> list[Body]:
         """Those that run over the whole space."""
-        return [*(s.element for s in self.stages if isinstance(s, Stage)), self.spread]
+        passes = (s for s in self.stages if not isinstance(s, Contraction))
+        return [*(s.element for s in passes), self.spread]
 
     def reads(self) -> set[int]:
         slots = self.row.slots().union(*(body.slots() for body in self.bodies()))
@@ -312,7 +340,8 @@ class Kernel:
         return {output.slot for output in (*self.outputs, *self.spread_outputs)}
 
     def folds(self) -> list[Fold]:
-        return [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+        folds = [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+        return folds + [s.fold for s in self.stages if isinstance(s, Scanned)]
 
     def operations(self) -> int:
         """Elementwise ops and additions of folds over all points."""
@@ -339,11 +368,15 @@ class Kernel:
         return sum(read.values()) + written
 
     def buffers(self) -> int:
-        """The most storage buffers that a dispatch of it may bind, in one pass or in two.
+        """The most storage buffers that a dispatch of it may bind, in one pass or in several.
 
-        Two passes hand over every part of every accumulator.
+        Passes hand over every part of every accumulator; those of a sort pairs and their places.
         """
         together = len(self.reads()) + len(self.outputs) + len(self.spread_outputs)
+        if any(isinstance(stage, Scanned) for stage in self.stages):
+            return together + 1
+        if any(isinstance(stage, Sorted) for stage in self.stages):
+            return max(together + 2, 5)
         if self.revisits:
             return together
         parts = sum(len(fold.op.parts) for fold in self.folds())

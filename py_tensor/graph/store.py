@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
 from py_tensor.graph.reasons import Notes, Reason
@@ -72,9 +72,14 @@ class Decisions:
 
 def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
-    return node.storage is None and (
-        isinstance(node.op, Reduction) or node.op is CONTRACT or node.op is CONCAT
+    return is_folded(node) or (
+        node.storage is None and (isinstance(node.op, Scan | Sort) or node.op is CONCAT)
     )
+
+
+def is_folded(node: Node) -> bool:
+    """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
+    return node.storage is None and (isinstance(node.op, Reduction) or node.op is CONTRACT)
 
 
 def is_inline(node: Node) -> bool:
@@ -198,8 +203,14 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
-    """A reduction in two passes writes its accumulator's parts beside what it reads."""
-    parts = len(node.op.parts) if isinstance(node.op, Reduction) else 1
+    """A reduction in two passes writes its accumulator's parts beside what it reads.
+
+    A scan reads the part that it goes on from and writes its result; a sort reads where things go,
+    and writes elements and their places.
+    """
+    op = node.op
+    parts = len(op.parts) if isinstance(op, Reduction) else 1
+    parts = 2 if isinstance(op, Scan) else 3 if isinstance(op, Sort) else parts
     while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 

@@ -156,3 +156,11 @@ def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     backend._plans.clear()
     yield
     backend._plans.clear()
+
+
+@pytest.fixture(params=["the adapter's kernels", "a GPU's kernels"])
+def kernels(request: pytest.FixtureRequest) -> str:
+    """Which kernels compute: those chosen for the adapter, or those chosen for a GPU."""
+    if request.param == "a GPU's kernels":
+        request.getfixturevalue("gpu_kernels")
+    return request.param

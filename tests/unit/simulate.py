@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.cpu import _cast
+from py_tensor.backend.cpu import _cast, _sorted
 from py_tensor.backend.device import Device
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
@@ -36,7 +36,9 @@ from py_tensor.graph.kernel import (
     Load,
     Mask,
     Output,
+    Scanned,
     Select,
+    Sorted,
     Stage,
 )
 from py_tensor.graph.node import Meta, Node, key_of
@@ -243,6 +245,9 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
     for stage in kernel.stages:
         if isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
+        elif isinstance(stage, Scanned | Sorted):
+            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            accumulated.append(_along(stage, values))
         else:
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
@@ -343,6 +348,20 @@ def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
     data = np.asarray(fold.op.numpy(np, value.data, axes))
     result = data.astype("int32") if fold.op.indexed else data.astype(fold.dtype.name)
     return Value(result.reshape(kernel.kept), np.asarray(value.defined.all(axis=axes)))
+
+
+def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
+    """A value at every point, which depends on others along the last dimension."""
+    if isinstance(stage, Scanned):
+        value = values[stage.fold.value]
+        assert stage.fold.op.name in ("sum", "prod")
+        running = np.cumsum if stage.fold.op.name == "sum" else np.cumprod
+        data = running(value.data, axis=-1, dtype=value.data.dtype)
+        return Value(data, np.logical_and.accumulate(value.defined, axis=-1))
+    value = values[stage.value]
+    data = _sorted(np, value.data, -1, stage.descending, stage.indices)
+    defined = value.defined.all(axis=-1, keepdims=True)
+    return Value(data, np.broadcast_to(defined, data.shape))
 
 
 def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:

@@ -68,6 +68,9 @@ def test_what_a_template_names_is_declared(path: Path) -> None:
     builtin = {"if", "for", "return", "min", "max", "select", "bitcast", "u32", "i32", "f32"}
     builtin |= {
         "workgroupBarrier",
+        "atomicAdd",
+        "atomicLoad",
+        "atomicStore",
         "builtin",
         "group",
         "binding",
