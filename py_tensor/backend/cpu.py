@@ -7,7 +7,16 @@ from typing import Any
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, PAD, layout_of, leaf_key
+from py_tensor.graph.primitives import (
+    CONCAT,
+    CONST,
+    CONTRACT,
+    GATHER,
+    INDEX,
+    PAD,
+    layout_of,
+    leaf_key,
+)
 
 Array = Any  # numpy.ndarray: NumPy is imported only when this device is used
 
@@ -66,6 +75,8 @@ class CPU:
             return np.concatenate(operands, axis=node.attrs)
         if isinstance(op, Reduction):
             return np.asarray(op.numpy(np, operands[0], node.attrs)).astype(dtype, copy=False)
+        if op is GATHER:
+            return _gathered(np, operands[0], operands[1], node.attrs)
         if isinstance(op, Scan):
             wide = np.float64 if node.meta.dtype.kind == "f" else dtype
             return op.numpy(np, operands[0].astype(wide, copy=False), node.attrs[0]).astype(dtype)
@@ -123,6 +134,13 @@ def _cast(np: Any, x: Array, dtype: str) -> Array:
         inside = np.abs(x) < 2.0**63
         return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
     return x.astype(dtype)
+
+
+def _gathered(np: Any, x: Array, indices: Array, axis: int) -> Array:
+    """Negative indices count from the end, others are clipped."""
+    n = x.shape[axis]
+    places = indices.astype(np.int64)
+    return np.take_along_axis(x, np.clip(np.where(places < 0, places + n, places), 0, n - 1), axis)
 
 
 def _sorted(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:

@@ -133,15 +133,21 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     """
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
-    p = arrange(kernel, [stage.element], context.profile)
-    p.slice_steps = length // (p.width if p.by_rows else 1)
-    p.slices = -(-p.steps // p.slice_steps)
-    lanes = context.profile.lanes(p.slice_steps)
-    p.lanes = lanes if p.by_rows else min(lanes, MAX_COLUMN_LANES)
-    p.rows_per_group = p.workgroup // p.lanes
-    first, loads = _partial(kernel, kernel.kept, kernel.reduced, p.slices, context)
-    p.slice_stride = size_of(kernel.kept)
-    return _dispatch(first, p, context), _by_slice(loads, kernel.kept)[0]
+    whole = arrange(kernel, [stage.element], context.profile)
+    by_rows = whole.dims.by_rows
+    steps = length // (whole.width if by_rows else 1)
+    lanes = context.profile.lanes(steps)
+    lanes = lanes if by_rows else min(lanes, MAX_COLUMN_LANES)
+    walk = replace(
+        whole,
+        lanes=lanes,
+        rows_per_group=whole.workgroup // lanes,
+        slices=-(-whole.steps // steps),
+        slice_steps=steps,
+        slice_stride=size_of(kernel.kept),
+    )
+    first, loads = _partial(kernel, kernel.kept, kernel.reduced, walk.slices, context)
+    return _dispatch(first, walk, stage.element, context), _by_slice(loads, kernel.kept)[0]
 
 
 def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
@@ -216,15 +222,17 @@ def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
 def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
     """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
 
-    The load with the largest footprint decides; dimensions are walked as it lies in memory.
+    The load with the largest footprint decides, or a gather, which reads another element at every
+    point; dimensions are walked as it lies in memory.
     """
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
-    loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
-    if not loads:
+    read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
+    read += [(size_of(extents), x) for body in bodies for x in body.gathers()]
+    if not read:
         return True, kept_order, reduced_order
 
-    strides = max(loads, key=lambda load: load.access.footprint(extents)).access.strides
+    strides = max(read, key=lambda found: found[0])[1].access.strides
     inner_kept = _least_step(strides[:rank], kernel.kept)
     inner_reduced = _least_step(strides[rank:], kernel.reduced)
     by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)

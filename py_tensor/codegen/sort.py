@@ -16,8 +16,9 @@ from py_tensor.codegen.map import interface
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits
 from py_tensor.codegen.reduce import Context, arrange
-from py_tensor.codegen.reduce_wgsl import Pass, load_modes
+from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.walk import Dimensions
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.kernel import (
     Access,
@@ -64,12 +65,11 @@ def _stage(kernel: Kernel) -> Sorted:
     return stage
 
 
-def _arrange(kernel: Kernel, profile: Profile) -> Pass:
-    """The kept dimensions merged; every element is visited by itself."""
+def _dimensions(kernel: Kernel, profile: Profile) -> Dimensions:
+    """The kept dimensions, merged, and then the one to sort along."""
     element = _stage(kernel).element
-    p = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
-    p.by_rows, p.width = True, 1
-    return p
+    walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
+    return replace(walk.dims, by_rows=True)
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class _Writer:
         self.kernel = kernel
         self.profile = profile
         self.stage = _stage(kernel)
-        self.p = _arrange(kernel, profile)
+        self.dims = _dimensions(kernel, profile)
         self.output: Output = kernel.spread_outputs[0]
         self.params = Params()
         self.bindings: list[Binding] = []
@@ -105,11 +105,12 @@ class _Writer:
 
     def read_operand(self) -> None:
         """`load_raw` computes the element of a row from what the kernel reads."""
-        body, p = self.stage.element, self.p
-        for slot, dtype in dict.fromkeys((x.slot, x.dtype) for x in body.loads()):
+        body, dims = self.stage.element, self.dims
+        reads = (*body.loads(), *body.gathers())
+        for slot, dtype in dict.fromkeys((x.slot, x.dtype) for x in reads):
             self.bind(slot, dtype)
-        modes = load_modes(body, p.space_strides, 1)
-        code = BodyCode(body, self.bindings, {**modes}, p.element_dim)
+        modes = load_modes(body, dims.space_strides, 1)
+        code = BodyCode(body, self.bindings, {**modes}, dims.space_dim)
         kind = str(self.stage.dtype.wgsl)
         self.code.append(code.function("element", self.params, [f"v{self.stage.value}"], kind))
         split, space = self._space("j")
@@ -168,7 +169,7 @@ class _Writer:
         size = size_of(self.kernel.kept + self.kernel.reduced)
         element = self.stage.element
         return Dispatch(
-            context.programs.get(template, self.kernel.label, self.bindings, regions),
+            context.programs.get(template, self.kernel.label, self.bindings, regions, template),
             tuple(b.slot for b in self.bindings),
             tuple(self.params.values),
             tuple(self.params.consts),
@@ -181,8 +182,8 @@ class _Writer:
 
     def _space(self, j: str) -> tuple[list[str], Space]:
         """Statements that find a row's coordinates, and the space of all elements."""
-        split, names = decode_coordinates(self.params, self.p.kept_extents, "row", "k")
-        return split, Space([*names, j], self.p.space_strides, 1)
+        split, names = decode_coordinates(self.params, self.dims.kept_extents, "row", "k")
+        return split, Space([*names, j], self.dims.space_strides, 1)
 
     def _word(self, name: str, at: str) -> str:
         return f"{name}[row * params[0].y + {at}]"

@@ -292,7 +292,7 @@ class _Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if is_folded(operand):
+                if is_folded(operand) and slot not in d.cut:
                     found.add(slot)
                 elif self.spans(slot, root) and (is_inline(operand) or is_flat(operand)):
                     members.add(slot)

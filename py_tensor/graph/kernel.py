@@ -66,6 +66,28 @@ class Index(Source):
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """An element of the buffer of the node in `slot`, found by an earlier value.
+
+    At ``access + stride * index``; a negative index counts from `extent`, others are clipped.
+    """
+
+    slot: int
+    dtype: DType
+    access: Access
+    index: int
+    extent: int
+    stride: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.index,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Gather:
+        return replace(self, index=values[self.index])
+
+
+@dataclass(frozen=True, slots=True)
 class Mask(Source):
     """Whether each named coordinate lies in [low, high): (dimension, low, high)."""
 
@@ -148,7 +170,8 @@ class Accumulated(Source):
     dtype: DType
 
 
-Instruction = Load | Index | Mask | Const | Apply | Convert | Select | Accumulated
+Addressed = Load | Index | Gather  # what has an address over the space
+Instruction = Addressed | Mask | Const | Apply | Convert | Select | Accumulated
 
 
 @dataclass(slots=True)
@@ -187,7 +210,7 @@ class Body:
         def move(x: Instruction) -> Instruction:
             if isinstance(x, Mask):
                 return x.moved(dim, start)
-            if isinstance(x, Load | Index):
+            if isinstance(x, Addressed):
                 return replace(x, access=x.access.moved(dim, start))
             return x
 
@@ -203,7 +226,10 @@ class Body:
 
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
-        return {load.slot for load in self.loads()}
+        return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
+
+    def gathers(self) -> list[Gather]:
+        return [i for i in self.instructions if isinstance(i, Gather)]
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
@@ -363,6 +389,10 @@ class Kernel:
             for load in loads:
                 moved = load.access.footprint(extents) * load.dtype.stored_itemsize
                 read[load.slot] = max(read.get(load.slot, 0), moved)
+        for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
+            for gather in body.gathers():
+                moved = size_of(extents) * gather.dtype.stored_itemsize
+                read[gather.slot] = read.get(gather.slot, 0) + moved
         written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
         written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
         return sum(read.values()) + written

@@ -7,13 +7,22 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import ravel, tensor_of
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor
 
 __all__ = ["argsort", "sort"]
 
-SORT = Sort("sort", indices=False, vjp=NOT_DIFFERENTIABLE)
+
+def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tuple[Tensor]:
+    """Each element's gradient is that of the place where it went."""
+    axis, descending = attrs
+    went = argsort(argsort(x, axis, descending=descending), axis)
+    return (take_along_axis(g, went, axis),)
+
+
+SORT = Sort("sort", indices=False, vjp=_grad_sort)
 ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 
 

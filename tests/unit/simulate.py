@@ -31,6 +31,7 @@ from py_tensor.graph.kernel import (
     Contraction,
     Convert,
     Fold,
+    Gather,
     Index,
     Kernel,
     Load,
@@ -275,6 +276,16 @@ def _load(load: Load, extents: Shape, buffers: dict[int, Buffer]) -> Value:
     return Value(buffer.data[at], inside & buffer.written[at])
 
 
+def _gather(i: Gather, index: Value, extents: Shape, buffers: dict[int, Buffer]) -> Value:
+    buffer, places = buffers[i.slot], index.data.astype(np.int64)
+    places = np.clip(np.where(places < 0, places + i.extent, places), 0, i.extent - 1)
+    at = addresses(i.access, extents) + i.stride * places
+    assert buffer.data.dtype.name == i.dtype.name
+    inside = (at >= 0) & (at < buffer.data.size)
+    at = np.where(inside, at, 0)
+    return Value(buffer.data[at], inside & buffer.written[at] & index.defined)
+
+
 def _evaluate(
     body: Body,
     extents: Shape,
@@ -289,6 +300,8 @@ def _evaluate(
         match i:
             case Load():
                 value = _load(i, extents, buffers)
+            case Gather():
+                value = _gather(i, values[i.index], extents, buffers)
             case Index():
                 numbers = addresses(i.access, extents) % 2**32
                 value = Value(numbers.astype(i.dtype.name), everywhere)
