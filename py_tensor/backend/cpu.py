@@ -81,7 +81,8 @@ class CPU:
             wide = np.float64 if node.meta.dtype.kind == "f" else dtype
             return op.numpy(np, operands[0].astype(wide, copy=False), node.attrs[0]).astype(dtype)
         if isinstance(op, Sort):
-            return _sorted(np, operands[0], *node.attrs, op.indices)
+            axis, descending = node.attrs
+            return _sorted(np, operands[0], axis, descending, op.indices)
         assert isinstance(op, Elementwise)
         return np.asarray(op.numpy(np, *operands)).astype(dtype, copy=False)
 

@@ -179,9 +179,14 @@ class BodyCode:
         )
 
     def _gathered_at(self, i: Gather, start: str, params: Params) -> str:
-        kind = self.body.dtype(i.index).wgsl
-        extent, stride = params.add(i.extent), params.add(i.stride)
-        return f"{start} + place_{kind}(v{i.index}, {extent}) * {stride}"
+        """The address: a negative index counts from the end, others are clipped."""
+        index, extent, stride = f"v{i.index}", params.add(i.extent), params.add(i.stride)
+        if self.body.dtype(i.index).kind == "u":
+            place = f"min({index}, {extent} - 1u)"
+        else:
+            size = f"i32({extent})"
+            place = f"u32(clamp({index} + select(0, {size}, {index} < 0), 0, {size} - 1))"
+        return f"{start} + {place} * {stride}"
 
     def _text(self, i: Instruction, params: Params) -> str:
         match i:

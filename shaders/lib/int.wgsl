@@ -54,12 +54,6 @@ fn right_shift_i32(x: i32, y: i32) -> i32 { return x >> min(bitcast<u32>(y), 31u
 // x / 2^y rounded down; 0 for a y of 32 or more.
 fn right_shift_u32(x: u32, y: u32) -> u32 { return select(x >> (y & 31u), 0u, y > 31u); }
 
-// The index i of one of n elements: one that is negative counts from the end, others are clipped. n fits i32.
-fn place_i32(i: i32, n: u32) -> u32 { return u32(clamp(select(i, i + i32(n), i < 0), 0, i32(n) - 1)); }
-
-// The index i of one of n elements, clipped.
-fn place_u32(i: u32, n: u32) -> u32 { return min(i, n - 1u); }
-
 // -1, 0 or 1.
 fn sign_i32(x: i32) -> i32 { return select(select(0, 1, x > 0), -1, x < 0); }
 
