@@ -50,7 +50,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     """
     still: list[bool] = []
     for i in body.instructions:
-        movable = loads or not isinstance(i, Load | Index)
+        movable = loads or not isinstance(i, Addressed)
         still.append(movable and _is_still(i, rank) and all(still[a] for a in i.operands))
     split = Hoisted()
     passed: dict[int, int] = {}  # still values that the inner part needs, in order
