@@ -30,11 +30,15 @@ from py_tensor.interop import tensor as tensor
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
+from py_tensor.ops.gather import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
+from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
+from py_tensor.ops.scan import *  # noqa: F403
+from py_tensor.ops.sorting import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.profiling import Profile as Profile
 from py_tensor.profiling import profile as profile

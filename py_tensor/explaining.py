@@ -252,7 +252,7 @@ class _Description:
         return Kernel(
             number,
             kernel.label,
-            FAMILIES.get(used[0].family, used[0].family),
+            _family(kernel, used[0].family),
             tuple(p.variant for p in used),
             tuple(_ops(kernel)),
             tuple(self._input(slot) for slot in sorted(kernel.reads())),
@@ -290,14 +290,29 @@ class _Description:
             yield self.notes[slot]
 
 
+def _family(kernel: graph.Kernel, first: str) -> str:
+    """What a kernel does as a whole; `first` is the family of its first program."""
+    if any(isinstance(stage, graph.Scanned) for stage in kernel.stages):
+        return "scan"
+    if any(isinstance(stage, graph.Sorted) for stage in kernel.stages):
+        return "sort"
+    return FAMILIES[first]
+
+
 def _ops(kernel: graph.Kernel) -> Iterator[str]:
     """The names of the ops of a kernel, in the order of running."""
     for stage in kernel.stages:
         if isinstance(stage, graph.Contraction):
             yield "matmul"
-        else:
-            yield from _ops_of(stage.element)
-            yield from (fold.op.name for fold in stage.folds)
+            continue
+        yield from _ops_of(stage.element)
+        match stage:
+            case graph.Stage():
+                yield from (fold.op.name for fold in stage.folds)
+            case graph.Scanned():
+                yield f"running {stage.fold.op.name}"
+            case graph.Sorted():
+                yield "argsort" if stage.indices else "sort"
     yield from _ops_of(kernel.row)
     yield from _ops_of(kernel.spread)
 
@@ -311,6 +326,8 @@ def _ops_of(body: graph.Body) -> Iterator[str]:
                 yield "astype"
             case graph.Select():
                 yield "pad"
+            case graph.Gather():
+                yield "take_along_axis"
             case _:
                 pass
 

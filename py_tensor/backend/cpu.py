@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, PAD, layout_of, leaf_key
+from py_tensor.graph.primitives import (
+    CONCAT,
+    CONST,
+    CONTRACT,
+    GATHER,
+    INDEX,
+    PAD,
+    layout_of,
+    leaf_key,
+)
 
 Array = Any  # numpy.ndarray: NumPy is imported only when this device is used
 
@@ -66,6 +75,14 @@ class CPU:
             return np.concatenate(operands, axis=node.attrs)
         if isinstance(op, Reduction):
             return np.asarray(op.numpy(np, operands[0], node.attrs)).astype(dtype, copy=False)
+        if op is GATHER:
+            return _gathered(np, operands[0], operands[1], node.attrs)
+        if isinstance(op, Scan):
+            wide = np.float64 if node.meta.dtype.kind == "f" else dtype
+            return op.numpy(np, operands[0].astype(wide, copy=False), node.attrs[0]).astype(dtype)
+        if isinstance(op, Sort):
+            axis, descending = node.attrs
+            return _sorted(np, operands[0], axis, descending, op.indices)
         assert isinstance(op, Elementwise)
         return np.asarray(op.numpy(np, *operands)).astype(dtype, copy=False)
 
@@ -118,6 +135,22 @@ def _cast(np: Any, x: Array, dtype: str) -> Array:
         inside = np.abs(x) < 2.0**63
         return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
     return x.astype(dtype)
+
+
+def _gathered(np: Any, x: Array, indices: Array, axis: int) -> Array:
+    """Negative indices count from the end, others are clipped."""
+    n = x.shape[axis]
+    places = indices.astype(np.int64)
+    return np.take_along_axis(x, np.clip(np.where(places < 0, places + n, places), 0, n - 1), axis)
+
+
+def _sorted(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:
+    """The elements in order, or their places; from the far end, backwards, where descending."""
+    if not descending and not indices:
+        return np.sort(x, axis=axis, kind="stable")
+    order = np.argsort(np.flip(x, axis) if descending else x, axis=axis, kind="stable")
+    order = x.shape[axis] - 1 - np.flip(order, axis) if descending else order
+    return order.astype(np.int32) if indices else np.take_along_axis(x, order, axis)
 
 
 def _contract(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:

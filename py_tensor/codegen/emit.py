@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from py_tensor.codegen.program import Binding, Params
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
@@ -18,6 +18,7 @@ from py_tensor.graph.kernel import (
     Body,
     Const,
     Convert,
+    Gather,
     Index,
     Instruction,
     Load,
@@ -131,6 +132,8 @@ class Arguments:
 class BodyCode:
     """A body with its loads resolved to bindings and modes.
 
+    It becomes a function, whose arguments are what it loads, and where what it gathers begins.
+
     Attributes
     ----------
     modes : dict
@@ -144,11 +147,10 @@ class BodyCode:
 
     def inputs(self) -> list[Instruction]:
         """The instructions that are arguments of the body's function."""
-        return [
-            i for i in self.body.instructions if isinstance(i, Load | Index | Mask | Accumulated)
-        ]
+        given = Load | Gather | Index | Mask | Accumulated
+        return [i for i in self.body.instructions if isinstance(i, given)]
 
-    def binding(self, load: Load) -> int:
+    def binding(self, load: Load | Gather) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
 
     def function(self, name: str, params: Params, results: Sequence[str], returns: str) -> str:
@@ -158,14 +160,31 @@ class BodyCode:
         for n, i in enumerate(self.body.instructions):
             if isinstance(i, Load | Index | Mask | Accumulated):
                 arguments.append(f"v{n}: {i.dtype.wgsl}")
+                continue
+            if isinstance(i, Gather):
+                arguments.append(f"from{n}: u32")
+                lines.append(f"  let at{n} = {self._gathered_at(i, f'from{n}', params)};")
+                number = self.binding(i)
+                text = decode(i.dtype, _element(number, self.bindings[number].vector, f"at{n}"))
             else:
-                lines.append(f"  let v{n} = {self._text(i, params)};")
+                text = self._text(i, params)
+            lines.append(f"  let v{n} = {text};")
         values = ", ".join(results)
         return (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
             + "\n".join([*lines, f"  return {returns}({values});"])
             + "\n}"
         )
+
+    def _gathered_at(self, i: Gather, start: str, params: Params) -> str:
+        """The address: a negative index counts from the end, others are clipped."""
+        index, extent, stride = f"v{i.index}", params.add(i.extent), params.add(i.stride)
+        if self.body.dtype(i.index).kind == "u":
+            place = f"min({index}, {extent} - 1u)"
+        else:
+            size = f"i32({extent})"
+            place = f"u32(clamp({index} + select(0, {size}, {index} < 0), 0, {size} - 1))"
+        return f"{start} + {place} * {stride}"
 
     def _text(self, i: Instruction, params: Params) -> str:
         match i:
@@ -205,6 +224,9 @@ class BodyCode:
                     texts = self._load(params, space, i, f"{prefix}{n}", result)
                 case Index():
                     texts = self._index(params, space, i, f"{prefix}{n}", result)
+                case Gather():
+                    start = Index(uint32, i.access)
+                    texts = self._index(params, space, start, f"{prefix}{n}", result)
                 case Mask():
                     texts = self._mask(params, space, i, lanes)
                 case Accumulated():

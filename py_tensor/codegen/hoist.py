@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
+    Addressed,
     Body,
     Const,
-    Index,
     Instruction,
-    Load,
     Mask,
     copied,
 )
@@ -51,7 +50,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     """
     still: list[bool] = []
     for i in body.instructions:
-        movable = loads or not isinstance(i, Load | Index)
+        movable = loads or not isinstance(i, Addressed)
         still.append(movable and _is_still(i, rank) and all(still[a] for a in i.operands))
     split = Hoisted()
     passed: dict[int, int] = {}  # still values that the inner part needs, in order
@@ -71,7 +70,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     split.values = {n: value(n) for n in roots}
 
     def over_rows(i: Instruction) -> int:
-        if isinstance(i, Load | Index):
+        if isinstance(i, Addressed):
             i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
         return split.outer.add(i)
 
@@ -82,7 +81,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
 
 def _is_still(i: Instruction, rank: int) -> bool:
     """Whether the instruction itself does not depend on the reduced dimensions."""
-    if isinstance(i, Load | Index):
+    if isinstance(i, Addressed):
         return not any(i.access.strides[rank:])
     if isinstance(i, Mask):
         return all(d < rank for d, _, _ in i.ranges)

@@ -80,7 +80,7 @@ def used_by(code: str, forms: Forms = ()) -> str:
 
 @cache
 def template(name: str) -> str:
-    folder = "kernels" if name.startswith("matmul") else "templates"
+    folder = "templates" if name in ("map", "reduce", "rows") else "kernels"
     return (_shaders() / folder / f"{name}.wgsl").read_text(encoding="utf-8")
 
 

@@ -11,8 +11,10 @@ from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
+from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
-from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Stage
+from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Scanned, Sorted, Stage
 from py_tensor.graph.primitives import MUL, SUM
 
 
@@ -72,6 +74,10 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
         if roles is not None:
             return lower_product(kernel, roles, context)
         kernel = _as_reduction(kernel, kernel.stages[0])
+    if isinstance(kernel.stages[0], Scanned):
+        return lower_scan(kernel, context)
+    if isinstance(kernel.stages[0], Sorted):
+        return lower_sort(kernel, context)
     if kernel.revisits:
         return [lower_rows(kernel, context)]
     return lower_reduce(kernel, context)

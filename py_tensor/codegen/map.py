@@ -21,7 +21,7 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Body, Index, Kernel, Load, Mask, Output
+from py_tensor.graph.kernel import Addressed, Body, Gather, Kernel, Load, Mask, Output
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
@@ -35,10 +35,17 @@ def mask_dims(body: Body) -> frozenset[int]:
 
 
 def accesses(body: Body) -> list[tuple[int, ...]]:
-    return [i.access.strides for i in body.instructions if isinstance(i, Load | Index)]
+    return [i.access.strides for i in body.instructions if isinstance(i, Addressed)]
 
 
-def bind(loads: list[tuple[Load, bool]], outputs: list[tuple[Output, bool]]) -> list[Binding]:
+def gathered(*bodies: Body) -> list[tuple[Gather, bool]]:
+    """What bodies read by index, for `bind`: element by element."""
+    return [(gather, False) for body in bodies for gather in body.gathers()]
+
+
+def bind(
+    loads: Sequence[tuple[Load | Gather, bool]], outputs: Sequence[tuple[Output, bool]]
+) -> list[Binding]:
     """One binding for each buffer read and each written; a buffer is a vector if any use is.
 
     One that is both is read as it is written.
@@ -172,8 +179,9 @@ def writing_over(kernel: Kernel, spare: Mapping[int, int]) -> tuple[Kernel, dict
     """
     replaced: dict[int, int] = {}
     points = size_of(kernel.kept)
+    anywhere = {gather.slot for gather in kernel.row.gathers()}
     for output in kernel.outputs:
-        for slot in sorted(spare.keys() - set(replaced.values())):
+        for slot in sorted(spare.keys() - anywhere - set(replaced.values())):
             loads = [load for load in kernel.row.loads() if load.slot == slot]
             if (
                 output.whole
@@ -210,7 +218,10 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         sweep = sweep.with_second_last(crossed)
         blocks = Blocks(sweep.extents, sweep.strides)
     bindings = bind(
-        [(x, modes[x] == "v" or (blocks is not None and modes[x] == "g")) for x in loads],
+        [
+            *((x, modes[x] == "v" or (blocks is not None and modes[x] == "g")) for x in loads),
+            *gathered(kernel.row),
+        ],
         [(o, width == 4) for o in kernel.outputs],
     )
     code = BodyCode(kernel.row, bindings, {**modes}, sweep.position)

@@ -10,7 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
-from py_tensor.codegen.map import accesses, bind, interface, mask_dims, returns, store_results
+from py_tensor.codegen.map import (
+    accesses,
+    bind,
+    gathered,
+    interface,
+    mask_dims,
+    returns,
+    store_results,
+)
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
@@ -104,6 +112,7 @@ class _Matmul:
                 (self.a, self.a_mode in VECTORS),
                 (self.b, self.b_mode in VECTORS),
                 *((x, m == "v") for x, m in self.modes.items()),
+                *gathered(kernel.row),
             ],
             [
                 (o, load_mode(self._result(o.access.strides), o.access.offset, self.width) == "v")

@@ -92,6 +92,44 @@ class Profile:
             return 8
         return 128 if steps <= 2048 else 256
 
+    @property
+    def sorted_at_once(self) -> int:
+        """The longest row that one workgroup, or one invocation of a software adapter, sorts."""
+        return 32 if self.software else 1024
+
+    @property
+    def sort_tile(self) -> int:
+        """Elements that are counted, and moved, together in a pass of a radix sort."""
+        return 4096 if self.software else 2048
+
+    def digit_bits(self, length: int) -> int:
+        """Bits of the keys that a pass of a radix sort looks at.
+
+        Workgroup memory of 16 KiB holds the counters of 4. A software adapter counts in buffers,
+        where few elements do not pay for many counters.
+        """
+        return 8 if self.software and length >= 1024 else 4
+
+    def scan_lanes(self, steps: int) -> int:
+        """Invocations that share one row of a running fold, in tiles of 4 loads each."""
+        if self.software:
+            return 1
+        return next((lanes for lanes in (4, 32) if steps <= 4 * lanes), 256)
+
+    def scan_slices(self, rows: int, steps: int, lanes: int) -> int:
+        """How many slices to cut rows into, for running folds.
+
+        A workgroup goes along several tiles of a row one after the other, an invocation that has
+        one to itself along its elements: few enough that errors do not add up, and as few as keep
+        the device busy, for every slice is read twice.
+        """
+        if lanes > 1:
+            tiles = -(-steps // (4 * lanes))
+            wanted = max(-(-self.wanted_groups // rows), -(-tiles // 16))
+            return 1 if tiles <= 4 else min(tiles, wanted)
+        invocations, shortest = (1024, 256) if self.software else (65536, 64)
+        return max(1, min(-(-invocations // rows), -(-steps // shortest), 65536))
+
     def revisits(self, rows: int, elements: int) -> bool:
         """Whether one kernel may go over rows of so many elements several times.
 

@@ -117,6 +117,39 @@ def _fold(
     ]
 
 
+def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
+    """The fold of every `length` points of the one reduced dimension, each by itself.
+
+    Parameters
+    ----------
+    kernel
+        With one stage of one fold, whose accumulator has one part.
+    length
+        A multiple of 4.
+
+    Returns
+    -------
+    The dispatch, and a load of its results over the kept dimensions and the slices.
+    """
+    stage = kernel.stages[0]
+    assert isinstance(stage, Stage)
+    whole = arrange(kernel, [stage.element], context.profile)
+    by_rows = whole.dims.by_rows
+    steps = length // (whole.width if by_rows else 1)
+    lanes = context.profile.lanes(steps)
+    lanes = lanes if by_rows else min(lanes, MAX_COLUMN_LANES)
+    walk = replace(
+        whole,
+        lanes=lanes,
+        rows_per_group=whole.workgroup // lanes,
+        slices=-(-whole.steps // steps),
+        slice_steps=steps,
+        slice_stride=size_of(kernel.kept),
+    )
+    first, loads = _partial(kernel, kernel.kept, kernel.reduced, walk.slices, context)
+    return _dispatch(first, walk, stage.element, context), _by_slice(loads, kernel.kept)[0]
+
+
 def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
     """Loads of partial results that lie slice after slice, the slice as the reduced dimension."""
     access = Access((*row_major(kept), size_of(kept)), 0)
@@ -189,15 +222,17 @@ def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
 def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
     """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
 
-    The load with the largest footprint decides; dimensions are walked as it lies in memory.
+    The load with the largest footprint decides, or a gather, which reads another element at every
+    point; dimensions are walked as it lies in memory.
     """
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
-    loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
-    if not loads:
+    read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
+    read += [(size_of(extents), x) for body in bodies for x in body.gathers()]
+    if not read:
         return True, kept_order, reduced_order
 
-    strides = max(loads, key=lambda load: load.access.footprint(extents)).access.strides
+    strides = max(read, key=lambda found: found[0])[1].access.strides
     inner_kept = _least_step(strides[:rank], kernel.kept)
     inner_reduced = _least_step(strides[rank:], kernel.reduced)
     by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)

@@ -14,7 +14,7 @@ from py_tensor.codegen.emit import (
     load_mode,
 )
 from py_tensor.codegen.hoist import hoist
-from py_tensor.codegen.map import bind, field_of, interface, returns, store, store_results
+from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, store, store_results
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.codegen.walk import Walk
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
@@ -368,7 +368,10 @@ class _Writer:
         modes = load_modes(element, walk.dims.space_strides, walk.width)
         row_modes = load_modes(kernel.row, walk.row_strides, walk.columns)
         self.bindings = bind(
-            [(x, m == "v") for x, m in (*modes.items(), *row_modes.items())],
+            [
+                *((x, m == "v") for x, m in (*modes.items(), *row_modes.items())),
+                *gathered(element, kernel.row),
+            ],
             [(o, self._stores_vectors(o)) for o in kernel.outputs],
         )
         folds = tuple(kernel.folds())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from py_tensor.codegen.emit import load_mode
-from py_tensor.codegen.map import bind, interface, returns, store_results
+from py_tensor.codegen.map import bind, gathered, interface, returns, store_results
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange, is_by_rows
@@ -71,7 +71,8 @@ class _Writer:
         modes += [(load, False) for load in load_modes(kernel.row, walk.row_strides, 1)]
         outputs = [(output, False) for output in kernel.outputs]
         spread = [(output, self._stores_vectors(output)) for output in kernel.spread_outputs]
-        return bind(modes, [*outputs, *spread])
+        reads = [*modes, *gathered(*kernel.bodies(), kernel.row)]
+        return bind(reads, [*outputs, *spread])
 
     def _stores_vectors(self, output: Output) -> bool:
         strides = self.walk.dims.space_strides(output.access.strides)

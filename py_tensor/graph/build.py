@@ -23,10 +23,12 @@ from py_tensor.graph.kernel import (
     Kernel,
     Load,
     Output,
+    Scanned,
+    Sorted,
     Stage,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Reduction
+from py_tensor.graph.op import Reduction, Scan, Sort
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, MUL, PAD, SUM
 from py_tensor.graph.reasons import Notes, Reason
@@ -37,6 +39,7 @@ from py_tensor.graph.store import (
     decide,
     is_anchor,
     is_flat,
+    is_folded,
     is_inline,
     space_of,
 )
@@ -157,6 +160,8 @@ class _Builder:
         node = self.order[slot]
         if node.op is CONCAT:
             self._concat(slot, node)
+        elif isinstance(node.op, Scan | Sort):
+            self._along(slot, node, node.op)
         elif is_anchor(node):
             self._reduce(slot, [slot])
         else:
@@ -194,6 +199,28 @@ class _Builder:
                 value = row.value(operand.slot)
                 self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
             start += operand.meta.shape[axis]
+
+    def _along(self, slot: int, node: Node, op: Scan | Sort) -> None:
+        """A kernel that goes along one axis, and leaves something at every point."""
+        operand, axis = node.inputs[0], node.attrs[0]
+        shape = operand.meta.shape
+        axes = [*(a for a in range(len(shape)) if a != axis), axis]
+        extents, units = tuple(shape[a] for a in axes), row_major(shape)
+        view = View(
+            still(tuple(units[a] for a in axes), extents), 0, tuple((0, n) for n in extents)
+        )
+        element = Evaluator(self, extents, root=None)
+        value, dtype = element.value(operand.slot, view), operand.meta.dtype
+        if isinstance(op, Scan):
+            stage = Scanned(element.body, Fold(op.fold, value, dtype))
+        else:
+            stage = Sorted(element.body, value, dtype, node.attrs[1], op.indices)
+        spread = Body.of([Accumulated(0, node.meta.dtype)])
+        output = Output(slot, 0, node.meta.dtype, view.access)
+        label = "_".join(dict.fromkeys([*_names(element.body), op.name]))
+        self.kernels.append(
+            Kernel(extents[:-1], extents[-1:], (stage,), Body(), (), label, spread, (output,))
+        )
 
     def _reduce(self, slot: int, anchors: list[int]) -> None:
         """A kernel whose row body follows the given anchors, all over one space."""
@@ -265,7 +292,7 @@ class _Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if is_anchor(operand) and operand.op is not CONCAT:
+                if is_folded(operand) and slot not in d.cut:
                     found.add(slot)
                 elif self.spans(slot, root) and (is_inline(operand) or is_flat(operand)):
                     members.add(slot)

@@ -10,10 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from py_tensor.graph.kernel import Access, Apply, Body, Const, Convert, Index, Load, Mask, Select
+from py_tensor.graph.kernel import (
+    Access,
+    Apply,
+    Body,
+    Const,
+    Convert,
+    Gather,
+    Index,
+    Load,
+    Mask,
+    Select,
+)
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement
-from py_tensor.graph.primitives import CONST, INDEX, PAD, layout_of
+from py_tensor.graph.primitives import CONST, GATHER, INDEX, PAD, layout_of
 from py_tensor.graph.reasons import Reason
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
 from py_tensor.layout import Range, compose, coordinates, still
@@ -142,6 +153,8 @@ class Evaluator:
             return [(node.inputs[0].slot, inner)], lambda values: values[0]
         if node.op is PAD:
             return self._pad(slot, node, view)
+        if node.op is GATHER:
+            return self._gather(slot, node, view)
         return self._apply(node, view)
 
     def _is_load(self, slot: int, node: Node, view: View) -> bool:
@@ -189,6 +202,26 @@ class Evaluator:
         op = node.op
         assert isinstance(op, Elementwise)
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
+
+    def _gather(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """Where the indices say along one axis, where the space says along the others."""
+        split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
+        if split is None:
+            return self._load_anyway(slot, node, view)
+        (offsets, matrix), axis = split, int(node.attrs)
+        source = self.builder.decisions.gathers[slot]
+        steps = tuple(0 if a == axis else s for a, s in enumerate(source.strides))
+        strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
+        offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
+        access = Access(still(strides, self.extents), offset)
+        extent, stride = node.inputs[0].meta.shape[axis], source.strides[axis]
+        self.builder.need(source.slot)
+
+        def make(values: list[int]) -> int:
+            dtype = node.meta.dtype
+            return self.body.add(Gather(source.slot, dtype, access, values[0], extent, stride))
+
+        return [(node.inputs[1].slot, view)], make
 
     def _pad(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""

@@ -3,7 +3,8 @@
 A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
 body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
-over the whole space. Both give outputs. A kernel without stages is elementwise.
+over the whole space. Both give outputs. A kernel without stages is elementwise. One that scans or
+sorts has a stage of that kind and no other, and its spread body passes on what that leaves.
 """
 
 from __future__ import annotations
@@ -62,6 +63,28 @@ class Index(Source):
 
     dtype: DType
     access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """An element of the buffer of the node in `slot`, found by an earlier value.
+
+    At ``access + stride * index``; a negative index counts from `extent`, others are clipped.
+    """
+
+    slot: int
+    dtype: DType
+    access: Access
+    index: int
+    extent: int
+    stride: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.index,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Gather:
+        return replace(self, index=values[self.index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +170,8 @@ class Accumulated(Source):
     dtype: DType
 
 
-Instruction = Load | Index | Mask | Const | Apply | Convert | Select | Accumulated
+Addressed = Load | Index | Gather  # what has an address over the space
+Instruction = Addressed | Mask | Const | Apply | Convert | Select | Accumulated
 
 
 @dataclass(slots=True)
@@ -186,7 +210,7 @@ class Body:
         def move(x: Instruction) -> Instruction:
             if isinstance(x, Mask):
                 return x.moved(dim, start)
-            if isinstance(x, Load | Index):
+            if isinstance(x, Addressed):
                 return replace(x, access=x.access.moved(dim, start))
             return x
 
@@ -202,7 +226,10 @@ class Body:
 
     def slots(self) -> set[int]:
         """The nodes whose buffers this code reads."""
-        return {load.slot for load in self.loads()}
+        return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
+
+    def gathers(self) -> list[Gather]:
+        return [i for i in self.instructions if isinstance(i, Gather)]
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
@@ -241,6 +268,32 @@ class Stage:
 
     element: Body
     folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A pass that folds along the one reduced dimension and leaves a value at every point of it.
+
+    That is accumulator 0 in the spread body: the fold of the points up to this one, and of itself.
+    """
+
+    element: Body
+    fold: Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A pass that puts what lies along the one reduced dimension in order.
+
+    It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
+    was (int32). Equal values stay in their order; NaN is the largest.
+    """
+
+    element: Body
+    value: int
+    dtype: DType  # of the value
+    descending: bool
+    indices: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +338,7 @@ class Kernel:
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    stages: tuple[Stage | Contraction, ...]
+    stages: tuple[Stage | Scanned | Sorted | Contraction, ...]
     row: Body
     outputs: tuple[Output, ...]
     label: str
@@ -299,7 +352,8 @@ class Kernel:
 
     def bodies(self) -> list[Body]:
         """Those that run over the whole space."""
-        return [*(s.element for s in self.stages if isinstance(s, Stage)), self.spread]
+        passes = (s for s in self.stages if not isinstance(s, Contraction))
+        return [*(s.element for s in passes), self.spread]
 
     def reads(self) -> set[int]:
         slots = self.row.slots().union(*(body.slots() for body in self.bodies()))
@@ -312,7 +366,8 @@ class Kernel:
         return {output.slot for output in (*self.outputs, *self.spread_outputs)}
 
     def folds(self) -> list[Fold]:
-        return [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+        folds = [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
+        return folds + [s.fold for s in self.stages if isinstance(s, Scanned)]
 
     def operations(self) -> int:
         """Elementwise ops and additions of folds over all points."""
@@ -334,16 +389,24 @@ class Kernel:
             for load in loads:
                 moved = load.access.footprint(extents) * load.dtype.stored_itemsize
                 read[load.slot] = max(read.get(load.slot, 0), moved)
+        for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
+            for gather in body.gathers():
+                moved = size_of(extents) * gather.dtype.stored_itemsize
+                read[gather.slot] = read.get(gather.slot, 0) + moved
         written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
         written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
         return sum(read.values()) + written
 
     def buffers(self) -> int:
-        """The most storage buffers that a dispatch of it may bind, in one pass or in two.
+        """The most storage buffers that a dispatch of it may bind, in one pass or in several.
 
-        Two passes hand over every part of every accumulator.
+        Passes hand over every part of every accumulator; those of a sort pairs and their places.
         """
         together = len(self.reads()) + len(self.outputs) + len(self.spread_outputs)
+        if any(isinstance(stage, Scanned) for stage in self.stages):
+            return together + 1
+        if any(isinstance(stage, Sorted) for stage in self.stages):
+            return max(together + 2, 5)
         if self.revisits:
             return together
         parts = sum(len(fold.op.parts) for fold in self.folds())

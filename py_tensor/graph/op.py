@@ -109,6 +109,35 @@ class Reduction(Op):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scan(Op):
+    """Each element folded with all that come before it along an axis; the attributes are (axis,).
+
+    Attributes
+    ----------
+    fold : Reduction
+        With an accumulator of one part, whose identity leaves every value as it is, -0 too.
+    numpy : callable
+        ``numpy(np, array, axis)``
+    """
+
+    fold: Reduction
+    numpy: Callable[[Any, Any, int], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sort(Op):
+    """The elements along an axis in order, equal ones as they were; attributes (axis, descending).
+
+    Attributes
+    ----------
+    indices : bool
+        Where each element was, as int32, in place of the element.
+    """
+
+    indices: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Movement(Op):
     """A result whose every element is an element of the operand, found by an affine map."""
 

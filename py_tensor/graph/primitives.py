@@ -161,6 +161,11 @@ CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)
 # Operands side by side along the axis `attrs`, each written by a dispatch of its own.
 CONCAT = Structural("concat", vjp=_grad_concat)
 
+# (x, indices): the element of `x` at the same place, but along the axis `attrs` where the index
+# says; negative ones count from the end, others are clipped. `indices` has the result's shape, `x`
+# too but for the axis. The derivative needs a scatter.
+GATHER = Structural("take_along_axis", vjp=NOT_DIFFERENTIABLE)
+
 # Known to the scheduler, which recognises a product summed and can copy anything into order.
 MUL = Elementwise(
     "multiply",

@@ -15,6 +15,7 @@ class Reason(Enum):
     HELD = "a tensor holds it"
     # By `graph/store.py`.
     FACTOR = "operand of a matrix product, which reads it many times"
+    GATHERED = "an index selects from it, which may name any of its elements"
     BUFFERS = "the kernel that uses it would bind too many buffers"
     LONG = "the kernel that uses it would be too long"
     SHARED = "several kernels use it, and reading it costs less than computing it in each"
@@ -28,6 +29,7 @@ class Reason(Enum):
     SHAPE = "the kernel that uses it runs over another shape"
     ROWS = "its rows are too long, too few or not contiguous, so one kernel would not save time"
     PRODUCT = "a matrix product takes in only what has its result's shape"
+    ALONG = "a scan or a sort goes along its rows in passes of its own"
     ORDER = "another kernel has to run between this one and the one that uses it"
 
 

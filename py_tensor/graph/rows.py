@@ -13,8 +13,10 @@ from dataclasses import replace
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
+    Addressed,
     Body,
-    Index,
+    Contraction,
+    Gather,
     Instruction,
     Kernel,
     Load,
@@ -148,8 +150,11 @@ class _Fuser:
 
 def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
     """Why `join` found no kernel for two."""
-    if not all(isinstance(stage, Stage) for stage in (*producer.stages, *consumer.stages)):
+    stages = (*producer.stages, *consumer.stages)
+    if any(isinstance(stage, Contraction) for stage in stages):
         return Reason.PRODUCT
+    if not all(isinstance(stage, Stage) for stage in stages):
+        return Reason.ALONG
     return Reason.AXES if consumer.stages else Reason.SHAPE
 
 
@@ -205,7 +210,7 @@ def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
         if isinstance(instruction, Mask):
             ranges = ((places[d], low, high) for d, low, high in instruction.ranges)
             return Mask(tuple(ranges))
-        if isinstance(instruction, Load | Index):
+        if isinstance(instruction, Addressed):
             return replace(instruction, access=instruction.access.permuted(order))
         return instruction
 
@@ -291,6 +296,8 @@ class _Joiner:
             if isinstance(instruction, Accumulated):
                 number = instruction.number + self.folds
                 return target.add(replace(instruction, number=number))
+            if isinstance(instruction, Gather) and instruction.slot in self.results:
+                fits = False
             if not isinstance(instruction, Load) or instruction.slot not in self.results:
                 return target.add(instruction)
             fits = fits and self._is_own_row(instruction.access, extents)
@@ -320,7 +327,7 @@ class _Joiner:
         beyond = (0,) * (rank - len(self.producer.kept))
 
         def add(instruction: Instruction) -> int:
-            if isinstance(instruction, Load | Index):
+            if isinstance(instruction, Addressed):
                 access = instruction.access
                 wider = Access(access.strides + beyond, access.offset)
                 instruction = replace(instruction, access=wider)

@@ -9,9 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction
+from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, INDEX, MUL, PAD, SUM, layout_of
+from py_tensor.graph.primitives import (
+    CONCAT,
+    CONST,
+    CONTRACT,
+    GATHER,
+    INDEX,
+    MUL,
+    PAD,
+    SUM,
+    layout_of,
+)
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
@@ -24,7 +34,10 @@ MANY_SINKS = 6
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand of a contraction: the stored node and its strides over (kept, reduced)."""
+    """What is read of a stored node, and by which strides.
+
+    Those of a contraction's operand go over (kept, reduced), those of a gather's over its axes.
+    """
 
     slot: int
     strides: tuple[int, ...]
@@ -47,6 +60,8 @@ class Decisions:
         Nodes of equal depth can share a kernel.
     contractions : dict
         Anchors that are computed as a matrix product.
+    gathers : dict
+        What each gather reads by index. It is in `cut`: no kernel both computes and gathers it.
     notes : dict
         Why a slot is stored, where that was decided here.
     """
@@ -61,6 +76,7 @@ class Decisions:
     contractions: dict[int, tuple[Operand, Operand]] = field(
         default_factory=dict[int, tuple[Operand, Operand]]
     )
+    gathers: dict[int, Operand] = field(default_factory=dict[int, Operand])
     max_bytes: int = 2**62  # of one buffer
     notes: Notes = field(default_factory=dict[int, Reason])
 
@@ -72,14 +88,21 @@ class Decisions:
 
 def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
-    return node.storage is None and (
-        isinstance(node.op, Reduction) or node.op is CONTRACT or node.op is CONCAT
+    return is_folded(node) or (
+        node.storage is None and (isinstance(node.op, Scan | Sort) or node.op is CONCAT)
     )
+
+
+def is_folded(node: Node) -> bool:
+    """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
+    return node.storage is None and (isinstance(node.op, Reduction) or node.op is CONTRACT)
 
 
 def is_inline(node: Node) -> bool:
     """Whether the node, if pending, can be computed inside its consumer's kernel."""
-    return node.storage is None and (isinstance(node.op, Elementwise | Cast) or node.op is PAD)
+    return node.storage is None and (
+        isinstance(node.op, Elementwise | Cast) or node.op is PAD or node.op is GATHER
+    )
 
 
 def is_flat(node: Node) -> bool:
@@ -99,6 +122,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
     _contractions(decisions)
+    _gathers(decisions)
     _cut_large(decisions, max_buffers)
     _store_shared(decisions)
     _depths(decisions)
@@ -142,6 +166,18 @@ def _contractions(d: Decisions) -> None:
             for operand in (a, b):
                 if d.order[operand.slot].storage is None:
                     d.store(operand.slot, Reason.FACTOR)
+
+
+def _gathers(d: Decisions) -> None:
+    """Store what is gathered from, apart from what gathers."""
+    for slot, node in enumerate(d.order):
+        if node.storage is None and node.op is GATHER:
+            source = node.inputs[0]
+            found = _trace(d, source, tuple(range(len(source.meta.shape))))
+            d.gathers[slot] = found
+            if d.order[found.slot].storage is None:
+                d.store(found.slot, Reason.GATHERED)
+                d.cut.add(found.slot)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
@@ -198,8 +234,14 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
-    """A reduction in two passes writes its accumulator's parts beside what it reads."""
-    parts = len(node.op.parts) if isinstance(node.op, Reduction) else 1
+    """A reduction in two passes writes its accumulator's parts beside what it reads.
+
+    A scan reads the part that it goes on from and writes its result; a sort reads where things go,
+    and writes elements and their places.
+    """
+    op = node.op
+    parts = len(op.parts) if isinstance(op, Reduction) else 1
+    parts = 2 if isinstance(op, Scan) else 3 if isinstance(op, Sort) else parts
     while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 

@@ -271,7 +271,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     IndexError
         For an index out of range, or more indices than axes.
     TypeError
-        For anything else; selecting by a tensor is not there yet.
+        For anything else; `take` selects by a tensor.
     """
     keys = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     for k in keys:
@@ -410,7 +410,6 @@ for _function in (
     register(_function)
 register(concat, CONCAT, method=False)
 register(stack, method=False)
-install("__getitem__", getitem)
 install("flatten", ravel)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))

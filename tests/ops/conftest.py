@@ -142,17 +142,35 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng([request.config.option.seed, name])
 
 
-@pytest.fixture
-def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels for a GPU, workgroup memory and barriers and all, whatever the adapter is."""
+def _chosen_for(software: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have kernels chosen for a kind of adapter, whatever the adapter is."""
     if device != "webgpu":
         yield
         return
     import py_tensor as pt
 
     backend: Any = pt.default_device().backend
-    profile = replace(backend.profile, software=False)
+    profile = replace(backend.profile, software=software)
     monkeypatch.setattr(backend, "profile", profile)
     backend._plans.clear()
     yield
     backend._plans.clear()
+
+
+@pytest.fixture
+def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels for a GPU, workgroup memory and barriers and all."""
+    yield from _chosen_for(False, device, monkeypatch)
+
+
+@pytest.fixture
+def software_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels for an adapter that runs on a CPU."""
+    yield from _chosen_for(True, device, monkeypatch)
+
+
+@pytest.fixture(params=["software", "gpu"])
+def kernels(request: pytest.FixtureRequest) -> str:
+    """Which kernels compute: those chosen for a software adapter, or for a GPU."""
+    request.getfixturevalue(f"{request.param}_kernels")
+    return request.param

@@ -33,6 +33,7 @@ STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "flat": lambda np, x, a: (x.reshape(-1) + 1).reshape(x.shape),
     "shifted": lambda np, x, a: np.concat([x[:, 1:], x[:, :1]], axis=1) + x,
     "another type": lambda np, x, a: x.astype(np.int32) + 1,
+    "its rows by index": lambda np, x, a: np.take(x, np.arange(len(x) - 1, -1, -1), axis=0) + 1,
     "less of it": lambda np, x, a: x[:, :-1] + 1,
 }
 

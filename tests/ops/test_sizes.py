@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.codegen.profile import Profile
 
 MIB = 2**20
 
@@ -161,3 +162,48 @@ def test_a_reduction_of_what_fills_a_buffer_to_the_last_byte(device: str) -> Non
     """Computed early for its work alone, the operand may find no memory: then it is not stored."""
     n = 2**28 if device == "webgpu" else 2**20
     assert float(pt.ones(n, device=device).sum()) == n
+
+
+@pytest.mark.computes
+def test_a_scan_that_fills_a_buffer_to_the_last_byte(device: str) -> None:
+    """And of more elements than float32 can count."""
+    n = 2**26 if device == "webgpu" else 2**20
+    counted = pt.ones(n, pt.int32, device=device).cumsum()
+    counted.realize()
+    for i in (0, 1, 4095, 4096, 65535 * 256, 2**24, 2**24 + 1, 2**25 - 1, n - 2, n - 1):
+        if i < n:
+            assert int(counted[i]) == i + 1, f"element {i}"
+    rows = pt.ones((70_001, 5), pt.int32, device=device)
+    assert bool((rows.cumsum(1) == pt.arange(1, 6, device=device)).all())
+    assert rows.cumsum(0)[-1].tolist() == [70_001] * 5
+    del counted
+    gc.collect()
+    pt.empty_cache()
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("limit", ["workgroups in a row of the grid", "work of a dispatch"])
+def test_scans_sorts_and_gathers_in_pieces(
+    limit: str,
+    kernels: str,
+    device: str,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Grids of several rows, and dispatches cut up, as huge tensors have them."""
+    if limit == "work of a dispatch":
+        monkeypatch.setattr(Profile, "submit_work", property(lambda profile: 20_000))
+    else:
+        monkeypatch.setattr("py_tensor.codegen.program.MAX_GROUPS", 3)
+    a = rng.integers(-999, 999, (3, 9001)).astype(np.float32)
+    many = rng.integers(-99, 99, (1500, 40)).astype(np.int32)
+    x, y = pt.tensor(a, device=device), pt.tensor(many, device=device)
+    np.testing.assert_array_equal(x.cumsum().numpy(), a.cumsum())
+    np.testing.assert_array_equal(x.cumsum(1).numpy(), a.cumsum(1))
+    np.testing.assert_array_equal(y.cumsum(1).numpy(), many.cumsum(1))
+    np.testing.assert_array_equal(y.cumsum(0).numpy(), many.cumsum(0))
+    np.testing.assert_array_equal(x.sort().numpy(), np.sort(a))
+    np.testing.assert_array_equal(x.argsort().numpy(), np.argsort(a, kind="stable"))
+    np.testing.assert_array_equal(y.sort().numpy(), np.sort(many))
+    at = rng.integers(-1500, 1500, 2000).astype(np.int32)
+    np.testing.assert_array_equal(y[pt.tensor(at, device=device)].numpy(), many[at])

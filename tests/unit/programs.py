@@ -282,6 +282,31 @@ class Program:
             form = self.random.choice(("pt.argmax({0}, {axis})", "pt.argmin({0}, {axis})"))
         self.record(form, x, axes=self.axes(x), axis=axis)
 
+    def scan(self) -> None:
+        x = self.any(lambda p: len(p.shape) > 0)
+        axis = self.random.choice((None, *range(len(x.shape))))
+        form = self.random.choice(
+            ("{0}.cumsum({axis})", "{0}.cumsum({axis}) + 1", "{0}.cumprod({axis})")
+        )
+        self.record(form, x, axis=axis)
+
+    def sort(self) -> None:
+        if self.device.backend.max_buffers < 8:  # type: ignore[attr-defined]
+            raise NoOperandsError  # no device has fewer, and some kernels need five
+        x = self.any(lambda p: p.exact and len(p.shape) > 0)
+        forms = ("pt.sort({0}, {axis}, descending={flag})", "pt.argsort({0}, {axis})")
+        forms += ("pt.take_along_axis({0}, pt.argsort({0}, {axis}, descending={flag}), {axis})",)
+        axis, flag = self.random.randrange(len(x.shape)), self.random.random() < 0.5
+        self.record(self.random.choice(forms), x, axis=axis, flag=flag)
+
+    def take(self) -> None:
+        x = self.any(lambda p: len(p.shape) > 0)
+        axis = self.random.choice((None, *range(len(x.shape))))
+        n = size_of(x.shape) if axis is None else x.shape[axis]
+        indices = self.any(lambda p: p.kind == "i" and len(p.shape) + len(x.shape) < 6)
+        forms = ("pt.take({0}, {1} % {n}, {axis})", "({0} + 1).take({1} % {n}, {axis}) * 2")
+        self.record(self.random.choice(forms), x, indices, axis=axis, n=n)
+
     def normalize(self) -> None:
         """What is computed from a tensor and from reductions of it."""
         x = self.any(lambda p: p.kind == "f")
@@ -339,6 +364,7 @@ STEPS: tuple[Callable[[Program], None], ...] = (
     Program.binary, Program.compare_two, Program.where, Program.reshape, Program.permute,
     Program.expand, Program.flip, Program.index, Program.pad, Program.reduce, Program.reduce_exact,
     Program.normalize, Program.matmul, Program.multiply_add, Program.outer, Program.concat,
-    Program.forget, Program.realize_some, Program.read_one,
+    Program.scan, Program.sort, Program.take, Program.forget, Program.realize_some,
+    Program.read_one,
 )  # fmt: skip
-WEIGHTS = (2, 2, 8, 2, 2, 10, 2, 3, 4, 4, 4, 3, 4, 4, 6, 1, 4, 3, 3, 1, 3, 8, 1, 1)
+WEIGHTS = (2, 2, 8, 2, 2, 10, 2, 3, 4, 4, 4, 3, 4, 4, 6, 1, 4, 3, 3, 1, 3, 3, 2, 4, 8, 1, 1)

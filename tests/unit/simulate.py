@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.cpu import _cast
+from py_tensor.backend.cpu import _cast, _sorted
 from py_tensor.backend.device import Device
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
@@ -31,12 +31,15 @@ from py_tensor.graph.kernel import (
     Contraction,
     Convert,
     Fold,
+    Gather,
     Index,
     Kernel,
     Load,
     Mask,
     Output,
+    Scanned,
     Select,
+    Sorted,
     Stage,
 )
 from py_tensor.graph.node import Meta, Node, key_of
@@ -243,6 +246,9 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
     for stage in kernel.stages:
         if isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
+        elif isinstance(stage, Scanned | Sorted):
+            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            accumulated.append(_along(stage, values))
         else:
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
@@ -270,6 +276,16 @@ def _load(load: Load, extents: Shape, buffers: dict[int, Buffer]) -> Value:
     return Value(buffer.data[at], inside & buffer.written[at])
 
 
+def _gather(i: Gather, index: Value, extents: Shape, buffers: dict[int, Buffer]) -> Value:
+    buffer, places = buffers[i.slot], index.data.astype(np.int64)
+    places = np.clip(np.where(places < 0, places + i.extent, places), 0, i.extent - 1)
+    at = addresses(i.access, extents) + i.stride * places
+    assert buffer.data.dtype.name == i.dtype.name
+    inside = (at >= 0) & (at < buffer.data.size)
+    at = np.where(inside, at, 0)
+    return Value(buffer.data[at], inside & buffer.written[at] & index.defined)
+
+
 def _evaluate(
     body: Body,
     extents: Shape,
@@ -284,6 +300,8 @@ def _evaluate(
         match i:
             case Load():
                 value = _load(i, extents, buffers)
+            case Gather():
+                value = _gather(i, values[i.index], extents, buffers)
             case Index():
                 numbers = addresses(i.access, extents) % 2**32
                 value = Value(numbers.astype(i.dtype.name), everywhere)
@@ -343,6 +361,20 @@ def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
     data = np.asarray(fold.op.numpy(np, value.data, axes))
     result = data.astype("int32") if fold.op.indexed else data.astype(fold.dtype.name)
     return Value(result.reshape(kernel.kept), np.asarray(value.defined.all(axis=axes)))
+
+
+def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
+    """A value at every point, which depends on others along the last dimension."""
+    if isinstance(stage, Scanned):
+        value = values[stage.fold.value]
+        assert stage.fold.op.name in ("sum", "prod")
+        running = np.cumsum if stage.fold.op.name == "sum" else np.cumprod
+        data = running(value.data, axis=-1, dtype=value.data.dtype)
+        return Value(data, np.logical_and.accumulate(value.defined, axis=-1))
+    value = values[stage.value]
+    data = _sorted(np, value.data, -1, stage.descending, stage.indices)
+    defined = value.defined.all(axis=-1, keepdims=True)
+    return Value(data, np.broadcast_to(defined, data.shape))
 
 
 def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:

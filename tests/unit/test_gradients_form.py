@@ -58,6 +58,9 @@ def differences(f: Function, arrays: list[Array], which: int, step: float = 1e-6
     return result
 
 
+HOLES = pt.tensor([[1.0, 0, 1], [0, 1, 1], [2, 0, 1], [0, 1, 2]], device="cpu")
+
+
 def layer_norm(x: Tensor) -> Tensor:
     return (x - pt.mean(x, 1, keepdims=True)) / pt.sqrt(pt.var(x, 1, keepdims=True) + 0.1)
 
@@ -90,6 +93,11 @@ def layer_norm(x: Tensor) -> Tensor:
         (lambda x, y: pt.where(x > y, x * 3, y * y), [(3, 2), (2,)]),
         (lambda x, y: pt.maximum(x, y) + pt.minimum(x, 2 * y), [(3, 2), (2,)]),
         (lambda x: layer_norm(x) * x, [(2, 4)]),
+        (lambda x, y: x.cumsum(0) * y + x.cumsum()[2] * y.cumsum(1), [(4, 3), (4, 3)]),
+        (lambda x, y: (x * HOLES).cumprod(0) * y + x.cumprod(1) * y, [(4, 3), (4, 3)]),
+        (lambda x, y: x.sort(0) * y + x.sort(1, descending=True) * y, [(4, 3), (4, 3)]),
+        (lambda x, w, b: pt.layer_norm(x, w, b, 0, 0.1) * x, [(4, 2), (4,), (4,)]),
+        (lambda x: pt.softmax(x, 0) * x + pt.log_softmax(x) * x, [(3, 4)]),
     ],
 )  # fmt: skip
 def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
@@ -113,7 +121,7 @@ def _named_ops() -> list[Op]:
     """Ops that stand in modules by name, primitives among them."""
     from py_tensor import random
     from py_tensor.graph import primitives
-    from py_tensor.ops import creation, elementwise, reduction, rounding
+    from py_tensor.ops import creation, elementwise, reduction, rounding, scan, sorting
 
-    modules = (primitives, creation, elementwise, reduction, rounding, random)
+    modules = (primitives, creation, elementwise, reduction, rounding, random, scan, sorting)
     return [v for m in modules for v in vars(m).values() if isinstance(v, Op)]

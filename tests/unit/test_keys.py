@@ -34,6 +34,13 @@ def programs_of(
         (8, lambda x, y: x * y + pt.exp(x), lambda s: [(s[0], s[1]), (s[1],)]),
         (14, lambda x: x.sum(1), lambda s: [(s[0], s[1])]),
         (14, lambda x: x.max(0), lambda s: [(s[0], s[1])]),
+        # Whole rows or slices, lanes, and how the operand lies; and the sums of the slices.
+        (24, lambda x: x.cumsum(1), lambda s: [(s[0], s[1])]),
+        (24, lambda x: x.cumsum(0), lambda s: [(s[0], s[1])]),
+        # One dispatch, or counting, adding up and moving: at first, in between, at last.
+        (24, lambda x: x.sort(), lambda s: [(s[0], s[1])]),
+        (24, lambda x: x.argsort(0), lambda s: [(s[0], s[1])]),
+        (4, lambda x: x.take([0], 0) * 2, lambda s: [(s[0], s[1])]),
         # Three ways each operand can lie, three tiles; and sums where a side has length 1.
         (40, lambda x, y: x @ y, lambda s: [(s[0], s[1]), (s[1], s[2])]),
     ],

@@ -65,9 +65,24 @@ def test_what_a_template_names_is_declared(path: Path) -> None:
     code = code_of(path)
     calls = set(re.findall(r"(?<![\w.@])([a-z]\w*)\s*\(", code))
     declared = set(re.findall(r"\bfn\s+(\w+)", code))
-    builtin = {"if", "for", "return", "min", "max", "select", "bitcast", "u32", "i32", "f32"}
+    builtin = {
+        "if",
+        "for",
+        "while",
+        "return",
+        "min",
+        "max",
+        "select",
+        "bitcast",
+        "u32",
+        "i32",
+        "f32",
+    }
     builtin |= {
         "workgroupBarrier",
+        "atomicAdd",
+        "atomicLoad",
+        "atomicStore",
         "builtin",
         "group",
         "binding",

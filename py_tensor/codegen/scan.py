@@ -1,0 +1,371 @@
+"""Running folds: `cumsum` and the like.
+
+Reduce, then scan (KERNELS.md, section 5.3; Merrill and Grimshaw, Parallel scan for stream
+architectures, 2009): rows that are long, or too few to fill the device, are cut into slices. One
+pass folds each slice, a second, by this same module, makes running folds of those results, and a
+third goes along the slices again, each from what those before it fold to. A short row takes one
+pass.
+
+Sums go in parts and parts of parts, as in a reduction: no chain of additions is long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from py_tensor.codegen.emit import BodyCode, Space, load_mode
+from py_tensor.codegen.map import bind, gathered, interface, store
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Dispatch, Params, from_bits, to_bits
+from py_tensor.codegen.reduce import Context, arrange, fold_slices
+from py_tensor.codegen.reduce_wgsl import (
+    CHAIN,
+    SplitBody,
+    indent,
+    kept_space,
+    load_modes,
+    reduced_space,
+)
+from py_tensor.codegen.walk import Walk
+from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Scanned, Stage
+from py_tensor.shapes import row_major, size_of
+
+ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
+
+
+def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """The dispatches of a kernel that scans: one, or those that find where slices go on from."""
+    scanned = kernel.stages[0]
+    assert isinstance(scanned, Scanned)
+    stage = Stage(scanned.element, (scanned.fold,))
+    walk = _arrange(kernel, stage, context.profile)
+    if walk.slices == 1:
+        return [_dispatch(kernel, scanned, walk, None, context)]
+    length = walk.slice_steps * (walk.width if walk.dims.by_rows else 1)
+    folded = Kernel(kernel.kept, kernel.reduced, (stage,), Body(), (), kernel.label)
+    first, sums = fold_slices(folded, length, context)
+    slot = context.temporary(size_of(kernel.kept) * walk.slices * sums.dtype.stored_itemsize)
+    over_slices = replace(
+        kernel,
+        reduced=(walk.slices,),
+        stages=(Scanned(Body.of([sums]), Fold(scanned.fold.op, 0, sums.dtype)),),
+        spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
+    )
+    carry = Load(slot, sums.dtype, Access(row_major(kernel.kept), 0))
+    return [
+        first,
+        *lower_scan(over_slices, context),
+        _dispatch(kernel, scanned, walk, carry, context),
+    ]
+
+
+def _arrange(kernel: Kernel, stage: Stage, profile: Profile) -> Walk:
+    """How the last pass walks its space."""
+    whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
+    lanes = profile.scan_lanes(whole.steps) if whole.dims.by_rows else 1
+    slices = profile.scan_slices(whole.rows, whole.steps, lanes)
+    unit = ROUNDS * lanes if lanes > 1 else 4  # whole tiles, and whole vectors
+    slice_steps = -(-whole.steps // (slices * unit)) * unit
+    return replace(
+        whole,
+        lanes=lanes,
+        rows_per_group=profile.workgroup // lanes,
+        slices=-(-whole.steps // slice_steps),
+        slice_steps=slice_steps,
+        slice_stride=size_of(kernel.kept),
+    )
+
+
+def _dispatch(
+    kernel: Kernel, scanned: Scanned, walk: Walk, carry: Load | None, context: Context
+) -> Dispatch:
+    """One pass; with slices, `carry` is what the points up to the end of a slice fold to."""
+    form = _Tiles if walk.lanes > 1 else _Serial
+    writer = form(kernel, scanned, walk, carry)
+    regions = writer.regions()
+    return Dispatch(
+        context.programs.get(
+            writer.template, kernel.label, writer.bindings, regions, writer.variant
+        ),
+        tuple(b.slot for b in writer.bindings),
+        tuple(writer.params.values),
+        tuple(writer.params.consts),
+        writer.groups,
+        4,
+        size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
+        kernel.operations(),
+        kernel.traffic(),
+    )
+
+
+@dataclass(slots=True)
+class _Steps:
+    """The WGSL of one point of the pass, or of `width` neighbours: loaded, and stored."""
+
+    before: list[str]  # once for each invocation
+    load: list[str]  # declares value0, value1, ... at `j`
+    store: list[str]  # of result0, result1, ...
+
+
+class _Writer:
+    """What both forms share: bindings, parameters, functions, and what is done at each point."""
+
+    template = ""
+
+    def __init__(self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: Load | None) -> None:
+        self.walk = walk
+        self.output: Output = kernel.spread_outputs[0]
+        self.fold = scanned.fold
+        self.kind = str(self.fold.dtype.wgsl)
+        self.params = Params()
+        for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
+            self.params.add(value)
+        self.carry = Body() if carry is None else Body.of([carry])
+        modes = load_modes(scanned.element, walk.dims.space_strides, walk.width)
+        carry_modes = load_modes(self.carry, walk.row_strides, walk.columns)
+        strides = walk.dims.space_strides(self.output.access.strides)
+        vector = load_mode(strides, self.output.access.offset, walk.width) == "v"
+        self.bindings = bind(
+            [
+                *((x, m == "v") for x, m in (*modes.items(), *carry_modes.items())),
+                *gathered(scanned.element),
+            ],
+            [(self.output, vector)],
+        )
+        self.element = SplitBody(
+            walk,
+            scanned.element,
+            {self.fold.value},
+            self.params,
+            self.bindings,
+            "",
+            lambda number, lane: "",
+        )
+        self.carried = BodyCode(self.carry, self.bindings, {**carry_modes}, walk.row_dim)
+
+    @property
+    def direction(self) -> str:
+        return "by rows" if self.walk.dims.by_rows else "by columns"
+
+    def interface(self, constants: dict[str, int], *more: str) -> str:
+        combine = self.combined("x", "y")
+        kind = self.kind
+        return interface(
+            self.bindings,
+            self.params,
+            {"WORKGROUP": self.walk.workgroup, **constants},
+            f"fn combine(x: {kind}, y: {kind}) -> {kind} {{ return {combine}; }}",
+            *self.element.functions("element", [self.element.value(self.fold.value)], kind),
+            *more,
+        )
+
+    def combined(self, x: str, y: str) -> str:
+        """The fold of two values, or of two vectors of values."""
+        texts = self.fold.op.combine.get(self.kind) or self.fold.op.combine["*"]
+        return texts[0].format(a0=x, b0=y)
+
+    def start(self) -> tuple[list[str], _Steps]:
+        """The row, what its slice goes on from as acc0, acc1, ..., and the steps along it."""
+        columns = self.walk.columns
+        split, names = kept_space(self.params, self.walk)
+        (identity,) = self.fold.op.identity(self.fold.dtype)
+        none = from_bits(self.params.add(to_bits(identity, self.fold.dtype)), self.fold.dtype)
+        lines = [*split, f"let none = {none};"]
+        lines += [f"var acc{n} = none;" for n in range(columns)]
+        if self.carry.instructions:
+            space = Space(["(slice - 1u)", *names], self.walk.row_strides, columns)
+            arguments = self.carried.arguments(self.params, space, columns, "c")
+            given = [f"acc{n} = {lane[0]};" for n, lane in enumerate(arguments.lanes)]
+            lines += [
+                "if (slice > 0u) {",
+                *(f"  {x}" for x in (*arguments.statements, *given)),
+                "}",
+            ]
+        steps = self._steps(names)
+        return [*lines, *steps.before], steps
+
+    def _steps(self, names: list[str]) -> _Steps:
+        inner, space = reduced_space(self.params, self.walk, names)
+        before = self.element.before(names)
+        load = self.element.arguments(space, "a").call("element", "value")
+        stores = store(
+            self.params,
+            space,
+            [self.output],
+            self.bindings,
+            self.walk.width,
+            lambda n, lane: f"result{lane}",
+        )
+        return _Steps([*before, *space.hoisted], [*inner, *load], [*inner, *stores])
+
+
+class _Serial(_Writer):
+    """An invocation to each slice: `shaders/kernels/scan_serial.wgsl`."""
+
+    template = "scan_serial"
+
+    @property
+    def variant(self) -> str:
+        return f"{self.direction}, one by one"
+
+    @property
+    def groups(self) -> int:
+        return -(-self.walk.rows * self.walk.slices // self.walk.workgroup)
+
+    def regions(self) -> dict[str, str]:
+        start, steps = self.start()
+        scan = self._levels(steps)
+        return {
+            "interface": self.interface({}),
+            "start": indent(start, 1),
+            "scan": indent(scan, 1),
+        }
+
+    def _levels(self, steps: _Steps) -> list[str]:
+        """Parts of `CHAIN` points, `CHAIN` of them to a larger part, and so on."""
+        columns = range(self.walk.columns)
+        chain = self._chain(steps)
+        inner = [
+            f"let stop = min(end, at + {CHAIN}u);",
+            *(f"let sofar{n} = combine(acc{n}, large{n});" for n in columns),
+            *(f"var part{n} = none;" for n in columns),
+            *chain,
+            *(f"large{n} = combine(large{n}, part{n});" for n in columns),
+        ]
+        outer = [
+            f"let end = min(last, at + {CHAIN * CHAIN}u);",
+            *(f"var large{n} = none;" for n in columns),
+            "while (at < end) {",
+            *(f"  {line}" for line in inner),
+            "}",
+            *(f"acc{n} = combine(acc{n}, large{n});" for n in columns),
+        ]
+        return ["while (at < last) {", *(f"  {line}" for line in outer), "}"]
+
+    def _chain(self, steps: _Steps) -> list[str]:
+        """The points up to `stop`, some loaded ahead of their use."""
+        walk, lines, unroll = self.walk, list[str](), self.walk.unroll
+        if unroll > 1:
+            lines.append(f"for (; at + {unroll - 1}u < stop; at += {unroll}u) {{")
+            for u in range(unroll):
+                lines += [f"  var e{u}_{n} = none;" for n in range(walk.width)]
+                given = [f"e{u}_{n} = value{n};" for n in range(walk.width)]
+                lines += self._at(f"at + {u}u", [*steps.load, *given])
+            for u in range(unroll):
+                given = [f"let value{n} = e{u}_{n};" for n in range(walk.width)]
+                lines += self._at(f"at + {u}u", [*given, *self._folded(), *steps.store])
+            lines.append("}")
+        lines += ["for (; at < stop; at++) {"]
+        return [*lines, *self._at("at", [*steps.load, *self._folded(), *steps.store]), "}"]
+
+    def _at(self, j: str, lines: list[str]) -> list[str]:
+        return ["  {", f"    let j = {j};", *(f"    {line}" for line in lines), "  }"]
+
+    def _folded(self) -> list[str]:
+        """Fold the values in; neighbours lie along the row, or belong to rows of their own."""
+        lines: list[str] = []
+        for n in range(self.walk.width):
+            row = 0 if self.walk.dims.by_rows else n
+            lines.append(f"part{row} = combine(part{row}, value{n});")
+            lines.append(f"let result{n} = combine(sofar{row}, part{row});")
+        return lines
+
+
+class _Tiles(_Writer):
+    """A workgroup to each slice: `shaders/kernels/scan_tiles.wgsl`."""
+
+    template = "scan_tiles"
+
+    @property
+    def variant(self) -> str:
+        return f"{self.direction}, tiles of {self.walk.lanes} lanes"
+
+    @property
+    def groups(self) -> int:
+        return self.walk.groups
+
+    def regions(self) -> dict[str, str]:
+        walk = self.walk
+        start, steps = self.start()
+        shared = f"var<workgroup> shared_sums: array<vec4<{self.kind}>, {2 * walk.workgroup}>;"
+        constants = {"LANES": walk.lanes, "ROWS": walk.rows_per_group}
+        return {
+            "interface": self.interface(constants, shared),
+            "start": indent(start, 1),
+            "load": indent(self._load(steps), 2),
+            "share": indent(self._share(), 2),
+            "place": indent(self._place(), 2),
+            "store": indent(self._store(steps), 2),
+        }
+
+    def _at(self, k: int, lines: list[str]) -> list[str]:
+        """The k-th load of a lane's, if it lies in the slice."""
+        return [
+            "{",
+            f"  let j = tile + lane + {k * self.walk.lanes}u;",
+            "  if (inside && j < last) {",
+            *(f"    {line}" for line in lines),
+            "  }",
+            "}",
+        ]
+
+    def _load(self, steps: _Steps) -> list[str]:
+        """Load neighbours, and fold them: x1_2 is the third element of the second load."""
+        lines: list[str] = []
+        for k in range(ROUNDS):
+            lines += [f"var x{k}_{n} = none;" for n in range(self.walk.width)]
+            given = [f"x{k}_{n} = value{n};" for n in range(self.walk.width)]
+            lines += self._at(k, [*steps.load, *given])
+        for k in range(ROUNDS):
+            for n in range(1, self.walk.width):
+                lines.append(f"x{k}_{n} = combine(x{k}_{n - 1}, x{k}_{n});")
+        return lines
+
+    def _share(self) -> list[str]:
+        """Fold over the lanes, 1, 2, 4, ... apart (Hillis and Steele, Data parallel algorithms)."""
+        walk, size = self.walk, 2 * self.walk.workgroup
+        last = walk.width - 1
+        lines = [
+            f"var sums = vec4<{self.kind}>({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
+            "shared_sums[invocation] = sums;",
+            "workgroupBarrier();",
+        ]
+        apart, half = 1, 0  # where in the memory the newest sums begin
+        while apart < walk.lanes:
+            other = f"shared_sums[(invocation + {half + size - apart}u) % {size}u]"
+            half = walk.workgroup - half
+            lines += [
+                f"if (lane >= {apart}u) {{ sums = {self.combined(other, 'sums')}; }}",
+                f"shared_sums[(invocation + {half}u) % {size}u] = sums;",
+                "workgroupBarrier();",
+            ]
+            apart *= 2
+        left = f"shared_sums[(invocation + {half + size - 1}u) % {size}u]"
+        return [
+            *lines,
+            f"var before = vec4<{self.kind}>(none);",
+            f"if (lane >= 1u) {{ before = {left}; }}",
+            f"let all = shared_sums[(invocation - lane + {half + walk.lanes - 1}u) % {size}u];",
+        ]
+
+    def _place(self) -> list[str]:
+        """What each of the four loads goes on from, and the next tile."""
+        return [
+            "let round1 = all.x;",
+            "let round2 = combine(round1, all.y);",
+            "let round3 = combine(round2, all.z);",
+            "let prefix0 = combine(acc0, before.x);",
+            "let prefix1 = combine(acc0, combine(round1, before.y));",
+            "let prefix2 = combine(acc0, combine(round2, before.z));",
+            "let prefix3 = combine(acc0, combine(round3, before.w));",
+            "acc0 = combine(acc0, combine(round3, all.w));",
+        ]
+
+    def _store(self, steps: _Steps) -> list[str]:
+        lines: list[str] = []
+        for k in range(ROUNDS):
+            given = [
+                f"let result{n} = combine(prefix{k}, x{k}_{n});" for n in range(self.walk.width)
+            ]
+            lines += self._at(k, [*given, *steps.store])
+        return lines

@@ -1,0 +1,311 @@
+"""Sorting along one dimension, by unsigned order keys (`shaders/lib/order.wgsl`).
+
+Short rows are sorted by one workgroup. Longer ones go through a radix sort from the least digit of
+the keys (Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs,
+2009): each pass counts the digits in every tile, adds the counts up (a scan), and moves elements
+and, for `argsort`, their places. What moves are the bits of the elements themselves: -0 and 0 have
+one key, and remain what they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from py_tensor.codegen.emit import BodyCode, Space, address, decode_coordinates, encode
+from py_tensor.codegen.map import interface
+from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits
+from py_tensor.codegen.reduce import Context, arrange
+from py_tensor.codegen.reduce_wgsl import load_modes
+from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.walk import Dimensions
+from py_tensor.dtypes import DType, uint32
+from py_tensor.graph.kernel import (
+    Access,
+    Accumulated,
+    Body,
+    Fold,
+    Kernel,
+    Load,
+    Output,
+    Scanned,
+    Sorted,
+    Stage,
+)
+from py_tensor.graph.primitives import SUM
+from py_tensor.shapes import size_of
+
+FIRST = 2  # position in params of the first workgroup's number
+_BITS = {"f32": "bitcast<u32>({})", "i32": "bitcast<u32>({})", "bool": "select(0u, 1u, {})"}
+_KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})"}
+
+
+def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """The dispatches of a kernel that sorts."""
+    rows, (length,) = size_of(kernel.kept), kernel.reduced
+    profile = context.profile
+    if length > profile.sorted_at_once:
+        return _Radix(kernel, context).dispatches()
+    writer = _Writer(kernel, profile)
+    width = 1 << max(0, length - 1).bit_length()
+    writer.add_params(rows, length, 0, width)
+    writer.read_operand()
+    writer.key()
+    writer.write_result("store_result", "row: u32, at: u32, raw: u32, place: u32")
+    if profile.software:
+        return [writer.dispatch("sort_insert", -(-rows // profile.workgroup), length, context)]
+    per_group = 4 * profile.workgroup // width
+    cost = width.bit_length() ** 2
+    return [writer.dispatch("sort_bitonic", -(-rows // per_group), cost, context)]
+
+
+def _stage(kernel: Kernel) -> Sorted:
+    stage = kernel.stages[0]
+    assert isinstance(stage, Sorted)
+    return stage
+
+
+def _dimensions(kernel: Kernel, profile: Profile) -> Dimensions:
+    """The kept dimensions, merged, and then the one to sort along."""
+    element = _stage(kernel).element
+    walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
+    return replace(walk.dims, by_rows=True)
+
+
+@dataclass(slots=True)
+class _Words:
+    """Buffers between passes, row after row: the bits of the elements, and their places."""
+
+    raw: int
+    place: int | None
+
+
+class _Writer:
+    """The interface of one program: bindings, parameters, and what functions a template calls."""
+
+    def __init__(self, kernel: Kernel, profile: Profile) -> None:
+        self.kernel = kernel
+        self.profile = profile
+        self.stage = _stage(kernel)
+        self.dims = _dimensions(kernel, profile)
+        self.output: Output = kernel.spread_outputs[0]
+        self.params = Params()
+        self.bindings: list[Binding] = []
+        self.constants: dict[str, int] = {"WORKGROUP": profile.workgroup}
+        self.code: list[str] = []
+
+    def add_params(self, *values: int) -> None:
+        for value in values:
+            self.params.add(value)
+
+    def bind(self, slot: int, dtype: DType, *, writable: bool = False) -> str:
+        """The name of a buffer's binding."""
+        self.bindings.append(Binding(slot, dtype, vector=False, writable=writable))
+        return f"b{len(self.bindings) - 1}"
+
+    def read_operand(self) -> None:
+        """`load_raw` computes the element of a row from what the kernel reads."""
+        body, dims = self.stage.element, self.dims
+        reads = (*body.loads(), *body.gathers())
+        for slot, dtype in dict.fromkeys((x.slot, x.dtype) for x in reads):
+            self.bind(slot, dtype)
+        modes = load_modes(body, dims.space_strides, 1)
+        code = BodyCode(body, self.bindings, {**modes}, dims.space_dim)
+        kind = str(self.stage.dtype.wgsl)
+        self.code.append(code.function("element", self.params, [f"v{self.stage.value}"], kind))
+        split, space = self._space("j")
+        arguments = code.arguments(self.params, space, 1, "a")
+        value = f"element({', '.join(arguments.lanes[0])})"
+        bits = _BITS.get(kind, "{}").format(value)
+        self._function(
+            "load_raw(row: u32, j: u32) -> u32",
+            [*split, *arguments.statements, f"return {bits};"],
+        )
+
+    def read_words(self, words: _Words) -> None:
+        """`load_raw` reads what an earlier pass stored."""
+        name = self.bind(words.raw, uint32)
+        self._function("load_raw(row: u32, j: u32) -> u32", [f"return {self._word(name, 'j')};"])
+
+    def read_places(self, words: _Words | None) -> None:
+        place = "j"
+        if words is not None and words.place is not None:
+            place = self._word(self.bind(words.place, uint32), "j")
+        self._function("load_place(row: u32, j: u32) -> u32", [f"return {place};"])
+
+    def key(self) -> None:
+        """`key_of`: what the bits of an element are sorted by."""
+        dtype = self.stage.dtype
+        key = _KEY.get(str(dtype.wgsl), "{}").format(from_bits("raw", dtype))
+        flipped = self.params.add(-1 if self.stage.descending else 0)
+        key = f"{key} ^ {flipped}"
+        self._function("key_of(raw: u32) -> u32", [f"return {key};"])
+
+    def write_words(self, name: str, arguments: str, slot: int | None) -> None:
+        """A function that stores its last argument for a later pass; nothing without a buffer."""
+        lines: list[str] = []
+        if slot is not None:
+            value = arguments.split(", ")[-1].partition(":")[0]
+            lines = [f"{self._word(self.bind(slot, uint32, writable=True), 'at')} = {value};"]
+        self._function(f"{name}({arguments})", lines)
+
+    def write_result(self, name: str, arguments: str) -> None:
+        """A function that stores the element at `at` of a row: its bits `raw`, or its `place`."""
+        dtype = self.output.dtype
+        value = "i32(place)" if self.stage.indices else from_bits("raw", dtype)
+        target = self.bind(self.output.slot, dtype, writable=True)
+        split, space = self._space("at")
+        where = address(self.params, space, self.output.access)
+        self._function(
+            f"{name}({arguments})", [*split, f"{target}[{where}] = {encode(dtype, value)};"]
+        )
+
+    def function(self, head: str, line: str) -> None:
+        self._function(head, [line])
+
+    def dispatch(self, template: str, count: int, cost: int, context: Context) -> Dispatch:
+        """A run of the program, of `cost` instructions for each element."""
+        regions = {"interface": interface(self.bindings, self.params, self.constants, *self.code)}
+        size = size_of(self.kernel.kept + self.kernel.reduced)
+        element = self.stage.element
+        return Dispatch(
+            context.programs.get(template, self.kernel.label, self.bindings, regions, template),
+            tuple(b.slot for b in self.bindings),
+            tuple(self.params.values),
+            tuple(self.params.consts),
+            count,
+            FIRST,
+            size * (element.cost + cost),
+            size * element.operations,
+            self.kernel.traffic(),
+        )
+
+    def _space(self, j: str) -> tuple[list[str], Space]:
+        """Statements that find a row's coordinates, and the space of all elements."""
+        split, names = decode_coordinates(self.params, self.dims.kept_extents, "row", "k")
+        return split, Space([*names, j], self.dims.space_strides, 1)
+
+    def _word(self, name: str, at: str) -> str:
+        return f"{name}[row * params[0].y + {at}]"
+
+    def _function(self, head: str, lines: list[str]) -> None:
+        self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
+
+
+@dataclass(slots=True)
+class _Radix:
+    """The passes of a radix sort."""
+
+    kernel: Kernel
+    context: Context
+    found: list[Dispatch] = field(default_factory=list[Dispatch])
+
+    def dispatches(self) -> list[Dispatch]:
+        stage, profile = _stage(self.kernel), self.context.profile
+        (length,) = self.kernel.reduced
+        bits = profile.digit_bits(length)
+        shifts = range(0, 1 if stage.dtype.kind == "b" else 32, bits)
+        words: _Words | None = None
+        for shift in shifts:
+            counts = self._counted(words, shift, bits)
+            ends = self._added_up(counts, bits)
+            last = shift == shifts[-1]
+            target = None if last else self._words()
+            self._moved(words, ends, target, shift, bits)
+            words = target
+        return self.found
+
+    @property
+    def tiles(self) -> int:
+        """Of each row."""
+        return -(-self.kernel.reduced[0] // self.context.profile.sort_tile)
+
+    def _runs(self, bits: int) -> int:
+        return size_of(self.kernel.kept) * self.tiles << bits
+
+    def _temporary(self, words: int) -> int:
+        return self.context.temporary(words * uint32.stored_itemsize)
+
+    def _words(self) -> _Words:
+        size = size_of(self.kernel.kept + self.kernel.reduced)
+        place = self._temporary(size) if _stage(self.kernel).indices else None
+        return _Words(self._temporary(size), place)
+
+    def _writer(self, words: _Words | None, shift: int, bits: int) -> _Writer:
+        """A program that reads the operand, or what the pass before left."""
+        profile = self.context.profile
+        writer = _Writer(self.kernel, profile)
+        writer.constants["TILE"] = profile.sort_tile
+        if profile.software:
+            writer.constants["DIGITS"] = 1 << bits
+        rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
+        writer.add_params(rows, length, 0, self.tiles, shift)
+        if words is None:
+            writer.read_operand()
+        else:
+            writer.read_words(words)
+        writer.key()
+        return writer
+
+    def _add(self, writer: _Writer, template: str, cost: int) -> None:
+        software = self.context.profile.software
+        groups = size_of(self.kernel.kept) * self.tiles
+        if software:
+            groups = -(-groups // self.context.profile.workgroup)
+        template += "_serial" if software else ""
+        self.found.append(writer.dispatch(template, groups, cost, self.context))
+
+    def _counted(self, words: _Words | None, shift: int, bits: int) -> int:
+        """How often each digit occurs in each tile: by row, digit and tile."""
+        writer = self._writer(words, shift, bits)
+        counts = self._temporary(self._runs(bits))
+        name = writer.bind(counts, uint32, writable=True)
+        if self.context.profile.software:
+            writer.function("count_of(run: u32) -> u32", f"return {name}[run];")
+        writer.function("store_count(run: u32, count: u32)", f"{name}[run] = count;")
+        self._add(writer, "radix_count", 10)
+        return counts
+
+    def _added_up(self, counts: int, bits: int) -> int:
+        """Where the run of each digit of each tile ends, over all rows."""
+        access = Access((1,), 0)
+        element = Body.of([Load(counts, uint32, access)])
+        ends = self._temporary(self._runs(bits))
+        output = Output(ends, 0, uint32, access, whole=False)
+        scan = Kernel(
+            (),
+            (self._runs(bits),),
+            (Scanned(element, Fold(SUM, 0, uint32)),),
+            Body(),
+            (),
+            self.kernel.label,
+            Body.of([Accumulated(0, uint32)]),
+            (output,),
+        )
+        self.found += lower_scan(scan, self.context)
+        return ends
+
+    def _moved(
+        self, words: _Words | None, ends: int, target: _Words | None, shift: int, bits: int
+    ) -> None:
+        """Put every element, or its place, where its run has room; in the end, in the result."""
+        writer, indices = self._writer(words, shift, bits), _stage(self.kernel).indices
+        software = self.context.profile.software
+        writer.read_places(words)
+        name = writer.bind(ends, uint32, writable=software)
+        writer.function("end_of(run: u32) -> u32", f"return {name}[run];")
+        if software:
+            writer.function("store_end(run: u32, end: u32)", f"{name}[run] = end;")
+        else:
+            writer.code.append(f"const MOVES_PLACES = {'true' if indices else 'false'};")
+        raw, place = "row: u32, at: u32, raw: u32", "row: u32, at: u32, place: u32"
+        if target is not None:
+            writer.write_words("store_raw", raw, target.raw)
+            writer.write_words("store_place", place, target.place)
+        elif indices:
+            writer.write_words("store_raw", raw, None)
+            writer.write_result("store_place", place)
+        else:
+            writer.write_result("store_raw", raw)
+            writer.write_words("store_place", place, None)
+        self._add(writer, "radix_scatter", 40)

@@ -1,0 +1,92 @@
+"""Softmax and layer norm: compositions of other ops, which fuse to one kernel over each row."""
+
+from __future__ import annotations
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.define import FLOATING, Operand, coerce, register
+from py_tensor.ops.elementwise import exp, log, sqrt, square
+from py_tensor.ops.movement import astype, reshape, tensor_of
+from py_tensor.ops.reduction import Axes, max, mean, sum
+from py_tensor.shapes import normalize_axes
+from py_tensor.tensor import Tensor
+
+__all__ = ["layer_norm", "log_softmax", "softmax"]
+
+
+def _floating(x: Operand, op: str) -> Tensor:
+    x = tensor_of(x, op)
+    return astype(x, FLOATING.check(op, x.dtype))
+
+
+def softmax(x: Operand, axis: Axes = -1) -> Tensor:
+    """``exp(x) / sum(exp(x))`` over `axis` (an int, a tuple, or None for all), without overflow.
+
+    What is summed over has the total 1; it is NaN throughout where it holds NaN or an infinity, or
+    nothing but minus infinity.
+    """
+    x = _floating(x, "softmax")
+    axes = normalize_axes("softmax", axis, x.ndim)
+    if not x.size:
+        return x
+    e = exp(x - max(x, axes, keepdims=True))
+    return e / sum(e, axes, keepdims=True)
+
+
+def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
+    """The logarithm of `softmax`, exact where that is too small for a float."""
+    x = _floating(x, "log_softmax")
+    axes = normalize_axes("log_softmax", axis, x.ndim)
+    if not x.size:
+        return x
+    shifted = x - max(x, axes, keepdims=True)
+    return shifted - log(sum(exp(shifted), axes, keepdims=True))
+
+
+def layer_norm(
+    x: Operand,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    axis: Axes = -1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Elements less their mean over `axis`, divided by their standard deviation.
+
+    Parameters
+    ----------
+    weight, bias
+        What the result is multiplied by, and what is added to that: of the shape of the axes.
+    eps : float
+        Added to the variance, so that equal elements give 0.
+
+    Raises
+    ------
+    ShapeError
+        If `weight` or `bias` has another shape than ``tuple(x.shape[a] for a in axis)``.
+    """
+    given = [x, *(v for v in (weight, bias) if v is not None)]
+    x, *rest = (tensor_of(v, "layer_norm") for v in coerce("layer_norm", given))
+    x = _floating(x, "layer_norm")
+    axes = normalize_axes("layer_norm", axis, x.ndim)
+    rest = iter([_along(v, x, axes) for v in rest])
+    if x.size:
+        centred = x - mean(x, axes, keepdims=True)
+        x = centred / sqrt(mean(square(centred), axes, keepdims=True) + eps)
+    x = x if weight is None else x * next(rest)
+    return x if bias is None else x + next(rest)
+
+
+def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """A weight of the shape of some axes, where it broadcasts along the others."""
+    expected = tuple(x.shape[a] for a in axes)
+    if v.shape != expected:
+        raise ShapeError(
+            f"layer_norm: a weight or bias of shape {v.shape} does not fit axes {axes} of shape"
+            f" {x.shape}, which have shape {expected}"
+        )
+    shaped = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
+    return reshape(astype(v, dtypes.floating(v.dtype)), shaped)
+
+
+for _function in (softmax, log_softmax, layer_norm):
+    register(_function, method=False)

@@ -1,0 +1,145 @@
+"""Running sums and products along an axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import ShapeError
+from py_tensor.graph.op import Scan
+from py_tensor.graph.primitives import SUM
+from py_tensor.ops.creation import full
+from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Scalar, build, register
+from py_tensor.ops.elementwise import equal, where
+from py_tensor.ops.movement import astype, concat, flip, ravel, tensor_of
+from py_tensor.ops.reduction import PROD
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor
+
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
+
+def _from_the_end(g: Tensor, axis: int) -> Tensor:
+    """The sum of each element and all behind it."""
+    return flip(cumsum(flip(g, axis), axis), axis)
+
+
+def _grad_cumsum(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    return (_from_the_end(g, attrs[0]),)
+
+
+def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    """Before the first 0 a quotient; at it, the products without it; behind it, nothing."""
+    (axis,) = attrs
+    zero = equal(x, 0)
+    zeros = cumsum(zero, axis)
+    first = zero & equal(zeros, 1)
+    without = _from_the_end(g * cumprod(where(first, 1.0, x), axis), axis)
+    before = _from_the_end(g * y, axis) / where(zero, 1.0, x)
+    return (where(first, without, where(equal(zeros, 0), before, 0.0)),)
+
+
+def _nothing(dtype: DType) -> tuple[float]:
+    """-0 and not 0, which would make 0 of a first element of -0."""
+    return (-0.0,) if dtype.kind == "f" else (0,)
+
+
+CUMSUM = Scan(
+    "cumsum",
+    fold=replace(SUM, identity=_nothing),
+    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumsum,
+)
+CUMPROD = Scan(
+    "cumprod",
+    fold=PROD,
+    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumprod,
+)
+
+
+def _scan(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
+    x = tensor_of(x, name)
+    target = INTEGRAL_AS_INT.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
+    if axis is None:
+        x, axis = ravel(x), 0
+    at = normalize_axis(name, axis, x.ndim)
+    if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
+        return astype(_scan(op, name, astype(x, target), at, dtypes.int32), target)
+    x = astype(x, target)
+    return build(op, (x,), (at,), x.shape, target, x.device)
+
+
+def cumsum(x: Operand, axis: int | None = None, dtype: object = None) -> Tensor:
+    """The sum of each element and all before it along `axis`; None takes the flattened tensor.
+
+    Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
+    length of the axis as they do in NumPy.
+    """
+    return _scan(CUMSUM, "cumsum", x, axis, dtype)
+
+
+def cumprod(x: Operand, axis: int | None = None, dtype: object = None) -> Tensor:
+    """The product of each element and all before it along `axis`; None takes the flattened tensor.
+
+    Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
+    overflows by itself.
+    """
+    return _scan(CUMPROD, "cumprod", x, axis, dtype)
+
+
+def _cumulative(
+    op: Scan, name: str, x: Operand, axis: int | None, dtype: object, initial: Scalar | None
+) -> Tensor:
+    x = tensor_of(x, name)
+    if axis is None and x.ndim > 1:
+        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; say along which, axis=...")
+    y = _scan(op, name, x, axis, dtype)
+    if initial is None:
+        return y
+    at = normalize_axis(name, 0 if axis is None else axis, y.ndim)
+    shape = tuple(1 if a == at else n for a, n in enumerate(y.shape))
+    return concat([full(shape, initial, dtype=y.dtype, device=y.device), y], at)
+
+
+def cumulative_sum(
+    x: Operand,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
+) -> Tensor:
+    """`cumsum` as the array API has it; `include_initial` puts a 0 in front.
+
+    Raises
+    ------
+    ShapeError
+        For several axes and none given.
+    """
+    return _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, 0 if include_initial else None)
+
+
+def cumulative_prod(
+    x: Operand,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
+) -> Tensor:
+    """`cumprod` as the array API has it; `include_initial` puts a 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        For several axes and none given.
+    """
+    return _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, 1 if include_initial else None)
+
+
+for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):
+    register(_function, _op)
+for _function in (cumulative_sum, cumulative_prod):
+    register(_function, method=False)

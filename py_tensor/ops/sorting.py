@@ -1,0 +1,59 @@
+"""Sorting along an axis."""
+
+from __future__ import annotations
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import ShapeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
+from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.movement import ravel, tensor_of
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor
+
+__all__ = ["argsort", "sort"]
+
+
+def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tuple[Tensor]:
+    """Each element's gradient is that of the place where it went."""
+    axis, descending = attrs
+    went = argsort(argsort(x, axis, descending=descending), axis)
+    return (take_along_axis(g, went, axis),)
+
+
+SORT = Sort("sort", indices=False, vjp=_grad_sort)
+ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
+
+
+def _along(op: Sort, x: Operand, axis: int | None, descending: bool, dtype: DType | None) -> Tensor:
+    x = tensor_of(x, op.name)
+    if axis is None:
+        x, axis = ravel(x), 0
+    at = normalize_axis(op.name, axis, x.ndim)
+    if x.shape[at] > 2**31:
+        raise ShapeError(f"{op.name}: a place along axis {at} of {x.shape} does not fit int32")
+    return build(op, (x,), (at, bool(descending)), x.shape, dtype or x.dtype, x.device)
+
+
+def sort(
+    x: Operand, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+) -> Tensor:
+    """The elements along `axis` in rising or falling order; None sorts the flattened tensor.
+
+    Equal elements, -0 and 0 among them, stay in their order, whatever `stable` says. NaN counts as
+    the largest: it comes last, and first where `descending`. ``x.sort()`` gives a sorted tensor
+    too, as tensors are immutable; NumPy's sorts in place.
+    """
+    return _along(SORT, x, axis, descending, None)
+
+
+def argsort(
+    x: Operand, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+) -> Tensor:
+    """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
+    return _along(ARGSORT, x, axis, descending, dtypes.int32)
+
+
+register(sort, SORT)
+register(argsort, ARGSORT)

@@ -1,0 +1,38 @@
+// Running folds, each by one invocation: it goes along a slice of a row, or of `WIDTH` neighbouring
+// rows, and stores what the elements up to each one fold to. A row may be cut into slices; what the
+// slices before fold to is then computed by other kernels, and an invocation goes on from there.
+
+// <interface>
+const WORKGROUP = 256u;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1: array<f32>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
+fn combine(x: f32, y: f32) -> f32 { return x + y; }
+fn element(v0: f32) -> f32 { return v0; }
+// </interface>
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let item = (group.y * groups.x + group.x + params[1].x) * WORKGROUP + invocation;
+  let rows = params[0].x;
+  if (item >= rows * params[0].y) { return; }
+  let row = item % rows;
+  let slice = item / rows;
+  let first = slice * params[0].z;
+  let last = min(first + params[0].z, params[0].w);
+  // <start>
+  let none = bitcast<f32>(params[1].y);
+  var acc0 = none;
+  // </start>
+  var at = first;
+  // <scan>
+  for (; at < last; at++) {
+    acc0 = combine(acc0, element(b0[row * params[0].w + at]));
+    b1[row * params[0].w + at] = acc0;
+  }
+  // </scan>
+}

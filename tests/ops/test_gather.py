@@ -1,0 +1,207 @@
+"""take and take_along_axis: axes, layouts, dtypes, kinds of indices, and what they fuse with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import testing
+from tests.ops import references as ref
+from tests.ops.compare import same
+from tests.ops.operands import LAYOUTS, pool
+
+Array = np.ndarray[Any, Any]
+SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (4,), (7,), (0,), (2, 3), (3, 1, 2))
+INDICES = ("int32", "uint32")
+
+
+def some(n: int, shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> Array:
+    """Indices of an axis of n, those that count from the end too."""
+    return rng.integers(0 if dtype == "uint32" else -n, n, shape).astype(dtype)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+def test_take(dtype: str, device: str, rng: np.random.Generator) -> None:
+    array = rng.choice(pool(dtype, rng), (3, 5, 8))
+    x = pt.tensor(array, device=device)
+    for kind in INDICES:
+        for axis in (None, 0, 1, 2, -1, -3):
+            n = array.size if axis is None else array.shape[axis]
+            for shape in SHAPES:
+                at = some(n, shape, kind, rng)
+                got = pt.take(x, pt.tensor(at, device=device), axis)
+                same(got, array.take(at, axis), f"take of {dtype} at {kind}{shape}, axis {axis}")
+    same(x.take([2, 0], 0), array.take([2, 0], 0), "as a method")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+def test_take_along_axis(dtype: str, device: str, rng: np.random.Generator) -> None:
+    array = rng.choice(pool(dtype, rng), (3, 5, 8))
+    x = pt.tensor(array, device=device)
+    for axis in (0, 1, 2, -1):
+        for m in (0, 1, 4, 9):
+            shape = list(array.shape)
+            shape[axis] = m
+            for broadcast in (None, 0, 1, 2):
+                if broadcast is not None and broadcast != axis % 3:
+                    shape[broadcast] = 1
+                at = some(array.shape[axis], tuple(shape), "int32", rng)
+                got = pt.take_along_axis(x, pt.tensor(at, device=device), axis)
+                same(got, np.take_along_axis(array, at, axis), f"{dtype} at {shape}, axis {axis}")
+    flat = some(array.size, (7,), "int32", rng)
+    same(pt.take_along_axis(x, flat, None), np.take_along_axis(array, flat, None), "flattened")
+
+
+@pytest.mark.computes
+def test_layouts(device: str, rng: np.random.Generator) -> None:
+    """Of the operand, and of the indices."""
+    for layout, make in LAYOUTS.items():
+        x, array = make(pool("float32", rng), rng, device)
+        for axis in (None, *range(array.ndim)):
+            n = array.size if axis is None else array.shape[axis]
+            if n:
+                at = some(n, (5,), "int32", rng)
+                got = pt.take(x, pt.tensor(at, device=device), axis)
+                same(got, array.take(at, axis), f"take of {layout}, axis {axis}")
+        data = np.arange(300, dtype=np.float32) / 8
+        t, at = make(rng.integers(-300, 300, 500).astype(np.int32), rng, device)
+        same(pt.tensor(data, device=device).take(t), data.take(at), f"take at {layout}")
+
+
+@pytest.mark.computes
+def test_indices_that_lie_on_the_host(device: str) -> None:
+    array = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    x = pt.tensor(array, device=device)
+    for given in (1, -1, [0, 2, -3], [], [[0, 1], [2, 2]], (1, 1), range(3), [True + 1]):
+        at = np.asarray(given, np.int64)
+        same(x.take(given, 1), array.take(at, 1), f"take at {given}")
+        same(x.take(at, 1), array.take(at, 1), f"take at an array of {given}")
+    along = np.take_along_axis(array, np.array([[[1]], [[0]]]), -1)
+    same(pt.take_along_axis(x, [[[1]], [[0]]]), along, "take_along_axis at a list")
+    same(pt.take([5, 6, 7], [2, 0]), np.array([7, 5], np.int32), "of a list")
+
+
+@pytest.mark.computes
+def test_indexing_by_a_tensor(device: str, rng: np.random.Generator) -> None:
+    array = rng.standard_normal((6, 3)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    for shape in ((4,), (2, 5), (0,)):
+        at = some(6, shape, "int32", rng)
+        same(x[pt.tensor(at, device=device)], array[at], f"x[{shape}]")
+    one = pt.tensor(2, device=device)
+    same(x[one], array[2], "x[0-d]")
+    with pytest.raises(TypeError, match=r"^index: .*pt\.where"):
+        x[x > 0]
+
+
+@pytest.mark.computes
+def test_out_of_range(device: str) -> None:
+    x = pt.tensor(np.arange(12, dtype=np.int32).reshape(3, 4), device=device)
+    for name in ("take", "take_along_axis"):
+        for at in ([[3]], [[-4]], [[0, 99]], np.array([[-4]])):
+            with pytest.raises(IndexError, match=rf"^{name}: (3|-4|99) is .*axis 0 .*\(3, 4\)"):
+                getattr(pt, name)(x, at, axis=0)
+    at = pt.tensor([5, -9, 1, -(2**31), 2**31 - 1], device=device)
+    if device == "cpu":
+        with pytest.raises(IndexError, match=r"^take: -2147483648 is .*axis 0 .*\(3, 4\)"):
+            x.take(at, 0)
+    else:
+        same(x.take(at, 0), x.numpy()[[2, 0, 1, 0, 2]], "clipped")
+        high = pt.tensor([2**32 - 1, 1], dtype=pt.uint32)
+        same(x.take(high, 1), x.numpy()[:, [3, 1]], "clipped")
+    empty = pt.zeros((0, 2), device=device)
+    with pytest.raises(IndexError, match=r"^take: .*axis 0 of shape \(0, 2\)"):
+        empty.take([0], 0)
+    with pytest.raises(IndexError, match=r"^take: .*axis 0 of shape \(0, 2\)"):
+        empty.take(pt.tensor([0], device=device), 0)
+    same(empty.take([], 0), np.zeros((0, 2), np.float32), "nothing of nothing")
+
+
+@pytest.mark.computes
+def test_errors(device: str) -> None:
+    x = pt.ones((2, 3), device=device)
+    for name in ("take", "take_along_axis"):
+        with pytest.raises(pt.AxisError, match=rf"^{name}: axis 2\b.*2 axes"):
+            getattr(pt, name)(x, [[0]], axis=2)
+        for at in ([[0.5]], [[True]], pt.ones((1, 1), device=device), np.ones((1, 1)), "a", None):
+            with pytest.raises(pt.DTypeError, match=rf"^{name}: indices are integers, not "):
+                getattr(pt, name)(x, at, axis=0)
+    with pytest.raises(pt.ShapeError, match=r"^take: .*9 axes"):
+        x.take(pt.zeros((1,) * 8, pt.int32, device=device), 0)
+    with pytest.raises(pt.ShapeError, match=r"^take_along_axis: .*\(2,\).*2 axes.*\(2, 3\)"):
+        pt.take_along_axis(x, [0, 1])
+    with pytest.raises(pt.ShapeError, match=r"^take_along_axis: .*do not broadcast"):
+        pt.take_along_axis(x, [[0], [0], [0]])
+    same(x.sum(), np.float32(6), "the session afterwards")
+
+
+@pytest.mark.computes
+def test_one_dispatch(device: str, rng: np.random.Generator) -> None:
+    """What the indices are computed from, and what the elements are used for, is in one kernel."""
+    a = rng.integers(-9, 9, (70, 12)).astype(np.float32)
+    at = rng.integers(0, 35, 50).astype(np.int32)
+    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    cases = {
+        "an expression of it": (lambda: pt.take(x, t, 0) * 2 + 1, a[at] * 2 + 1),
+        "computed indices": (lambda: pt.take(x, t * 2 + 1, 0), a[at * 2 + 1]),
+        "generated indices": (lambda: pt.take(x, pt.arange(0, 70, 3, device=device), 0), a[::3]),
+        "of a view": (lambda: pt.take(x.T[:, ::-1], t, 1), a.T[:, ::-1][:, at]),
+        "a view of it": (lambda: pt.take(x, t, 0).T[::-1], a[at].T[::-1]),
+        "reduced": (lambda: pt.take(x, t, 0).sum(1), a[at].sum(1)),
+        "reduced over rows": (lambda: pt.take(x, t, 0).sum(0), a[at].sum(0)),
+        "less the first of each row": (lambda: pt.take(x, t, 0) - x[:50, :1], a[at] - a[:50, :1]),
+        "two gathers": (lambda: pt.take(x, t, 0) + pt.take(x, t + 5, 0), a[at] + a[at + 5]),
+    }
+    for what, (make, expected) in cases.items():
+        pt.realize(x, t)
+        before = testing.dispatches() if device == "webgpu" else 0
+        got = make().realize()
+        assert device == "cpu" or testing.dispatches() == before + 1, what
+        same(got, np.ascontiguousarray(expected), what)
+
+
+@pytest.mark.computes
+def test_operands_that_are_pending(device: str, rng: np.random.Generator) -> None:
+    """What is gathered from is stored first, whoever else uses it, and in whatever way."""
+    a = rng.integers(-9, 9, (40, 6)).astype(np.float32)
+    at = rng.integers(-40, 40, 40).astype(np.int32)
+    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    y, b = x * 2 + 1, a * 2 + 1
+    same(y.take(t, 0) + y, b[at] + b, "and used as it is")
+    same(x.sum(1).take(t), a.sum(1)[at], "a reduction")
+    rows, sums = x.sum(1), a.sum(1)
+    same(rows.take(t) + rows, sums[at] + sums, "a reduction, and used as it is")
+    same(x - x.max(1).take(t).reshape(40, 1), a - a.max(1)[at].reshape(40, 1), "beside its rows")
+    same((x @ x.T).take(t, 1), (a @ a.T)[:, at], "a product")
+    same(x.cumsum(0).take(t, 0), a.cumsum(0)[at], "a scan")
+    same(x.take(x.argsort(0)[:, 0], 0), a[np.argsort(a[:, 0], kind="stable")], "by a sort")
+    same(x.take(t, 0).take(t, 0), a[at][at], "twice")
+    same(x.take(t.take(t), 0), a[at[at]], "indices that are gathered")
+    same(pt.concat([x, y]).take(t, 0), np.concatenate([a, b])[at], "joined")
+    same(x.pad(1).take(t, 0), np.pad(a, 1)[at], "padded")
+    same(x.take(t, 0).pad(1), np.pad(a[at], 1), "padded afterwards")
+    same(pt.zeros((3, 2), device=device).take([1, 1], 0), np.zeros((2, 2), "f4"), "of zeros")
+    same(pt.arange(9, device=device).take(t % 9), np.arange(9, dtype="i4")[at % 9], "of a range")
+    same(x.T.reshape(240).take(t), a.T.reshape(240)[at], "of what has to be copied")
+    same(x.take(t, 0).reshape(6, 40) + y.reshape(6, 40), (a[at] + b).reshape(6, 40), "reshaped")
+    order = x.argsort(1)
+    same(pt.take_along_axis(x, order), np.sort(a), "in the order of a sort")
+    best = x.argmax(1).expand_dims(1)
+    same(pt.take_along_axis(x, best, 1)[:, 0], a.max(1), "the largest")
+    soft = pt.softmax(x).take(t, 0) - x
+    exact = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    np.testing.assert_allclose(soft.numpy(), exact[at] - a, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.computes
+def test_many_rows(device: str, rng: np.random.Generator) -> None:
+    a = rng.integers(-99, 99, (5000, 33)).astype(np.float32)
+    at = rng.integers(0, 5000, 70_001).astype(np.int32)
+    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    same(x[t].sum(), np.float32(a[at].sum(dtype=np.float64)), "2,310,033 elements")
+    same(x.take(t)[::999], a.take(at)[::999], "of the flattened tensor")

@@ -1,0 +1,192 @@
+"""The tests of scans, sorts and gathers can fail: a kernel that is a little wrong does not pass.
+
+On webgpu a line of the WGSL is changed, on the cpu device the NumPy meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend import cpu
+from py_tensor.codegen import program
+from py_tensor.ops import scan
+from tests.ops.compare import same
+from tests.ops.test_scan import check as check_scan
+from tests.ops.test_sorting import check as check_sort
+
+Array = np.ndarray[Any, Any]
+Check = Callable[[str, np.random.Generator], None]
+
+
+def rows(n: int) -> Check:
+    """Running sums along both axes of a few rows."""
+
+    def check(device: str, rng: np.random.Generator) -> None:
+        array = rng.integers(-9, 9, (5, n)).astype(np.float32)
+        for axis in (0, 1):
+            check_scan("cumsum", pt.tensor(array, device=device), array, axis, "mutated")
+
+    return check
+
+
+def ties(n: int) -> Check:
+    """Both sorts of rows that hold many equal elements."""
+
+    def check(device: str, rng: np.random.Generator) -> None:
+        array = rng.integers(-300, 300, (3, n)).astype(np.float32)
+        array[:, ::3] = np.where(rng.random((3, len(array[0, ::3]))) < 0.5, 0.0, -0.0)
+        check_sort(pt.tensor(array, device=device), array, 1, "mutated")
+
+    return check
+
+
+def taken(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(-99, 99, (20, 30)).astype(np.int32)
+    at = rng.integers(-20, 20, 50).astype(np.int32)
+    x, t = pt.tensor(array, device=device), pt.tensor(at, device=device)
+    same(x.take(t, 0), array.take(at, 0), "take, mutated")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A change of one kernel, and the check that must notice it."""
+
+    kernel: str
+    old: str
+    new: str
+    check: Check
+
+
+SOFTWARE = {
+    "a slice goes on from nothing": Mutation(
+        "scan_serial", "if (slice > 0u) {", "if (slice > 1u) {", rows(3000)
+    ),
+    "a part is forgotten": Mutation(
+        "scan_serial", "large0 = combine(large0, part0);", "", rows(3000)
+    ),
+    "equal keys change places": Mutation(
+        "sort_insert", "keys[at - 1u] <= key", "keys[at - 1u] < key", ties(30)
+    ),
+    "one is counted twice": Mutation(
+        "radix_count_serial", "min((tile + 1u) * TILE,", "min((tile + 1u) * TILE + 1u,", ties(5000)
+    ),
+    "a tile is moved from its front": Mutation(
+        "radix_scatter_serial",
+        "row, j - 1u)",
+        "row, first + min(first + TILE, params[0].y) - j)",
+        ties(500),
+    ),
+    "negative indices are clipped": Mutation(
+        "map", " < 0), 0,", " < -99), 0,", taken
+    ),
+}  # fmt: skip
+GPUS = {
+    "a round does not count": Mutation(
+        "scan_tiles", "combine(round2, before.z)", "combine(round1, before.z)", rows(4000)
+    ),
+    "lanes fold too few": Mutation("scan_tiles", "if (lane >= 2u)", "if (lane > 2u)", rows(60)),
+    "the padding is sorted in": Mutation(
+        "sort_bitonic", "var key = 0xffffffffu;", "var key = 0u;", ties(100)
+    ),
+    "places do not count": Mutation(
+        "sort_bitonic", " || (key_low == key_high && place_low > place_high)", "", ties(100)
+    ),
+    "a copy is left out": Mutation(
+        "radix_count", "var k = 0u; k < COPIES", "var k = 1u; k < COPIES", ties(1100)
+    ),
+    "high digits come first": Mutation("radix_scatter", "before += all << 16u;", "", ties(1100)),
+    "ranks do not count what is before": Mutation(
+        "radix_scatter", "ranks[k] = (cells[cell] >> half) % 65536u;", "ranks[k] = 0u;", ties(1100)
+    ),
+}
+
+
+def mutate(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change the text of every kernel that is made of the template from now on."""
+    original = program.fill
+
+    def fill(name: str, *args: Any, **options: Any) -> str:
+        text = original(name, *args, **options)
+        if name == mutation.kernel and mutation.old in text:
+            return text.replace(mutation.old, mutation.new)
+        return text
+
+    forget(monkeypatch)
+    monkeypatch.setattr(program, "fill", fill)
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every kernel made again."""
+    backend: Any = pt.default_device().backend
+    monkeypatch.setattr(backend.programs, "_known", {})
+    backend._plans.clear()
+
+
+def fails(mutation: Mutation, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        mutate(mutation, patch)
+        with pytest.raises(AssertionError, match="mutated"):
+            mutation.check("webgpu", rng)
+    with monkeypatch.context() as patch:
+        forget(patch)
+        mutation.check("webgpu", rng)
+    pt.default_device().backend._plans.clear()  # type: ignore[attr-defined]
+
+
+WRONG_ON_CPU: dict[str, tuple[Any, str, Any, Check]] = {
+    "a sum leaves out its own element": (
+        scan,
+        "CUMSUM",
+        replace(scan.CUMSUM, numpy=lambda np, x, axis: np.cumsum(x, axis) - x),
+        rows(30),
+    ),
+    "equal elements change places": (
+        cpu,
+        "_sorted",
+        lambda np, x, axis, descending, indices: (
+            np.argsort(x, axis, kind="stable")[..., ::-1] if indices else np.sort(x, axis)
+        ),
+        ties(30),
+    ),
+    "negative indices are clipped": (
+        cpu,
+        "_gathered",
+        lambda np, x, indices, axis: np.take(x, np.maximum(indices[:, 0], 0), axis),
+        taken,
+    ),
+}
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("software_kernels")
+def test_wrong_kernels_of_a_software_adapter(
+    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device == "webgpu":
+        for mutation in SOFTWARE.values():
+            fails(mutation, rng, monkeypatch)
+        return
+    for module, name, wrong, check in WRONG_ON_CPU.values():
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, wrong)
+            with pytest.raises(AssertionError, match="mutated"):
+                check(device, rng)
+        check(device, rng)
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("what", GPUS)
+def test_wrong_kernels_of_a_gpu(
+    what: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device == "webgpu":
+        fails(GPUS[what], rng, monkeypatch)
+    else:
+        GPUS[what].check(device, rng)

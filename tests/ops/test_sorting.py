@@ -1,0 +1,154 @@
+"""sort and argsort: axes, lengths, layouts, dtypes, ties, special values, in either order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops import references as ref
+from tests.ops.compare import same
+from tests.ops.operands import LAYOUTS, SPECIAL, pool
+
+Array = np.ndarray[Any, Any]
+# Around what an invocation, a workgroup and a tile sort, in powers of two.
+LENGTHS = (0, 1, 2, 3, 5, 8, 31, 32, 33, 63, 64, 65, 255, 257, 1023, 1024, 1025, 2047, 2049, 4097)
+
+
+def order(array: Array, axis: int, descending: bool) -> Array:
+    """Places in the order of values, NaN the largest, equal values as they were."""
+    if not descending:
+        return np.argsort(array, axis, kind="stable")
+    backwards = np.argsort(np.flip(array, axis), axis, kind="stable")
+    return array.shape[axis] - 1 - np.flip(backwards, axis)
+
+
+def check(x: pt.Tensor, array: Array, axis: int | None, what: str) -> None:
+    """Both functions, in both orders: every bit, so that equal elements are where they belong."""
+    given, at = (array.reshape(-1), 0) if axis is None else (array, axis)
+    for descending in (False, True):
+        expected = order(given, at, descending)
+        where = f"of {array.dtype} {what}, axis {axis}, descending={descending}"
+        same(
+            pt.argsort(x, axis, descending=descending),
+            expected.astype(np.int32),
+            f"argsort {where}",
+        )
+        values = np.take_along_axis(given, expected, at)
+        same(pt.sort(x, axis, descending=descending), values, f"sort {where}")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+def test_axes_and_dtypes(dtype: str, device: str, rng: np.random.Generator) -> None:
+    array = rng.choice(pool(dtype, rng), (3, 5, 8))
+    x = pt.tensor(array, device=device)
+    for axis in (None, 0, 1, 2, -1, -2):
+        check(x, array, axis, "(3, 5, 8)")
+    same(x.sort(), np.sort(array, kind="stable"), "as a method, along the last axis")
+    same(x.argsort(0), order(array, 0, False).astype(np.int32), "as a method")
+
+
+def test_64_bits_on_the_cpu(rng: np.random.Generator) -> None:
+    for dtype in ref.WIDE_DTYPES:
+        array = pool(dtype, rng)
+        check(pt.tensor(array, device="cpu"), array, 0, "on the cpu")
+
+
+@pytest.mark.computes
+def test_lengths(kernels: str, device: str, rng: np.random.Generator) -> None:
+    values = pool("float32", rng, 6000)
+    for n in LENGTHS:
+        for shape, axis in (((3, n), 1), ((n, 5), 0))[: 2 if kernels == "software" else 1]:
+            array = rng.choice(values, shape)
+            check(pt.tensor(array, device=device), array, axis, str(shape))
+
+
+@pytest.mark.computes
+def test_layouts(device: str, rng: np.random.Generator) -> None:
+    for layout, make in LAYOUTS.items():
+        x, array = make(pool("int32", rng, 500), rng, device)
+        for axis in (None, *range(array.ndim)):
+            check(x, array, axis, layout)
+
+
+@pytest.mark.computes
+def test_long_rows(kernels: str, device: str, rng: np.random.Generator) -> None:
+    """Several tiles, few distinct values among them, and any bits at all."""
+    # The passes between the first and the last are those of uint32 whatever the dtype.
+    dtypes = ref.DTYPES if kernels == "software" else ("bool", "int32", "float32")
+    for dtype in dtypes:
+        array = rng.choice(pool(dtype, rng, 9000), (2, 9001))
+        check(pt.tensor(array, device=device), array, -1, "any bits")
+        few = rng.choice(np.array(SPECIAL[dtype], dtype), (3, 5000))
+        check(pt.tensor(few, device=device), few, 1, "special values")
+    columns = rng.choice(pool("float32", rng, 9000), (3000, 3))
+    check(pt.tensor(columns, device=device), columns, 0, "columns")
+
+
+@pytest.mark.computes
+def test_many_rows(device: str, rng: np.random.Generator) -> None:
+    for shape in ((70_001, 3), (5000, 17), (300, 100)):
+        array = rng.integers(-9, 9, shape).astype(np.float32)
+        check(pt.tensor(array, device=device), array, 1, str(shape))
+
+
+@pytest.mark.computes
+def test_a_hundred_thousand(device: str, rng: np.random.Generator) -> None:
+    array = rng.standard_normal(123_457).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    same(x.sort(), np.sort(array), "sort")
+    same(x.argsort(), np.argsort(array, kind="stable").astype(np.int32), "argsort")
+
+
+@pytest.mark.computes
+def test_what_is_in_order_already(device: str) -> None:
+    for n in (7, 100, 3000):
+        for array in (
+            np.arange(n, dtype=np.int32),
+            np.arange(n, 0, -1, dtype=np.int32),
+            np.full(n, 7, np.int32),
+            np.arange(n, dtype=np.int32) % 2,
+        ):
+            check(pt.tensor(array, device=device), array, 0, f"{n} elements in some order")
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("kernels")
+def test_equal_elements_stay_in_their_order(device: str) -> None:
+    inf, nan = np.inf, np.nan
+    array = np.array([nan, 0.0, -0.0, inf, 0.0, -inf, nan, -0.0, 1e-40, -1e-40, 0.0], np.float32)
+    for times in (1, 7, 300):
+        long = np.tile(array, times)
+        check(pt.tensor(long, device=device), long, 0, f"zeros and NaN, {times} times")
+
+
+@pytest.mark.computes
+def test_pending_operands(device: str, rng: np.random.Generator) -> None:
+    for n in (9, 700, 3000):
+        a = rng.integers(-99, 99, (4, n)).astype(np.float32)
+        x = pt.tensor(a, device=device)
+        same((x * 2 + 1).sort(), np.sort(a * 2 + 1), f"of an expression, {n}")
+        same(x.sort(1) + x, np.sort(a) + a, f"inside an expression, {n}")
+        same(x.pad(2).sort(0), np.sort(np.pad(a, 2), 0), f"of a padded tensor, {n}")
+        same(x.sort().sort(0), np.sort(np.sort(a), 0), f"one after the other, {n}")
+        same(x.argsort().argsort(), np.argsort(np.argsort(a, kind="stable")).astype("i4"), "ranks")
+        same(x.sum(0).sort(), np.sort(a.sum(0)), f"of a reduction, {n}")
+        same(x.sort()[:, ::-1].max(1), a.min(1) * 0 + a.max(1), f"reduced, {n}")
+
+
+@pytest.mark.computes
+def test_errors(device: str) -> None:
+    x = pt.ones((2, 3), device=device)
+    for name in ("sort", "argsort"):
+        with pytest.raises(pt.AxisError, match=rf"^{name}: axis 2\b.*2 axes"):
+            getattr(x, name)(2)
+        with pytest.raises(pt.AxisError, match=rf"^{name}: axis -1\b.*0 axes"):
+            getattr(x[0, 0], name)()
+        with pytest.raises(TypeError, match=rf"^{name}: .*\(0, 1\)"):
+            getattr(x, name)((0, 1))
+        with pytest.raises(TypeError, match=rf"^{name}: "):
+            getattr(pt, name)("text")
+    same(x.sum(), np.float32(6), "the session afterwards")
