@@ -209,10 +209,7 @@ class _Turn:
         self.outcome.dispatches = single.dispatches
         self._check_kernels(single.dispatches)
         self._check(calls=1)
-        self.outcome.calls = self._calls(single.seconds)
-        if self.outcome.calls > 1:
-            several = self._sample(self.outcome.calls)
-            self.outcome.calls = self._calls(several.seconds / self.outcome.calls)
+        self.outcome.calls = self._enough_calls(single.seconds)
         last = float("inf")
         for _ in range(WARM_UPS):
             if not self.has_time:
@@ -236,8 +233,23 @@ class _Turn:
             self.outcome.gpu = gpu / (self.outcome.calls * self._case.ops)
         self._release()
 
+    def _enough_calls(self, seconds: float) -> int:
+        """Calls in one sample, where a single one takes so long.
+
+        Much of that is a wait that all calls of a sample share, so it takes some steps. Each
+        number of calls may be planned or compiled anew, so it is timed the second time.
+        """
+        calls = self._calls(seconds)
+        while calls > 1 and self.has_time:
+            each = min(self._sample(calls).seconds for _ in range(2)) / calls
+            enough = self._calls(each)
+            if enough <= calls:
+                return enough
+            calls = enough
+        return calls
+
     def _calls(self, seconds: float) -> int:
-        """Calls in one sample, where one takes so long."""
+        """Calls in one sample, where each takes so long."""
         if self._case.calls is not None:
             return self._case.calls
         result = max(int(np.prod(self._case.result_shape)) * FLOAT, 1)
