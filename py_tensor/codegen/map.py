@@ -174,8 +174,8 @@ def writing_over(kernel: Kernel, spare: Mapping[int, int]) -> tuple[Kernel, dict
     """The kernel with outputs that stand where operands stood, and which replaces which.
 
     `spare` has the bytes of the slots that may be written over. An operand's every load must be of
-    the very element that is stored, so that no invocation reads what another one writes. In the
-    kernel that is returned such loads are of the output's own slot.
+    the very element that is stored, so that no invocation reads what another one writes; so what is
+    gathered from stays. In the kernel that is returned such loads are of the output's own slot.
     """
     replaced: dict[int, int] = {}
     points = size_of(kernel.kept)

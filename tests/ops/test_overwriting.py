@@ -34,6 +34,9 @@ STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "shifted": lambda np, x, a: np.concat([x[:, 1:], x[:, :1]], axis=1) + x,
     "another type": lambda np, x, a: x.astype(np.int32) + 1,
     "its rows by index": lambda np, x, a: np.take(x, np.arange(len(x) - 1, -1, -1), axis=0) + 1,
+    "its rows by index, and itself": lambda np, x, a: np.take(x, range(len(x))[::-1], axis=0) + x,
+    "summed up": lambda np, x, a: np.cumsum(x, 1) + x,
+    "sorted": lambda np, x, a: np.sort(x, 0) - x,
     "less of it": lambda np, x, a: x[:, :-1] + 1,
 }
 
