@@ -7,7 +7,7 @@ memory where their uses do not overlap.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from py_tensor.backend.pool import size_class
@@ -54,6 +54,8 @@ class Plan:
     dispatches : list of Measure
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
+    has_floats_only : bool
+        Of the constants.
     label : str
         What the flush computes, for messages.
     work : int
@@ -70,6 +72,7 @@ class Plan:
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: list[Measure] = field(default_factory=list["Measure"])
     cuts: list[int] = field(default_factory=list[int])
+    has_floats_only: bool = False
     label: str = ""
     work: int = 0
 
@@ -83,9 +86,16 @@ class Plan:
         if not self.consts:
             return self.params
         params = self.params[:]
-        for position, slot, dtype in self.consts:
-            params[position] = to_bits(order[slot].attrs, dtype)
+        for (position, _, _), bits in zip(self.consts, self._bits(order), strict=True):
+            params[position] = bits
         return params
+
+    def _bits(self, order: Sequence[Node]) -> Iterable[int]:
+        """The words of all constants: of floats, as most are, at once."""
+        if self.has_floats_only:
+            values = array("f", [order[slot].attrs for _, slot, _ in self.consts])
+            return array("I", values.tobytes())
+        return (to_bits(order[slot].attrs, dtype) for _, slot, dtype in self.consts)
 
 
 def make_plan(
@@ -120,6 +130,7 @@ def make_plan(
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
+    plan.has_floats_only = all(dtype.kind == "f" for _, _, dtype in plan.consts)
     plan.work = sum(dispatch_work + p.work for p in pieces)
     return plan
 

@@ -50,26 +50,24 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     Sets each node's `slot` to its position. Linear in nodes and edges, without recursion.
     """
     order: list[Node] = []
-    append = order.append
     count = 0
-    stack = list(roots)
+    stack: list[Node | None] = list(roots)
     stack.reverse()
     while stack:
-        node = stack[-1]
-        if 0 <= node.slot < count and order[node.slot] is node:
-            stack.pop()
+        node = stack.pop()
+        if node is None:  # the operands of the node below it are done
+            node = stack.pop()
+            assert node is not None
+        elif 0 <= node.slot < count and order[node.slot] is node:
             continue
-        ready = True
-        if node.storage is None:
-            for operand in node.inputs:
-                if not (0 <= operand.slot < count and order[operand.slot] is operand):
-                    stack.append(operand)
-                    ready = False
-        if ready:
-            stack.pop()
-            node.slot = count
-            append(node)
-            count += 1
+        elif node.storage is None and node.inputs:
+            stack.append(node)
+            stack.append(None)
+            stack.extend(node.inputs)
+            continue
+        node.slot = count
+        order.append(node)
+        count += 1
     return order
 
 
@@ -83,8 +81,12 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
     most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
+    large: list[int] = []
     for slot, node in enumerate(order):
-        if node.live and node.storage is None and node.meta.stored_nbytes <= most:
+        if node.storage is not None:
+            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES:
+                large.append(slot)
+        elif node.live and node.meta.stored_nbytes <= most:
             if type(node.op) is Elementwise:  # as most are: no view, and no constant
                 wanted.add(slot)
             else:
@@ -92,11 +94,6 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if root.slot not in wanted:
             _want(order, root.slot, wanted, root=True)
-    large = [
-        slot
-        for slot, node in enumerate(order)
-        if node.meta.stored_nbytes >= OVERWRITTEN_BYTES and node.storage is not None
-    ]
     spare = _spare(order, wanted, large) if large else frozenset[int]()
     return Request(order, wanted, max_bytes, spare)
 
@@ -151,11 +148,14 @@ def _is_glance(order: list[Node]) -> bool:
     It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
     bound on the steps keeps a loop that prints from building up an ever longer expression.
     """
-    pending = [n for n in order if n.storage is None and n.op is not CONST]
-    return (
-        len(pending) <= GLANCED_NODES
-        and any(n.op is EDGES for n in pending)
-        and all(isinstance(n.op, Elementwise | Cast | Movement) or n.op is INDEX for n in pending)
+    pending: list[Node] = []
+    for node in order:
+        if node.storage is None and node.op is not CONST:
+            pending.append(node)
+            if len(pending) > GLANCED_NODES:
+                return False
+    return any(n.op is EDGES for n in pending) and all(
+        isinstance(n.op, Elementwise | Cast | Movement) or n.op is INDEX for n in pending
     )
 
 

@@ -26,7 +26,7 @@ from py_tensor.graph.op import (
     NotDifferentiable,
     Op,
 )
-from py_tensor.graph.primitives import CAST, EXPAND, const, leaf
+from py_tensor.graph.primitives import CAST, CONST, EXPAND, const, leaf
 from py_tensor.shapes import Shape, broadcast
 from py_tensor.tensor import Tensor, install
 
@@ -97,8 +97,12 @@ class Recipe:
     key: int
 
 
+# The meta and key of the result, and those of the number.
+WithNumber = tuple[Meta, int, Meta, int]
+
+
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
-_RECIPE_LIMIT = 4096
+RECIPES = 4096  # kept of an op
 
 
 def node_of(x: Tensor) -> Node:
@@ -133,15 +137,19 @@ def follow(node: Node, steps: tuple[Step, ...]) -> Node:
     return node
 
 
+def step(op: Op, attrs: Any, meta: Meta) -> Step:
+    return op, attrs, meta, key_of(op, attrs, meta)
+
+
 def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     """The cast and the expansion that lead from `meta` to a shape and a dtype."""
     steps: list[Step] = []
     if meta.dtype is not dtype:
         meta = meta_of(meta.shape, dtype, meta.device)
-        steps.append((CAST, None, meta, key_of(CAST, None, meta)))
+        steps.append(step(CAST, None, meta))
     if meta.shape != shape:
         meta = meta_of(shape, dtype, meta.device)
-        steps.append((EXPAND, None, meta, key_of(EXPAND, None, meta)))
+        steps.append(step(EXPAND, None, meta))
     return tuple(steps)
 
 
@@ -245,6 +253,18 @@ def _recipe(
     return Recipe(tuple(steps_to(m, shape, dtype) for m in metas), meta, key_of(op, None, meta))
 
 
+def _with_number(
+    op: Elementwise, meta: Meta, accepts: Accepts, result: DType | None
+) -> WithNumber | None:
+    """What an op on a tensor of this meta and a number does; None unless it computes in floats."""
+    dtype = meta.dtype
+    if dtype.kind != "f" or not meta.size or accepts.check(op.name, dtype) is not dtype:
+        return None
+    made = meta_of(meta.shape, result or dtype, meta.device)
+    constant = meta_of((), dtype, meta.device)
+    return made, key_of(op, None, made), constant, key_of(CONST, None, constant)
+
+
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
     """List a public function under its name, with the op it records; make it a method as well."""
     if op is not None:
@@ -313,8 +333,8 @@ def unary_of(
     return _finish(function, op, op.name, doc, "(x, /)", method)
 
 
-def _remember(recipes: dict[Any, Recipe], key: Any, recipe: Recipe) -> None:
-    if len(recipes) >= _RECIPE_LIMIT:
+def _remember(recipes: dict[Any, Any], key: Any, recipe: Recipe | WithNumber | None) -> None:
+    if len(recipes) >= RECIPES:
         recipes.clear()
     recipes[key] = recipe
 
@@ -390,12 +410,31 @@ def binary_of(
     `record` stands in for `apply` where the operands are not two tensors.
     """
     recipes: dict[tuple[Meta, Meta], Recipe] = {}
+    with_numbers: dict[Meta, WithNumber | None] = {}
 
     def recipe_of(a: Node, b: Node) -> Recipe | None:
         recipe = _recipe(op, (a.meta, b.meta), accepts, result)
         if recipe is not None:
             _remember(recipes, (a.meta, b.meta), recipe)
         return recipe
+
+    def with_number(x: Operand, y: Operand) -> Tensor | None:
+        """The op on a tensor in floating point and a Python number; None for all else."""
+        tensor, number = (x, y) if type(x) is Tensor else (y, x)
+        if type(tensor) is not Tensor or (type(number) is not float and type(number) is not int):
+            return None
+        node = tensor._node  # pyright: ignore[reportPrivateUsage]
+        try:
+            recipe = with_numbers[node.meta]
+        except KeyError:
+            recipe = _with_number(op, node.meta, accepts, result)
+            _remember(with_numbers, node.meta, recipe)
+        if recipe is None or (type(number) is int and not dtypes.holds(node.meta.dtype, number)):
+            return None
+        meta, key, constant_meta, constant_key = recipe
+        constant = Node(CONST, (), float(number), constant_meta, constant_key)
+        nodes = (node, constant) if tensor is x else (constant, node)
+        return Tensor(Node(op, nodes, None, meta, key))
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
         return apply(op, (x, y), accepts, result)
@@ -422,7 +461,8 @@ def binary_of(
                 if second:
                     b = follow(b, second)
                 return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
-            return other(x, y)
+            recorded = with_number(x, y)
+            return other(x, y) if recorded is None else recorded
 
         return function
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.primitives import CONTRACT
+from py_tensor.graph.node import Meta, Node, key_of, meta_of
+from py_tensor.graph.op import Op
+from py_tensor.graph.primitives import CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import Operand, build, coerce, common_dtype, register
+from py_tensor.ops.define import (
+    RECIPES,
+    Operand,
+    Step,
+    build,
+    coerce,
+    common_dtype,
+    follow,
+    node_of,
+    register,
+    step,
+)
 from py_tensor.ops.movement import astype, expand, reshape, tensor_of
 from py_tensor.shapes import Shape, broadcast, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
@@ -57,6 +73,13 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
     """
+    if type(x) is Tensor and type(y) is Tensor:
+        a, b = node_of(x), node_of(y)
+        recipe = _recipe(a.meta, b.meta)
+        if recipe is not None:
+            nodes = follow(a, recipe.left), follow(b, recipe.right)
+            product = Node(CONTRACT, nodes, recipe.axes, recipe.meta, recipe.key)
+            return Tensor(follow(product, recipe.after))
     a, b = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     if not a.ndim or not b.ndim:
         raise ShapeError(
@@ -84,6 +107,41 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
     product = _contract(left, right, shape, len(shape) - 2)
     kept = (*batch, *((m,) if a.ndim > 1 else ()), *((n,) if b.ndim > 1 else ()))
     return reshape(product, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What `matmul` does for matrices of given metas: steps for each, the product, and after it."""
+
+    left: tuple[Step, ...]
+    right: tuple[Step, ...]
+    axes: tuple[int, ...]
+    meta: Meta
+    key: int
+    after: tuple[Step, ...]
+
+
+@lru_cache(RECIPES)
+def _recipe(a: Meta, b: Meta) -> _Recipe | None:
+    """The recipe of a product of two matrices that fit; None for all else."""
+    if a.device is not b.device or a.dtype is not b.dtype or a.dtype is dtypes.bool_:
+        return None
+    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
+        return None
+    if not a.size or not b.size:
+        return None
+    (m, k), n = a.shape, b.shape[1]
+
+    def to(op: Op, shape: Shape) -> Step:
+        return step(op, None, meta_of(shape, a.dtype, a.device))
+
+    def expanded(shape: Shape) -> tuple[Step, ...]:
+        return (to(RESHAPE, shape), *((to(EXPAND, (m, k, n)),) if shape != (m, k, n) else ()))
+
+    product = meta_of((m, 1, n), a.dtype, a.device)
+    key = key_of(CONTRACT, (1,), product)
+    after = (to(RESHAPE, (m, n)),)
+    return _Recipe(expanded((m, k, 1)), expanded((1, k, n)), (1,), product, key, after)
 
 
 def dot(x: Operand, y: Operand, /) -> Tensor:

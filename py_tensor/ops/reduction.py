@@ -6,22 +6,29 @@ import builtins
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
+from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
-from py_tensor.graph.primitives import SUM
+from py_tensor.graph.primitives import RESHAPE, SUM
 from py_tensor.ops.define import (
     ANY,
     FLOATING,
     INTEGRAL_AS_INT,
     LOGICAL,
+    RECIPES,
     Accepts,
     Operand,
+    Step,
     build,
+    follow,
+    node_of,
     register,
+    step,
 )
 from py_tensor.ops.elementwise import absolute, equal, isfinite, sqrt, square, subtract, where
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
@@ -201,6 +208,10 @@ def _reduce(
 ) -> Tensor:
     """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
     axes = normalize_axes(op.name, axis, x.ndim)
+    node = node_of(x)
+    steps = _steps(op, node.meta, axes, result or x.dtype, bool(keepdims))
+    if steps is not None:
+        return Tensor(follow(node, steps))
     shape = reduced(x.shape, axes)
     dtype = result or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
@@ -213,9 +224,24 @@ def _reduce(
         y = full(shape, empty or 0, dtype=dtype, device=x.device)
     elif not axes:
         y = x.astype(dtype)
-    else:
+    else:  # no results
         y = build(op, (x,), axes, shape, dtype, x.device)
     return y if keepdims else y.reshape(dropped(shape, axes))
+
+
+@lru_cache(RECIPES)
+def _steps(
+    op: Reduction, meta: Meta, axes: tuple[int, ...], dtype: DType, keepdims: bool
+) -> tuple[Step, ...] | None:
+    """The nodes from an operand to its reduction; None where nothing is reduced."""
+    if not axes or not meta.size:
+        return None
+    shape = reduced(meta.shape, axes)
+    made = meta_of(shape, dtype, meta.device)
+    steps = [step(op, axes, made)]
+    if not keepdims:
+        steps.append(step(RESHAPE, None, meta_of(dropped(shape, axes), dtype, meta.device)))
+    return tuple(steps)
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -199,6 +200,16 @@ def test_grids(source: Random) -> None:
         assert max(x, y, z) <= 65535
         assert count <= x * y * z <= count + y
         assert bool(x * y * z) == bool(count)
+
+
+@pytest.mark.parametrize("value", [1.5, -0.0, 1e300, -1e300, float("inf"), 1e-46, 3])
+def test_constants_are_patched_as_they_are_packed(value: float) -> None:
+    order = [const(value, float32, PLACE), const(7, int32, PLACE)]
+    floats = Plan(array("I"), array("I", [0, 0]), consts=[(1, 0, float32)], has_floats_only=True)
+    assert floats.patched(order).tolist() == [0, to_bits(value, float32)]
+    mixed = Plan(array("I"), array("I", [0, 0]), consts=[(1, 0, float32), (0, 1, int32)])
+    assert mixed.patched(order).tolist() == [7, to_bits(value, float32)]
+    assert mixed.params.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
