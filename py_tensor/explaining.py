@@ -30,7 +30,7 @@ FAMILIES = {
     "map": "map",
     "reduce": "reduce",
     "rows": "rows",
-    "matmul_direct": "matmul",
+    "matmul_quads": "matmul",
     "matmul_tiled": "matmul",
 }
 

@@ -111,7 +111,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
         "ok": True,
         "generation": 1,
         "adapter": {"isFallbackAdapter": kind.fallback},
-        "features": [],
+        "features": ["subgroups"],
         "limits": {
             "maxBufferSize": size,
             "maxStorageBufferBindingSize": size,

@@ -86,6 +86,7 @@ class Connection:
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
             workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
+            subgroups="subgroups" in found["features"],
             forms=trial.passed(found["wrong"]),
         )
         self.pending_work = self.profile.pending_work

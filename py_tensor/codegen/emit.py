@@ -165,7 +165,7 @@ class BodyCode:
                 arguments.append(f"from{n}: u32")
                 lines.append(f"  let at{n} = {self._gathered_at(i, f'from{n}', params)};")
                 number = self.binding(i)
-                text = decode(i.dtype, _element(number, self.bindings[number].vector, f"at{n}"))
+                text = decode(i.dtype, element(number, self.bindings[number].vector, f"at{n}"))
             else:
                 text = self._text(i, params)
             lines.append(f"  let v{n} = {text};")
@@ -250,12 +250,12 @@ class BodyCode:
             return [decode(load.dtype, f"{name}.{XYZW[lane]}") for lane in range(lanes)]
         result.statements.append(f"let {name}_at = {address(params, space, load.access)};")
         if mode == "s" or lanes == 1:
-            element = decode(load.dtype, _element(number, vector, f"{name}_at"))
-            result.statements.append(f"let {name} = {element};")
+            value = decode(load.dtype, element(number, vector, f"{name}_at"))
+            result.statements.append(f"let {name} = {value};")
             return [name] * lanes
         step = params.add(space.strides(load.access.strides)[-1])
         return [
-            decode(load.dtype, _element(number, vector, f"({name}_at + {lane}u * {step})"))
+            decode(load.dtype, element(number, vector, f"({name}_at + {lane}u * {step})"))
             for lane in range(lanes)
         ]
 
@@ -286,7 +286,8 @@ class BodyCode:
         return texts
 
 
-def _element(number: int, vector: bool, at: str) -> str:
+def element(number: int, vector: bool, at: str) -> str:
+    """WGSL of one element of a buffer, which may be bound as vectors."""
     return f"b{number}[{at} >> 2u][{at} & 3u]" if vector else f"b{number}[{at}]"
 
 

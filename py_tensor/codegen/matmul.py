@@ -1,7 +1,7 @@
 """Matrix products: which kept dimensions are rows, columns and batch, and how operands lie.
 
-Two forms: tiles in workgroup memory (`tiles.py`), and a direct one without it, for adapters on
-which a barrier costs more than a load.
+Two forms: tiles in workgroup memory (`tiles.py`), and blocks that four invocations share without it
+(`quads.py`), for adapters on which a barrier costs more than a load.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from py_tensor.codegen.map import (
     returns,
     store_results,
 )
-from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.profile import Block, Profile, Tile
 from py_tensor.codegen.program import Dispatch, Params
+from py_tensor.codegen.quads import WORKGROUP, Side, quad_regions
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
 from py_tensor.graph.kernel import Contraction, Kernel, Load
@@ -88,21 +89,22 @@ class _Matmul:
         self.k = _extent(kernel.reduced, roles.k)
         self.batch = [_extent(kernel.kept, g) for g in roles.batch]
         self.count = size_of(tuple(self.batch))
-        self.tile = profile.tile(self.m, self.n, self.count)
+        self.swaps = profile.subgroups
+        self.form: Tile | Block = profile.tile(self.m, self.n, self.count) or profile.block(
+            self.m, self.n
+        )
         self.width = 4 if self.n % 4 == 0 else 1
-        self.a_mode = self._operand_mode(self.a, roles.m, self.m)
-        self.b_mode = self._operand_mode(self.b, roles.n, self.n)
-        # An operand that is read element by element makes the others so: each choice that
-        # depends on sizes alone doubles the programs that an expression needs.
-        self.single = "g" in (self.a_mode, self.b_mode)
-        if self.tile is None and self.single:
-            self.a_mode, self.b_mode = (
-                "o" if x == "o" else "g" for x in (self.a_mode, self.b_mode)
-            )
-        elif self.tile is not None and (self.single or self.width == 1):
-            self.width, self.single = 1, True
-            self.a_mode = self._scalar_mode(self.a, roles.m)
-            self.b_mode = self._scalar_mode(self.b, roles.n)
+        if isinstance(self.form, Block):
+            self.width, self.a_mode, self.b_mode = 1, "e", "e"
+        else:
+            self.a_mode = self._operand_mode(self.a, roles.m, self.m)
+            self.b_mode = self._operand_mode(self.b, roles.n, self.n)
+            # An operand that is read element by element makes the others so: each choice that
+            # depends on sizes alone doubles the programs that an expression needs.
+            if "g" in (self.a_mode, self.b_mode) or self.width == 1:
+                self.width = 1
+                self.a_mode = self._scalar_mode(self.a, roles.m)
+                self.b_mode = self._scalar_mode(self.b, roles.n)
         loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
         self.modes = {
             x: load_mode(self._result(x.access.strides), x.access.offset, self.width) for x in loads
@@ -152,25 +154,26 @@ class _Matmul:
         return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
 
     def dispatch(self, context: Context) -> Dispatch:
-        tile = self.tile
-        kind = f"vec4<{self.a.dtype.wgsl}>"
-        if tile is None:
-            regions, code = self._direct(kind)
-            constants = {"WORKGROUP": context.profile.workgroup}
-            blocks = -(-self.m // 4) * -(-self.n // 4) * self.count
-            groups = -(-blocks // context.profile.workgroup)
+        kind, form = f"vec4<{self.a.dtype.wgsl}>", self.form
+        if isinstance(form, Block):
+            template = "matmul_quads"
+            a, b = self._side(self.a, self.roles.m), self._side(self.b, self.roles.n)
+            regions, code = quad_regions(form, str(self.a.dtype.wgsl), a, b, swaps=self.swaps)
+            constants = {"WORKGROUP": WORKGROUP, "ROWS": form.rows, "COLUMNS": form.columns}
+            blocks = -(-self.m // form.rows) * -(-self.n // form.columns) * self.count
+            groups = -(-blocks * 4 // WORKGROUP)
         else:
+            template = "matmul_tiled"
             operands = [
-                self._operand("a", self.a, self.a_mode, self.roles.m, 0, tile.bm),
-                self._operand("b", self.b, self.b_mode, self.roles.n, 1, tile.bn),
+                self._operand("a", self.a, self.a_mode, self.roles.m, 0, form.bm),
+                self._operand("b", self.b, self.b_mode, self.roles.n, 1, form.bn),
             ]
-            regions, code = tiled(tile, self.a.dtype, *operands)
-            constants = tile.constants()
-            groups = -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count
+            regions, code = tiled(form, self.a.dtype, *operands)
+            constants = form.constants()
+            groups = -(-self.m // form.bm) * -(-self.n // form.bn) * self.count
         regions["bases"] = self._bases()
         code += self._finish(kind)
         regions["interface"] = interface(self.bindings, self.params, constants, *code)
-        template = "matmul_direct" if tile is None else "matmul_tiled"
         return Dispatch(
             context.programs.get(
                 template, self.kernel.label, self.bindings, regions, self._variant()
@@ -185,19 +188,11 @@ class _Matmul:
             self.kernel.traffic(),
         )
 
-    def _direct(self, kind: str) -> tuple[dict[str, str], list[str]]:
-        """The regions of the form without workgroup memory, and its functions."""
-        regions = {
-            "zero": lines([f"var c{i} = {kind}();" for i in range(4)], 1),
-            "multiply": lines(_single_steps() if self.single else _block_steps(), 1),
-            "results": f"  var results = array<{kind}, 4>(c0, c1, c2, c3);",
-        }
-        block = f"struct Block {{ x: {kind}, y: {kind}, z: {kind}, w: {kind} }}"
-        return regions, [
-            "" if self.single else block,
-            self._loader("load_a", self.a, self.a_mode, self.roles.m, "m"),
-            self._loader("load_b", self.b, self.b_mode, self.roles.n, "n"),
-        ]
+    def _side(self, load: Load, group: Group) -> Side:
+        """An operand for the form without workgroup memory, with its strides as parameters."""
+        number = self._binding(load)
+        own, along = (self.params.add(step) for step in self._steps(load, group))
+        return Side(number, self.bindings[number].vector, own, along)
 
     def _operand(
         self, name: str, load: Load, mode: str, group: Group, extent: int, size: int
@@ -222,11 +217,13 @@ class _Matmul:
         )
 
     def _variant(self) -> str:
-        """The tile, and along which index each operand is read in vectors, if along any."""
-        tile = self.tile
+        """The tile or block, and along which index each operand is read in vectors, if any."""
+        form = self.form
+        if isinstance(form, Block):
+            return f"{form.rows}x{form.columns} blocks"
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
-        a, b = (along.get(x, "elements") for x in (self.a_mode, self.b_mode))
-        size = "4x4 blocks" if tile is None else f"tile {tile.bm}x{tile.bn}x{tile.bk}"
+        a, b = (along[x] for x in (self.a_mode, self.b_mode))
+        size = f"tile {form.bm}x{form.bn}x{form.bk}"
         return f"{size}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
@@ -242,75 +239,6 @@ class _Matmul:
                 )
             code.append(f"let base_{name} = {' + '.join(terms)};")
         return lines(code, 1)
-
-    def _loader(self, name: str, load: Load, mode: str, group: Group, index: str) -> str:
-        """A function that gives four vectors along the operand's own index, one for each k."""
-        number = self._binding(load)
-        steps, scale = self._steps(load, group), 1 if mode == "g" else 4
-        own = self.params.add(steps[0] // (1 if mode == "o" else scale))
-        along = self.params.add(steps[1] // (1 if mode == "k" else scale))
-        size = self.params.at(0 if index == "m" else 1)
-        kind, vector = f"vec4<{load.dtype.wgsl}>", self.bindings[number].vector
-        order = "base: u32, m: u32, k: u32" if index == "m" else "base: u32, k: u32, n: u32"
-        if self.single:
-            return self._column_loader(
-                f"fn {name}({order}) -> {kind}", number, mode, index, own, along, size
-            )
-        code = [f"fn {name}({order}) -> Block {{", "  let K = params[0].z;"]
-        if mode == "o":
-            code.append(f"  let at = base + {index} / 4u;")
-            for j, c in enumerate(XYZW):
-                code.append(
-                    f"  var {c} = {kind}(); if (k + {j}u < K && {index} < {size}) "
-                    f"{{ {c} = b{number}[at + (k + {j}u) * {along}]; }}"
-                )
-            code.append("  return Block(x, y, z, w);")
-        elif mode == "k":
-            code.append("  let at = base + k / 4u;")
-            for j in range(4):
-                code.append(
-                    f"  var r{j} = {kind}(); if (k < K && {index} + {j}u < {size}) "
-                    f"{{ r{j} = b{number}[at + ({index} + {j}u) * {own}]; }}"
-                )
-            columns = [f"{kind}({', '.join(f'r{j}.{c}' for j in range(4))})" for c in XYZW]
-            code.append(f"  return Block({', '.join(columns)});")
-        else:
-            code.append(f"  let at = base + {index} * {own} + k * {along};")
-            # What is out of range is read from somewhere in the buffer, and not used.
-            for j in range(4):
-                elements: list[str] = []
-                for i in range(4):
-                    where = f"at + {i}u * {own} + {j}u * {along}"
-                    raw = (
-                        f"b{number}[({where}) >> 2u][({where}) & 3u]"
-                        if vector
-                        else f"b{number}[{where}]"
-                    )
-                    inside = f"k + {j}u < K && {index} + {i}u < {size}"
-                    elements.append(f"select({load.dtype.wgsl}(0), {raw}, {inside})")
-                code.append(f"  let c{j} = {kind}({', '.join(elements)});")
-            code.append("  return Block(c0, c1, c2, c3);")
-        return "\n".join([*code, "}"])
-
-    def _column_loader(
-        self, head: str, number: int, mode: str, index: str, own: str, along: str, size: str
-    ) -> str:
-        """A function that gives the one vector of a single k."""
-        if mode == "o":
-            value = f"b{number}[base + {index} / 4u + k * {along}]"
-        else:
-            kind, vector = self.a.dtype.wgsl, self.bindings[number].vector
-            elements: list[str] = []
-            for i in range(4):
-                where = f"base + ({index} + {i}u) * {own} + k * {along}"
-                raw = (
-                    f"b{number}[({where}) >> 2u][({where}) & 3u]"
-                    if vector
-                    else f"b{number}[{where}]"
-                )
-                elements.append(f"select({kind}(0), {raw}, {index} + {i}u < {size})")
-            value = f"vec4<{kind}>({', '.join(elements)})"
-        return f"{head} {{\n  return {value};\n}}"
 
     def _finish(self, kind: str) -> list[str]:
         """The row body applied to four neighbouring results, and stored where they are in range."""
@@ -342,20 +270,3 @@ class _Matmul:
             self.params, space, self.kernel.outputs, self.bindings, "epilogue", arguments
         )
         return [f"    {line}" for line in stored]
-
-
-def _block_steps() -> list[str]:
-    """Four steps of k at a time, from blocks of 4 x 4."""
-    code = ["for (var k = 0u; k < K; k += 4u) {", "  let a = load_a(base_a, m, k);"]
-    code.append("  let b = load_b(base_b, k, n4 * 4u);")
-    for i, c in enumerate(XYZW):
-        products = " + ".join(f"a.{j}.{c} * b.{j}" for j in XYZW)
-        code.append(f"  c{i} += {products};")
-    return [*code, "}"]
-
-
-def _single_steps() -> list[str]:
-    """One step of k at a time, from a vector of either operand."""
-    code = ["for (var k = 0u; k < K; k++) {", "  let a = load_a(base_a, m, k);"]
-    code.append("  let b = load_b(base_b, k, n4 * 4u);")
-    return [*code, *(f"  c{i} += a.{c} * b;" for i, c in enumerate(XYZW)), "}"]

@@ -67,14 +67,12 @@ fn log_poly_f32(x: f32, e: f32) -> f32 {
 // The natural logarithm: 1 ulp, subnormals included; 0 gives -inf, x < 0 gives NaN.
 fn log_f32(x: f32) -> f32 {
   let b = bitcast<u32>(x);
-  if (b - 1u >= 0x7f7fffffu) {  // zeros, inf, NaN, negative
-    let negative = select(f32_nan(), f32_inf_signed(0x80000000u), b == 0x80000000u);
-    return select(select(x, negative, b >= 0x80000000u), f32_inf_signed(0x80000000u), b == 0u);
-  }
   let tiny = b < 0x00800000u;  // subnormal: the integer mantissa, 2^149 times as large
   let normal = select(b, bitcast<u32>(f32(i32(b))), tiny);
   let e = i32(normal - 0x3f3504f3u) >> 23u;  // so that the mantissa lies in [sqrt(0.5), sqrt(2))
-  return log_poly_f32(bitcast<f32>(normal - (u32(e) << 23u)) - 1.0, f32(e - select(0, 149, tiny)));
+  let ordinary = log_poly_f32(bitcast<f32>(normal - (u32(e) << 23u)) - 1.0, f32(e - select(0, 149, tiny)));
+  let special = select(select(x, f32_nan(), b > 0x80000000u), f32_inf_signed(0x80000000u), (b << 1u) == 0u);
+  return select(ordinary, special, b - 1u >= 0x7f7fffffu);  // zeros, inf, NaN, negative
 }
 
 // log(1 + x): 3 ulp; keeps -0; -1 gives -inf, x < -1 gives NaN.
@@ -86,25 +84,22 @@ fn log1p_f32(x: f32) -> f32 {
 
 // 1 / (1 + exp(-x)): 3 ulp; saturates at 0 and 1. Written on exp(-|x|), so that neither tail loses digits.
 fn sigmoid_f32(x: f32) -> f32 {
-  if (is_nan(x)) { return x; }
   let e = exp_f32(-abs(x));
-  return select(1.0, e, x < 0.0) / (1.0 + e);
+  return select(select(1.0, e, x < 0.0) / (1.0 + e), x, is_nan(x));
 }
 
-// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Cephes tanhf.c.
+// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Cephes tanhf.c, both its ranges for every x: vectors
+// and warps meet values of both, and a branch costs more than either.
 fn tanh_f32(x: f32) -> f32 {
   let a = abs(x);
-  if (a < 1e-4 || is_nan(x)) { return x; }
-  if (a > 0.625) {
-    let t = 1.0 - 2.0 / (exp_f32(min(2.0 * a, 20.0)) + 1.0);
-    return select(t, -t, x < 0.0);
-  }
+  let large = copysign_f32(1.0 - 2.0 / (exp_f32(min(2.0 * a, 20.0)) + 1.0), x);
   let z = x * x;
   var p = -5.70498872745e-3 * z + 2.06390887954e-2;
   p = p * z - 5.37397155531e-2;
   p = p * z + 1.33314422036e-1;
   p = p * z - 3.33332819422e-1;
-  return fma(p * z, x, x);
+  let itself = a < 1e-4 || is_nan(x);
+  return select(select(large, fma(p * z, x, x), a <= 0.625), x, itself);
 }
 
 // The hyperbolic sine: 3 ulp; keeps -0; overflow gives an infinity. Cephes sinhf.c.

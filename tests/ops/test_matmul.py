@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,33 @@ def test_tiles(
         a, b = random(rng, m, k), random(rng, k, n)
         x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
         near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("swaps", [False, True], ids=["loads", "swaps"])
+@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
+def test_blocks(
+    swaps: bool, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel of software adapters: each block, past its edges, with and without subgroups."""
+    if device == "webgpu":
+        backend: Any = pt.default_device().backend
+        if swaps and not backend.profile.subgroups:
+            pytest.skip("this device has no subgroups")
+        monkeypatch.setattr(
+            backend, "profile", replace(backend.profile, software=True, subgroups=swaps)
+        )
+        backend._plans.clear()
+    left, _, right = form.partition(" @ ")
+    odd = [int(size) for size in rng.integers(5, 80, 3)]
+    for m, k, n in ((32, 64, 32), odd, (4, 7, 4), (3, 8, 40), (33, 9, 2)):
+        what = f"{form}, M, K, N = {m}, {k}, {n}"
+        a, b = random(rng, m, k), random(rng, k, n)
+        a[-1], b[0, 0] = np.nan, np.inf  # of which nothing may leak into other rows and columns
+        x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
+        near((x @ y)[:-1, 1:], *products(a[:-1], b[:, 1:]), what)
+        i, j = (rng.integers(-9, 9, s, dtype=np.int32) for s in ((m, k), (k, n)))
+        same(operand(i, "T" in left, device) @ operand(j, "T" in right, device), i @ j, what)
 
 
 @pytest.mark.computes

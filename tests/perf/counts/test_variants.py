@@ -198,7 +198,7 @@ TABLE = (
         lambda a, b: a @ b,
         lambda s, n: [s, (*s[:-2], s[-1], n)],
         over={"reduce": 16, "matmul": 31},
-        over_software={"matmul": 10, "reduce": 13},
+        over_software={"reduce": 13},
     ),
     R(
         "batches by a matrix",
