@@ -140,7 +140,7 @@ def test_it_tells_what_then_runs(gpu: GPU, source: Random, monkeypatch: pytest.M
     ran: list[int] = []
     perform = gpu.bridge._perform
 
-    def note(command: tuple[int, ...], params: bytes, written: set[int]) -> None:
+    def note(command: tuple[int, ...], params: bytes, written: dict[int, bool]) -> None:
         if command[0] == DISPATCH:
             ran.append(command[1])
         perform(command, params, written)

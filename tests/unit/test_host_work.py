@@ -69,7 +69,7 @@ def reductions(gpu: GPU, count: int) -> list[pt.Tensor]:
 Grow = Callable[[GPU, int], list[pt.Tensor]]
 
 
-@pytest.mark.parametrize(("grow", "most"), [(independent, 20), (layers, 60), (reductions, 80)])
+@pytest.mark.parametrize(("grow", "most"), [(independent, 25), (layers, 90), (reductions, 80)])
 def test_a_body_seen_before_is_not_planned_again(gpu: GPU, grow: Grow, most: int) -> None:
     """Of a hundred kernels or so; and one call into JavaScript carries them."""
     count = 150 if grow is reductions else 100  # some of which share a kernel
