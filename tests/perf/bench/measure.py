@@ -237,11 +237,11 @@ class _Turn:
         """Calls in one sample, where a single one takes so long.
 
         Much of that is a wait that all calls of a sample share, so it takes some steps. Each
-        number of calls may be planned or compiled anew, so it is timed the second time.
+        number of calls may be planned anew, twice until the buffers of the last ones serve again.
         """
         calls = self._calls(seconds)
         while calls > 1 and self.has_time:
-            each = min(self._sample(calls).seconds for _ in range(2)) / calls
+            each = min(self._sample(calls).seconds for _ in range(3)) / calls
             enough = self._calls(each)
             if enough <= calls:
                 return enough
