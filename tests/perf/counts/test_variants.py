@@ -165,7 +165,7 @@ TABLE = (
         (2,),
         lambda a, b: a @ b,
         lambda s, n: [s, (s[1], n)],
-        over={"reduce": 12, "matmul": 22},
+        over={"reduce": 12},
         over_software={"reduce": 12},
     ),
     R(
@@ -173,7 +173,7 @@ TABLE = (
         (2,),
         lambda a, b, c: pt.relu(a @ b + c),
         lambda s, n: [s, (s[1], n), (n,)],
-        over={"reduce": 15, "matmul": 22},
+        over={"reduce": 15},
         over_software={"reduce": 13},
     ),
     R(
@@ -181,7 +181,7 @@ TABLE = (
         (2,),
         lambda a, b: a.T @ b,
         lambda s, n: [s, (s[0], n)],
-        over={"matmul": 22, "reduce": 10},
+        over={"reduce": 10},
         over_software={"reduce": 10},
     ),
     R(
@@ -189,7 +189,7 @@ TABLE = (
         (2,),
         lambda a, b: a @ b.T,
         lambda s, n: [s, (n, s[1])],
-        over={"matmul": 24, "reduce": 10},
+        over={"reduce": 10},
         over_software={"reduce": 10},
     ),
     R(
@@ -197,7 +197,7 @@ TABLE = (
         BATCHES,
         lambda a, b: a @ b,
         lambda s, n: [s, (*s[:-2], s[-1], n)],
-        over={"reduce": 16, "matmul": 31},
+        over={"reduce": 18},
         over_software={"reduce": 13},
     ),
     R(
@@ -205,7 +205,7 @@ TABLE = (
         BATCHES,
         lambda a, b: a @ b,
         lambda s, n: [s, (s[-1], n)],
-        over={"matmul": 24, "reduce": 8},
+        over={"reduce": 8},
     ),
     R(
         "matrix by vector",
