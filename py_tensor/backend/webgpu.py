@@ -21,13 +21,12 @@ from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
+from py_tensor.graph.passes import kernels_of
 from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.reasons import Notes
-from py_tensor.graph.rows import fuse_rows
 
 MAX_PLANS = 512
 MAX_PIPELINES = 1024
@@ -273,9 +272,7 @@ class WebGPU(Connection):
 
     def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
         """The kernels that compute a request, in order; reasons are added to `notes`."""
-        most = self.profile.max_buffers
-        kernels = schedule(request, most, notes)
-        return fuse_rows(kernels, request.wanted, most, fits(self.profile), notes)
+        return kernels_of(request, self.profile.max_buffers, fits(self.profile), notes)
 
     def has_planned(self, request: Request) -> bool:
         """Whether the plan of a request is known."""

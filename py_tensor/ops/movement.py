@@ -253,8 +253,6 @@ def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[in
 
 # -- Indexing -----------------------------------------------------------------------------------
 
-BasicIndex = int | slice | EllipsisType | None
-
 
 def _slice(x: Tensor, slices: tuple[tuple[int, int, int], ...]) -> Tensor:
     """(start, count, step) along each axis."""

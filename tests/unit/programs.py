@@ -22,7 +22,6 @@ from py_tensor.shapes import Shape, size_of
 
 LARGEST = 600  # elements of a tensor
 MAGNITUDE = 1e4  # float results beyond it are dropped: sums stay exact
-Build = Callable[..., Any]
 
 
 @dataclass
@@ -322,6 +321,17 @@ class Program:
         )
         self.record(self.random.choice(forms), x, axes=self.axes(x), exact=False)
 
+    def loop(self) -> None:
+        """Steps that are alike, of which several may stand in one kernel."""
+        form = self.random.choice(("{0} + {1}", "{0} * {k} - {1}", "pt.relu({1}) - {0}"))
+        a = self.any(lambda p: p.kind == "f")
+        shape = a.shape
+        for k in range(self.random.randint(2, 6)):
+            b = self.any(lambda p: p.shape == shape and p.kind == "f")
+            self.record(form, a, b, k=k)
+            if self.random.random() < 0.3:
+                a = b
+
     def matmul(self) -> None:
         a = self.any(lambda p: len(p.shape) in (1, 2, 3) and p.kind != "b")
         k, n = a.shape[-1], self.random.randint(1, 4)
@@ -363,8 +373,8 @@ STEPS: tuple[Callable[[Program], None], ...] = (
     Program.new_leaf, Program.create, Program.unary, Program.discontinuous, Program.to_float,
     Program.binary, Program.compare_two, Program.where, Program.reshape, Program.permute,
     Program.expand, Program.flip, Program.index, Program.pad, Program.reduce, Program.reduce_exact,
-    Program.normalize, Program.matmul, Program.multiply_add, Program.outer, Program.concat,
-    Program.scan, Program.sort, Program.take, Program.forget, Program.realize_some,
-    Program.read_one,
+    Program.normalize, Program.loop, Program.matmul, Program.multiply_add, Program.outer,
+    Program.concat, Program.scan, Program.sort, Program.take, Program.forget,
+    Program.realize_some, Program.read_one,
 )  # fmt: skip
-WEIGHTS = (2, 2, 8, 2, 2, 10, 2, 3, 4, 4, 4, 3, 4, 4, 6, 1, 4, 3, 3, 1, 3, 3, 2, 4, 8, 1, 1)
+WEIGHTS = (2, 2, 8, 2, 2, 10, 2, 3, 4, 4, 4, 3, 4, 4, 6, 1, 4, 3, 3, 3, 1, 3, 3, 2, 4, 8, 1, 1)

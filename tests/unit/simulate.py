@@ -44,6 +44,7 @@ from py_tensor.graph.kernel import (
 )
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import Request
+from py_tensor.graph.pack import pack
 from py_tensor.graph.primitives import CONCAT, LEAF
 from py_tensor.graph.rows import fuse_rows
 from py_tensor.shapes import Shape, size_of
@@ -106,6 +107,8 @@ class Simulator:
         self.kernels = schedule(request, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
         self.kernels = fuse_rows(self.kernels, request.wanted, self.max_buffers, self.fits)
+        check(self.kernels, request, self.max_buffers)
+        self.kernels = pack(self.kernels, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
         if self.programs is not None:
             profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)

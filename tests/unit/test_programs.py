@@ -11,6 +11,7 @@ import random
 import pytest
 
 from py_tensor.codegen.program import Programs
+from py_tensor.graph import pack
 from tests.unit import simulate
 from tests.unit.programs import Program
 
@@ -19,7 +20,9 @@ FIRST = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(3
 
 
 @pytest.mark.parametrize("max_buffers", [4, 8, 10])
-def test_random_programs(max_buffers: int) -> None:
+def test_random_programs(max_buffers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kernels that are alike are enough to be packed."""
+    monkeypatch.setattr(pack, "FEWEST", 2)
     programs = Programs()
     for seed in range(FIRST, FIRST + COUNT // 3):
         rng = random.Random(seed)

@@ -242,10 +242,10 @@ def test_what_nobody_holds_is_not_computed() -> None:
 def test_independent_results_of_one_flush() -> None:
     place = simulate.device()
     xs = [pt.tensor([float(n)], device=place) for n in range(20)]
-    ys = [x + 1 for x in xs]
+    ys = [x.expand((n + 1,)) + 1 for n, x in enumerate(xs)]
     pt.realize(*ys)
     assert len(simulate.kernels_of(place)) == 20
-    assert [y.item() for y in ys] == [n + 1 for n in range(20)]
+    assert [y.tolist() for y in ys] == [[n + 1] * (n + 1) for n in range(20)]
 
 
 def test_views_of_a_pending_tensor_share_its_storage() -> None:

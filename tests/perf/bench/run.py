@@ -20,8 +20,6 @@ from tests.perf.bench import cases, measure, pytorch, report
 from tests.perf.bench.contender import Contender
 from tests.perf.bench.in_browser import BUNDLE, PEERS, BenchPage, PageError, Peer, PyTensor
 
-Chosen = list[tuple[str, cases.Case]]
-
 
 def run(options: argparse.Namespace) -> int:
     """Does what the command line says; gives the exit code: 0 if py_tensor did no case wrong."""

@@ -21,11 +21,10 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.graph.build import schedule
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.order import request
+from py_tensor.graph.passes import kernels_of
 from py_tensor.graph.primitives import leaf
-from py_tensor.graph.rows import fuse_rows
 from tests.unit import simulate
 
 Shape = tuple[int, ...]
@@ -231,8 +230,7 @@ def programs_of(
         shapes = row.shapes(shape, source.choice(SIZES[3]))
         result = row.f(*(stored(s, place) for s in shapes))
         wanted = request([result._to_read()])
-        kernels = schedule(wanted, profile.max_buffers)
-        kernels = fuse_rows(kernels, wanted.wanted, profile.max_buffers, fits(profile))
+        kernels = kernels_of(wanted, profile.max_buffers, fits(profile))
         found |= {d.program for d in lower(kernels, profile, known).dispatches}
     return found
 

@@ -1,0 +1,29 @@
+"""The kernels of a flush, by all passes over the graph in their order."""
+
+from __future__ import annotations
+
+from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.order import Request
+from py_tensor.graph.pack import pack
+from py_tensor.graph.reasons import Notes
+from py_tensor.graph.rows import Fits, fuse_rows
+
+
+def kernels_of(
+    request: Request, max_buffers: int, fits: Fits, notes: Notes | None = None
+) -> list[Kernel]:
+    """The kernels that compute a request, in an order in which each finds its operands computed.
+
+    Parameters
+    ----------
+    max_buffers
+        Storage buffers that a kernel may bind.
+    fits
+        Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
+    notes
+        Reasons are added to these, for whoever asks.
+    """
+    kernels = schedule(request, max_buffers, notes)
+    kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)
+    return pack(kernels, max_buffers)

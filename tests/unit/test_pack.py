@@ -1,0 +1,105 @@
+"""Small kernels that are alike: how many stand in one, and that few programs come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice, pairwise, product
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.codegen.program import Programs
+from py_tensor.graph.pack import FEWEST, SMALL
+from tests.unit import simulate
+
+Make = Callable[[list[pt.Tensor]], list[pt.Tensor]]
+
+
+def sums(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+    """Of each of the first half and each of the second."""
+    half = len(xs) // 2
+    return [a + b for a, b in product(xs[:half], xs[half:])]
+
+
+def pairs(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+    return [a - b for a, b in zip(xs[::2], xs[1::2], strict=True)]
+
+
+def neighbours(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+    return [a * b for a, b in pairwise(xs)]
+
+
+def scaled(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+    return [x * (n + 2) for n, x in enumerate(xs)]
+
+
+def powers(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+    """Each step needs the one before."""
+    return [y for x in xs for y in (x * x, x * x * x)]
+
+
+def dispatches(
+    make: Make, count: int, *, shape: tuple[int, ...] = (3, 5), max_buffers: int = 10
+) -> int:
+    """How many kernels compute it; its values are checked."""
+    rng = np.random.default_rng()
+    arrays = [rng.integers(-9, 9, shape).astype("float32") for _ in range(count)]
+    place = simulate.device(max_buffers, programs=Programs())
+    results = make([pt.tensor(a, device=place) for a in arrays])
+    pt.realize(*results)
+    kernels = len(simulate.kernels_of(place))
+    expected = make([pt.tensor(a, device=CPU_DEVICE) for a in arrays])
+    for found, right in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(found.numpy(), right.numpy())
+    return kernels
+
+
+@pytest.mark.parametrize(
+    ("make", "count", "max_buffers", "kernels"),
+    [
+        (sums, 16, 10, 16),  # 64 results; of four that share an operand, nine buffers
+        (sums, 16, 8, 24),  # of three, seven: 3 + 3 + 2
+        (sums, 16, 4, 64),  # of two, five
+        (pairs, 48, 10, 8),  # of three, nine
+        (pairs, 50, 10, 9),  # 25 results, one by itself
+        (pairs, 52, 10, 9),  # 26 results, two of them in one
+        (scaled, 24, 10, 6),  # of five, ten; of the last four 2 and 2
+        (neighbours, 25, 10, 24),  # what is read twice is another operand each time
+    ],
+)
+def test_how_many_stand_in_one(make: Make, count: int, max_buffers: int, kernels: int) -> None:
+    assert dispatches(make, count, max_buffers=max_buffers) == kernels
+
+
+def test_what_waits_is_not_packed_with_what_it_waits_for() -> None:
+    def chain(xs: list[pt.Tensor]) -> list[pt.Tensor]:
+        results = xs[:1]
+        for _ in range(20):
+            results.append(pt.flip(results[-1]) + xs[1])
+        return results[1:]
+
+    assert dispatches(chain, 2) == 20
+
+
+def test_few_are_left_alone() -> None:
+    assert dispatches(scaled, FEWEST - 1) == FEWEST - 1
+    assert dispatches(scaled, FEWEST) < FEWEST
+
+
+def test_large_ones_are_left_alone() -> None:
+    assert dispatches(scaled, 20, shape=(SMALL,)) < 20
+    assert dispatches(scaled, 20, shape=(SMALL + 1,)) == 20
+
+
+@pytest.mark.parametrize(
+    ("make", "most"), [(sums, 4), (pairs, 3), (neighbours, 1), (scaled, 3), (powers, 6)]
+)
+def test_loops_of_any_length_share_their_programs(make: Make, most: int) -> None:
+    programs = Programs()
+    for count in range(4, 60, 2):
+        place: Device = simulate.device(10, execute=False, programs=programs)
+        leaves = [pt.tensor([1.0, 2.0, 3.0], device=place) for _ in range(count)]
+        pt.realize(*islice(make(leaves), 300))
+    assert len(programs) <= most
