@@ -150,6 +150,21 @@ def test_a_long_loop_holds_its_memory_constant(device: str) -> None:
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("size", [1, 5, 16, 1023])
+def test_many_small_tensors(device: str, size: int, rng: np.random.Generator) -> None:
+    """Several of a kind stand in one kernel; each result is its own."""
+    a, b = rng.standard_normal((2, 9, size), dtype=np.float32)
+    xs, ys = ([pt.tensor(row, device=device) for row in rows] for rows in (a, b))
+    sums = [x + y for x in xs for y in ys]
+    scaled = [x * n - y for n, (x, y) in enumerate(zip(xs, ys, strict=True))]
+    pt.realize(*sums, *scaled)
+    np.testing.assert_array_equal(pt.stack(sums).numpy(), (a[:, None] + b).reshape(81, size))
+    n = np.arange(9, dtype=np.float64)[:, None]
+    expected = a * n - b
+    np.testing.assert_allclose(pt.stack(scaled).numpy(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.computes
 def test_ten_thousand_pending_nodes(device: str) -> None:
     x = pt.zeros(16, device=device)
     held = [x + i for i in range(10_000)]
