@@ -18,7 +18,8 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
-CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT = range(1, 7)
+CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START = range(1, 8)
+FIRST_START = 16  # dispatches, after which an idle GPU may start on a flush; then twice as many
 MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
@@ -120,11 +121,15 @@ def make_plan(
     number = _assign_buffers(plan, request, lowered, pieces)
     blocks: dict[tuple[int, ...], int] = {}
     work = 0
-    for dispatch in pieces:
+    starts = FIRST_START
+    for n, dispatch in enumerate(pieces):
         if work and work + dispatch.work > submit_work:
             plan.cuts.append(len(plan.commands))
             plan.commands.append(SUBMIT)
             work = 0
+        elif n == starts and not lowered.replaced:
+            plan.commands.append(START)
+            starts += n + FIRST_START
         work += dispatch.work
         _append(plan, dispatch, _place_params(plan, dispatch, blocks), number)
     plan.programs = list(dict.fromkeys(p.program for p in pieces))

@@ -73,6 +73,25 @@ def test_upload_dispatch_read(run: Run) -> None:
     assert stats["stagingBuffers"] == 1  # the second read used the first one's
 
 
+def test_an_idle_gpu_starts_before_the_whole_flush_is_encoded(run: Run) -> None:
+    """A busy one gets the flush in one piece."""
+    idle, busy, values = run("""
+        const host = await Host.open();
+        const START = 7;
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(3, 16);
+        host.flush(1);
+        await host.bridge.synchronize();
+        const submits = (flush, factor) => {
+            const before = host.stats().submits;
+            host.affine(1, 2, {factor}).command(START).affine(2, 3, {addend: 1}).flush(flush);
+            return host.stats().submits - before;
+        };
+        return [submits(2, 2), submits(3, 3), (await host.floatsOf(3, 4)).values];
+    """)
+    assert (idle, busy) == (2, 1)
+    assert values == [4, 7, 10, 13]
+
+
 def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
     first, again, together = run("""
         const host = new Host();

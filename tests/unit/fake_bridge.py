@@ -19,10 +19,10 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
-from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
+from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FILL, START, SUBMIT, UPLOAD
 from py_tensor.backend.webgpu import WebGPU
 
-LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1}
+LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1}
 MIB = 1 << 20
 
 
@@ -245,8 +245,8 @@ class FakeBridge:
             case (op, number, value, size) if op == FILL:
                 self._check(number, size)
                 self.contents[number] = value.to_bytes(4, "little")
-            case (op,) if op == SUBMIT:
-                self.counts["submits"] += 1
+            case (op,) if op in (SUBMIT, START):
+                self.counts["submits"] += op == SUBMIT
             case _:
                 raise InvalidError(f"no command {command}")
 

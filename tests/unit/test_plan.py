@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.plan import DISPATCH, SUBMIT, Plan, make_plan
+from py_tensor.backend.plan import DISPATCH, START, SUBMIT, Plan, make_plan
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, from_bits, groups_for, to_bits
 from py_tensor.dtypes import float32, int32
@@ -38,8 +38,8 @@ class Command:
 def dispatches(plan: Plan) -> Iterator[Command]:
     at, submit = 0, 0
     while at < len(plan.commands):
-        if plan.commands[at] == SUBMIT:
-            submit, at = submit + 1, at + 1
+        if plan.commands[at] in (SUBMIT, START):
+            submit, at = submit + (plan.commands[at] == SUBMIT), at + 1
             continue
         _, program, offset, size, x, y, z, count = plan.commands[at : at + 8]
         assert plan.commands[at] == DISPATCH
@@ -169,6 +169,32 @@ def test_work_is_bounded(source: Random, submit_work: int, dispatch_work: int) -
             assert command.groups >= piece.count
             work.setdefault(command.submit, []).append(piece.work)
         assert all(sum(w) <= submit_work or len(w) == 1 for w in work.values())
+
+
+def starts(plan: Plan) -> list[int]:
+    """Before how many dispatches each START stands."""
+    found: list[int] = []
+    at = count = 0
+    while at < len(plan.commands):
+        if plan.commands[at] == START:
+            found.append(count)
+            at += 1
+        else:
+            count += 1
+            at += 8 + plan.commands[at + 7]
+    return found
+
+
+def test_a_long_flush_may_start_early_unless_it_writes_over_operands() -> None:
+    order = [leaf(meta_of((100,), float32, PLACE), ())]
+    order += [pt.zeros(100, device=PLACE)._node for _ in range(120)]
+    program = Program(1, "p", "", 2, 2)
+    chain = tuple(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1) for n in range(120))
+    for count, expected in ((16, []), (17, [16]), (49, [16, 48]), (120, [16, 48, 112])):
+        flush = Request(order, {count})
+        assert starts(make_plan(flush, Lowered(chain[:count], ()), 10**9, 10**9)) == expected
+        over = Lowered(chain[:count], (), {count: 0})
+        assert starts(make_plan(flush, over, 10**9, 10**9)) == []
 
 
 def test_pieces_cover_every_workgroup_once(source: Random) -> None:

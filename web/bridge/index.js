@@ -10,7 +10,7 @@ import { Readback } from "./reading.js";
 import { closeScopes, openScopes } from "./scopes.js";
 import { replay } from "./stream.js";
 import { Timer } from "./timing.js";
-import { INTERRUPTED, ON_CPU, ON_GPU, Waiter } from "./waiting.js";
+import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
 
 /**
  * @typedef {object} BridgeOptions
@@ -85,6 +85,7 @@ export function createBridge(pyodide, options = {}) {
   const failures = new FailureLog();
   const flights = new Flights();
   let lastFlush = 0;
+  let dispatchesLanded = 0; // at the latest, when nothing was under way
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
   const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
@@ -93,7 +94,7 @@ export function createBridge(pyodide, options = {}) {
     () => {
       if (connection.session === null) return null;
       if (poking !== undefined) return poking;
-      return connection.isFallback ? ON_CPU : ON_GPU;
+      return scheduleFor(connection.isFallback, counters.dispatches - dispatchesLanded);
     },
   );
 
@@ -149,10 +150,12 @@ export function createBridge(pyodide, options = {}) {
     flush(address, words, table, paramAddress, paramBytes, flushId) {
       const { session } = connection;
       if (session === null) return 0;
+      const idle = flights.count === 0;
+      if (idle) dispatchesLanded = counters.dispatches;
       counters.flushes++;
       openScopes(session.device);
       const { HEAPU8, HEAPU32 } = pyodide._module;
-      const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2 };
+      const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2, idle };
       const params = { address: paramAddress, bytes: paramBytes };
       const stop = replay(session, heap, address >>> 2, words, params);
       flights.launch(flushId, land(session, flushId));

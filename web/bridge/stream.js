@@ -9,6 +9,7 @@
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
  *     6 SUBMIT
+ *     7 START    submits if the GPU has nothing to do
  *
  * The buffers of a dispatch are positions in a table of ids beside the stream, so that the same commands
  * serve every flush of their kind.
@@ -18,7 +19,7 @@ import { StreamError } from "./failures.js";
 import { upload } from "./heap.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number }} Heap views of the Wasm heap for one flush, and the index in `words` of its table of ids */
+/** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number, idle: boolean }} Heap views of the Wasm heap for one flush, the index in `words` of its table of ids, and whether no other flush is under way */
 /** @typedef {{ address: number, bytes: number }} ParamBlock in the heap */
 /** @typedef {{ error: unknown, label: string }} Interruption what stopped a stream, and at which dispatch */
 
@@ -28,9 +29,10 @@ const UPLOAD = 3;
 const DISPATCH = 4;
 const FILL = 5;
 const SUBMIT = 6;
+const START = 7;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1];
+const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1, 1];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -98,6 +100,9 @@ function perform(session, heap, at) {
       return;
     case SUBMIT:
       session.recorder.submit();
+      return;
+    case START:
+      if (heap.idle) session.recorder.submit();
       return;
     default:
       throw new Error(`no command ${words[at]}`);

@@ -10,11 +10,12 @@
 /** @typedef {{ quiet: number, first: number, growth: number, last: number }} Schedule in ms */
 
 /**
- * Twenty dispatches on an H200 end after 0.38 ms when poked every 0.1 ms, after 3.1 ms when not.
+ * Twenty dispatches on an H200 end after 0.38 ms when poked every 0.1 ms, after 3.1 ms when not. Two hundred
+ * additions and a wait take 2.6 ms where the first poke comes after 0.05 ms, 3.0 where it comes after 0.15.
  *
  * @type {Schedule}
  */
-export const ON_GPU = { quiet: 0.15, first: 0.1, growth: 1.1, last: 2 };
+const ON_GPU = { quiet: 0.05, first: 0.06, growth: 1.1, last: 2 };
 
 /**
  * A software adapter works on the cores that pokes and a busy event loop would take from it: one
@@ -22,7 +23,24 @@ export const ON_GPU = { quiet: 0.15, first: 0.1, growth: 1.1, last: 2 };
  *
  * @type {Schedule}
  */
-export const ON_CPU = { quiet: 1, first: 1, growth: 3, last: 3 };
+const ON_CPU = { quiet: 1, first: 1, growth: 3, last: 3 };
+
+/**
+ * A few dispatches are over before that.
+ *
+ * @type {Schedule}
+ */
+const FEW_ON_CPU = { quiet: 0.1, first: 0.2, growth: 2, last: 2 };
+const FEW = 8;
+
+/**
+ * @param {boolean} isFallback whether the adapter is a software adapter
+ * @param {number} dispatches that are under way
+ */
+export function scheduleFor(isFallback, dispatches) {
+  if (!isFallback) return ON_GPU;
+  return dispatches > FEW ? ON_CPU : FEW_ON_CPU;
+}
 
 /** How long a wait may hold the thread busy to be on time; from there on a timer is good enough. */
 const SHORTEST_TIMER = 1;
