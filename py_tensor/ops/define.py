@@ -321,6 +321,10 @@ def unary_of(
             try:
                 recipe = recipes[node.meta]
             except KeyError:
+                recipe = (
+                    None  # what is raised below shall not be shown as raised while handling this
+                )
+            if recipe is None:
                 recipe = _recipe(op, (node.meta,), accepts, result)
                 if recipe is None:
                     return apply(op, (x,), accepts, result)
@@ -424,9 +428,8 @@ def binary_of(
         if type(tensor) is not Tensor or (type(number) is not float and type(number) is not int):
             return None
         node = tensor._node  # pyright: ignore[reportPrivateUsage]
-        try:
-            recipe = with_numbers[node.meta]
-        except KeyError:
+        recipe = with_numbers.get(node.meta)
+        if recipe is None and node.meta not in with_numbers:
             recipe = _with_number(op, node.meta, accepts, result)
             _remember(with_numbers, node.meta, recipe)
         if recipe is None or (type(number) is int and not dtypes.holds(node.meta.dtype, number)):
@@ -452,6 +455,8 @@ def binary_of(
                 try:
                     recipe = recipes[a.meta, b.meta]
                 except KeyError:
+                    recipe = None
+                if recipe is None:
                     recipe = recipe_of(a, b)
                     if recipe is None:
                         return any_operands(x, y)

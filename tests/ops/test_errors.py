@@ -159,8 +159,14 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "tril of a vector": (lambda x: pt.tril(x[0, 0]), pt.ShapeError, r"^tril: .*\(4,\)"),
     "diag of 3 axes": (lambda x: pt.diag(x), pt.ShapeError, r"^diag: .*\(2, 3, 4\)"),
     "trace of 3 axes": (lambda x: x.trace(), pt.ShapeError, r"^trace: .*\(2, 3, 4\)"),
+    "a float tensor and bits": (lambda x: x & 2, pt.DTypeError, r"^bitwise_and: .*float32"),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }
+
+
+def shows_alone(error: BaseException) -> bool:
+    """Whether a traceback shows no other error before it."""
+    return error.__context__ is None or error.__suppress_context__
 
 
 @pytest.mark.computes
@@ -174,6 +180,7 @@ def test_each_message(device: str) -> None:
         assert isinstance(caught.value, error), f"{name}: {caught.type.__name__}: {message}"
         assert re.search(match, message), f"{name}: {message!r} does not say {match!r}"
         assert len(message) < 400, f"{name}: the message is long"
+        assert shows_alone(caught.value), f"{name}: shown under {caught.value.__context__!r}"
     same(x * 2, data * 2, "the session afterwards")
 
 
@@ -187,6 +194,7 @@ def test_shapes_that_do_not_broadcast(name: str, device: str) -> None:
     message = str(caught.value)
     assert message.startswith(f"{name}: shapes (8, 3, 4) and (5, 4) do not broadcast\n")
     assert "axis -2: 3 vs 5" in message
+    assert shows_alone(caught.value)
     same(x[0, 0] + y[0], np.full(4, 2, np.int32), "the session afterwards")
 
 
