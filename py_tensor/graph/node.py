@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.dtypes import DType
-from py_tensor.graph.op import Op
+from py_tensor.graph.op import Op, Structural
 from py_tensor.shapes import Shape, size_of
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
 
 def key_of(op: Op, attrs: Any, meta: Meta) -> int:
     """The structural key of a node, without its operands: equal keys compute alike.
+
+    Of as many operands: where an op takes any number of them, `attrs` has that as well.
 
     Keys are never reused: past the limit a structure gets a new key, and its plan is made again.
     """
@@ -99,4 +101,5 @@ class Node:
 
 def make(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
     """A node with its key looked up; the fast path of elementwise ops knows its key already."""
-    return Node(op, inputs, attrs, meta, key_of(op, attrs, meta))
+    structure = (attrs, len(inputs)) if isinstance(op, Structural) else attrs
+    return Node(op, inputs, attrs, meta, key_of(op, structure, meta))

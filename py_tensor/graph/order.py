@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement
 from py_tensor.graph.primitives import CONST, EDGES, INDEX
+
+_walks = itertools.count(2)
 
 GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 GLANCED_NODES = 32
@@ -31,15 +34,18 @@ class Request:
     spare: frozenset[int] = frozenset()
 
     def signature(self) -> tuple[int, ...]:
-        """Equal signatures have equal plans: structure, sharing, what is stored, what is spare."""
-        parts: list[int] = []
+        """Equal signatures have equal plans: structure, sharing, what is stored, what is spare.
+
+        The operands of all nodes follow each other; how many each has, its key tells.
+        """
+        parts = [node.key for node in self.order]
+        for slot in self.wanted:
+            parts[slot] = -parts[slot]
         append = parts.append
-        wanted = self.wanted
-        for slot, node in enumerate(self.order):
-            append(-node.key if slot in wanted else node.key)
-            if node.storage is None:
-                for operand in node.inputs:
-                    append(operand.slot)
+        for node in self.order:
+            for operand in node.inputs:
+                append(operand.slot)
+        append(len(self.order))
         parts += [-1, *sorted(self.spare)] if self.spare else ()
         return tuple(parts)
 
@@ -51,19 +57,18 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     """
     order: list[Node] = []
     count = 0
-    stack: list[Node | None] = list(roots)
+    begun = -next(_walks)  # the slot of a node that stands on the stack under its operands
+    stack = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
-        if node is None:  # the operands of the node below it are done
-            node = stack.pop()
-            assert node is not None
-        elif 0 <= node.slot < count and order[node.slot] is node:
+        slot = node.slot
+        if 0 <= slot < count and order[slot] is node:
             continue
-        elif node.storage is None and node.inputs:
+        if slot != begun and node.inputs:
+            node.slot = begun
             stack.append(node)
-            stack.append(None)
-            stack.extend(node.inputs)
+            stack += node.inputs
             continue
         node.slot = count
         order.append(node)
@@ -82,11 +87,12 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     # One too large to be stored is not: a consumer can do without, or raises by itself.
     most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
     large: list[int] = []
-    for slot, node in enumerate(order):
+    for slot in [n.slot for n in order if n.live or n.storage is not None]:
+        node = order[slot]
         if node.storage is not None:
             if node.meta.stored_nbytes >= OVERWRITTEN_BYTES:
                 large.append(slot)
-        elif node.live and node.meta.stored_nbytes <= most:
+        elif node.meta.stored_nbytes <= most:
             if type(node.op) is Elementwise:  # as most are: no view, and no constant
                 wanted.add(slot)
             else:

@@ -8,7 +8,9 @@ from random import Random
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph.node import make, meta_of
 from py_tensor.graph.order import request
+from py_tensor.graph.primitives import CONCAT
 from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]
@@ -59,6 +61,19 @@ def test_a_new_size_makes_no_new_program(
 
 def signature(*results: pt.Tensor) -> tuple[int, ...]:
     return request([x._node for x in results]).signature()
+
+
+def test_a_signature_tells_whose_operands_are_whose(gpu: GPU) -> None:
+    """Two and three operands, or three and two, in one order: the same lists of operands."""
+    a, b, c, d, e = (gpu.tensor(n) for n in range(5))
+    shape = meta_of((3,), pt.float32, gpu.device)
+
+    def concats(*parts: tuple[pt.Tensor, ...]) -> tuple[int, ...]:
+        nodes = [make(CONCAT, tuple(x._node for x in part), 0, shape) for part in parts]
+        return request(nodes).signature()
+
+    assert concats((a, b), (c, d, e)) != concats((a, b, c), (d, e))
+    assert concats((a, b), (c, d, e)) == concats((b, a), (e, d, c))
 
 
 def test_equal_structures_have_equal_keys(gpu: GPU) -> None:
