@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection
+from dataclasses import replace
 
 from py_tensor.dtypes import uint32
 from py_tensor.graph.evaluate import Evaluator, View
@@ -26,6 +27,7 @@ from py_tensor.graph.kernel import (
     Scanned,
     Sorted,
     Stage,
+    copied,
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Reduction, Scan, Sort
@@ -71,7 +73,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             assert len(ordered) == len(kernels)
             if notes is not None:
                 notes.update(builder.decisions.notes)
-            return ordered
+            return _without_idle_outputs(ordered, request.wanted)
         known = len(apart) + len(cut)
         for kernel in (*stuck, *wide):
             if kernel.writes() <= apart:
@@ -79,6 +81,26 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             apart |= kernel.writes()
         apart |= builder.idle
         assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
+
+
+def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
+    """Kernels in order that store no value of which all uses turned out to stand beside it."""
+    needed = set(wanted)
+    for kernel in reversed(kernels):
+        outputs = tuple(output for output in kernel.outputs if output.slot in needed)
+        if 0 < len(outputs) < len(kernel.outputs):
+            row = Body()
+            values = copied(kernel.row, [output.value for output in outputs], row.add)
+            if _results_in(row) == _results_in(kernel.row):  # each is folded for a use
+                kernel.row = row
+                kernel.outputs = tuple(replace(o, value=values[o.value]) for o in outputs)
+        needed |= kernel.reads()
+    return kernels
+
+
+def _results_in(body: Body) -> set[int]:
+    """The accumulators that a row body uses."""
+    return {x.number for x in body.instructions if isinstance(x, Accumulated)}
 
 
 def in_order(kernels: list[Kernel]) -> list[Kernel]:

@@ -128,11 +128,11 @@ class Bench {
    * @param {boolean} software
    * @param {Waiting} waiting
    */
-  constructor(device, software, { Waiter, ON_CPU, ON_GPU }) {
+  constructor(device, software, { Waiter, scheduleFor }) {
     this.device = device;
     this.waiter = new Waiter(
       () => device.queue.submit([]),
-      () => (software ? ON_CPU : ON_GPU),
+      () => scheduleFor(software, Number.POSITIVE_INFINITY),
     );
   }
 

@@ -4,7 +4,7 @@
  * and `values`, and `release`. Bundled by `npm run bench:peers`; the page itself never loads it.
  */
 
-import { ON_CPU, ON_GPU, Waiter } from "../../../../web/bridge/waiting.js";
+import { scheduleFor, Waiter } from "../../../../web/bridge/waiting.js";
 import { FORMS } from "./forms.js";
 import { JaxJs } from "./jax.js";
 import { Tfjs } from "./tfjs.js";
@@ -83,7 +83,7 @@ class Contender {
     // As py_tensor waits: without it Chromium says 3 ms late that the work is done.
     const waiter = new Waiter(
       () => device.queue.submit([]),
-      () => (software ? ON_CPU : ON_GPU),
+      () => scheduleFor(software, Number.POSITIVE_INFINITY),
     );
     this.wait = () => waiter.wait(device.queue.onSubmittedWorkDone());
   }
