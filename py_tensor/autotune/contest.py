@@ -92,7 +92,8 @@ def is_right(backend: WebGPU, knob: str, choices: Choices) -> str:
     """Whether the kernels of choices compute right what depends on a knob: "", or what is wrong."""
     works = works_for(knob, backend.profile.software)
     candidate = Candidate(backend, _in_use(knob, choices))
-    return _Bench(backend, [make() for make in (*works.timed, *works.further)]).check(candidate)
+    benches = (_Bench(backend, [make() for make in some]) for some in (works.timed, works.further))
+    return next((wrong for bench in benches if (wrong := bench.check(candidate))), "")
 
 
 def _in_use(knob: str, choices: Choices) -> Choices:
@@ -193,7 +194,14 @@ class _Contest:
         for entrant in self.entrants:
             entrant.attempt.verdict = self._verdict(entrant)
         self._measure()
-        best = self._best()
+        best = self._fastest()
+        while best is not self.entrants[0] and (wrong := self._wrong_further(best)):
+            best.attempt.verdict = wrong
+            for entrant in self.entrants:  # some were given up because of that one
+                entrant.samples.clear()
+            self._measure()
+            best = self._fastest()
+        self._conclude(best)
         return replace(self.base, **{self.knob: best.value}), [e.attempt for e in self.entrants]
 
     def _verdict(self, entrant: Entrant) -> str:
@@ -218,7 +226,7 @@ class _Contest:
     def _measure(self) -> None:
         """Let all take turns, so that whatever else the machine does meets all of them."""
         left = [e for e in self.entrants if not e.is_out]
-        if len(left) < 2:
+        if len(left) < 2 or self.is_over:
             return
         times = self.bench.enough_runs(left[0].backend)
         begin = perf_counter()
@@ -233,42 +241,16 @@ class _Contest:
             if number + 1 >= LEAST_ROUNDS and perf_counter() - begin > KNOB_SECONDS:
                 return
 
-    def _best(self) -> Entrant:
-        """The value to take; every attempt has its verdict then."""
+    def _fastest(self) -> Entrant:
+        """The default, or what is faster; where the default's results are wrong, what is left."""
         default = self.entrants[0]
-        for entrant in self.entrants:
-            entrant.attempt.time = median(entrant.samples) if entrant.samples else None
         left = [e for e in self.entrants if not e.is_out]
-        best = default
-        for entrant in sorted(left, key=lambda e: e.attempt.time or 0.0):
-            if not self._beats(entrant, default):
-                continue
-            entrant.attempt.verdict = self._wrong_further(entrant)
-            if not entrant.is_out:
-                entrant.attempt.verdict = "chosen"
-                best = entrant
-                break
-        if not default.is_out:
-            default.attempt.verdict = "default" if best is default else "slower"
         for entrant in left:
-            entrant.attempt.verdict = entrant.attempt.verdict or self._why_not(entrant, best)
-        return best
-
-    def _beats(self, entrant: Entrant, default: Entrant) -> bool:
-        """Whether a value is better than the default, by the median and by the least time.
-
-        What else a machine does makes times longer and never shorter: both together are rarely
-        wrong.
-        """
-        if entrant is default:
-            return False
-        if default.is_out:  # its results are wrong here: whatever is right is better
-            return True
-        if len(entrant.samples) < LEAST_ROUNDS:
-            return False
-        return all(
-            time(entrant.samples) <= (1 - MARGIN) * time(default.samples) for time in (median, min)
-        )
+            if entrant.samples:
+                entrant.attempt.time = median(entrant.samples)
+        ranked = sorted(left, key=lambda e: e.attempt.time or 0.0)
+        better = (e for e in ranked if default.is_out or is_faster(e.samples, default.samples))
+        return next(better, default)
 
     def _wrong_further(self, entrant: Entrant) -> str:
         if self.is_over:
@@ -276,9 +258,27 @@ class _Contest:
         works = works_for(self.knob, self.software).further
         return _Bench(self.backend, [make() for make in works]).check(entrant.backend)
 
-    def _why_not(self, entrant: Entrant, best: Entrant) -> str:
-        if not entrant.samples:
-            return OUT_OF_TIME
-        if best.attempt.time is None or (entrant.attempt.time or 0.0) > best.attempt.time:
-            return "slower"
-        return f"not faster by {MARGIN:.0%}"
+    def _conclude(self, best: Entrant) -> None:
+        """Give every attempt its verdict."""
+        for entrant in self.entrants:
+            attempt = entrant.attempt
+            if entrant.is_out:
+                continue
+            if entrant is best:
+                attempt.verdict = "default" if best is self.entrants[0] else "chosen"
+            elif attempt.time is None:
+                attempt.verdict = OUT_OF_TIME
+            elif best.attempt.time is None or attempt.time > best.attempt.time:
+                attempt.verdict = "slower"
+            else:
+                attempt.verdict = "not reliably faster"
+
+
+def is_faster(samples: Sequence[float], default: Sequence[float]) -> bool:
+    """Whether these times are better than the default's, by the median and by the least of them.
+
+    What else a machine does makes times longer and never shorter: both together are rarely wrong.
+    """
+    if len(samples) < LEAST_ROUNDS:
+        return False
+    return all(time(samples) <= (1 - MARGIN) * time(default) for time in (median, min))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from py_tensor.backend import bridge
 from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, knobs, value_of
-from py_tensor.errors import DeviceError
+from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.profiling import duration
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     bridge.check_can_wait("pt.tune()")
     deadline = perf_counter() + seconds
     backend.synchronize()
+    generation = backend.generation
     record = _Record.of(backend)
     choices = kept_choices(backend.record, backend.profile.software) or _defaults(backend)
     for name in (name for name in values if name in names or not names):
@@ -78,6 +79,8 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
             record.attempts[name] = [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
             continue
         choices, record.attempts[name] = contest(backend, name, choices, deadline)
+        if backend.generation != generation:
+            raise DeviceLostError("tune: the GPU device was lost; its choices are what they were")
         record.choices[name] = str(getattr(choices, name))
     backend.empty_cache()
     record.when = datetime.now(UTC).isoformat(timespec="seconds")
