@@ -60,7 +60,7 @@ class Connection:
         Why the record is lost with this session; "" where it is not.
     """
 
-    profile = Profile()
+    profile: Profile
 
     def __init__(self, bridge: Any, acquired: str) -> None:
         self.bridge = bridge

@@ -46,15 +46,36 @@ IN_STORE = """async ([change]) => {
 }"""
 
 
+INTERRUPTED = """async () => {
+  const run = pyTensor.run("pt.tune()");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  pyTensor.interrupt();
+  return await run;
+}"""
+
+
 @pytest.fixture(scope="module")
-def visited(session: AppSession) -> Iterator[tuple[AppPage, float, dict[str, Any], str]]:
-    """A page of its own after `pt.tune`: the seconds it took, the record, and the table."""
+def app(session: AppSession) -> Iterator[AppPage]:
+    """A page of its own: what is tuned here concerns no other test."""
     app = session.open_page()
+    yield app
+    app.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def visited(app: AppPage) -> tuple[AppPage, float, dict[str, Any], str]:
+    """The page after `pt.tune`: the seconds it took, the record, and the table."""
     done = app.run(TUNE)
     assert done["ok"], done["error"]
     seconds, record = json.loads(done["stdout"])
-    yield app, seconds, record, done["result"]
-    app.page.context.close()
+    return app, seconds, record, done["result"]
+
+
+def test_an_interrupt_changes_nothing(app: AppPage) -> None:
+    done = app.page.evaluate(INTERRUPTED)
+    assert "KeyboardInterrupt" in done["error"]
+    assert app.run("pt.device_info()['tuned'], pt.tuning().when")["result"] == "(False, None)"
+    assert app.run(RESULTS)["result"] == "[630.0, 630.0, 15549.0, 13.0]"
 
 
 def test_it_ends_and_results_stay_right(visited: Any) -> None:

@@ -108,8 +108,9 @@ def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPa
     return session(bridge, monkeypatch)
 
 
-def session(bridge: Computing, monkeypatch: pytest.MonkeyPatch) -> GPU:
+def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
     """A new session on the same machine and in the same browser."""
+    assert isinstance(bridge, Computing)
     bridge.loseDevice()
     bridge.pipelines.clear()
     bridge.compiled.clear()
