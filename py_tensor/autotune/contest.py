@@ -197,9 +197,7 @@ class _Contest:
         best = self._fastest()
         while best is not self.entrants[0] and (wrong := self._wrong_further(best)):
             best.attempt.verdict = wrong
-            for entrant in self.entrants:  # some were given up because of that one
-                entrant.samples.clear()
-            self._measure()
+            self._measure()  # some were given up because of that one
             best = self._fastest()
         self._conclude(best)
         return replace(self.base, **{self.knob: best.value}), [e.attempt for e in self.entrants]
@@ -281,4 +279,4 @@ def is_faster(samples: Sequence[float], default: Sequence[float]) -> bool:
     """
     if len(samples) < LEAST_ROUNDS:
         return False
-    return all(time(samples) <= (1 - MARGIN) * time(default) for time in (median, min))
+    return all(time(samples) < (1 - MARGIN) * time(default) for time in (median, min))

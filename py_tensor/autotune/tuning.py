@@ -76,12 +76,16 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     choices = kept_choices(backend.record, backend.profile.software) or _defaults(backend)
     for name in (name for name in values if name in names or not names):
         if perf_counter() > deadline:
-            record.attempts[name] = [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
-            continue
-        choices, record.attempts[name] = contest(backend, name, choices, deadline)
+            found, attempts = choices, [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
+        else:
+            found, attempts = contest(backend, name, choices, deadline)
         if backend.generation != generation:
             raise DeviceLostError("tune: the GPU device was lost; its choices are what they were")
-        record.choices[name] = str(getattr(choices, name))
+        if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
+            continue  # what was found before is worth more than half a contest
+        choices, record.attempts[name] = found, attempts
+        if attempts[0].verdict != OUT_OF_TIME:
+            record.choices[name] = str(getattr(choices, name))
     backend.empty_cache()
     record.when = datetime.now(UTC).isoformat(timespec="seconds")
     backend.keep_choices(record.to_json())

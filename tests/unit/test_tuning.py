@@ -236,6 +236,14 @@ class TestChoosing:
         assert all(k.value == k.default for k in found.knobs)
         assert found.knobs[-1].attempts[0].verdict == contest.OUT_OF_TIME
 
+    def test_what_was_found_before_stays_where_time_runs_out(self, place: GPU) -> None:
+        machine(place).times |= {"64": 500_000}
+        before = pt.tune(KNOB)
+        for seconds in (0, 0.0015):  # before the first check, and after it
+            found = pt.tune(KNOB, seconds=seconds)
+            assert knob(found) == knob(before)
+        assert knob(pt.tune("unroll", seconds=0), "unroll").value == "4"
+
     def test_what_is_not_asked_for_stays(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
         pt.tune(KNOB)
@@ -302,6 +310,8 @@ class TestWhatIsUsed:
     def test_tuning_uses_nothing(self, place: GPU) -> None:
         assert not any(k.is_used for k in pt.tune().knobs)
         assert place.backend.stats()["plans"] == 0
+        memory = place.backend.memory_info()
+        assert memory["live_buffers"] == memory["pooled_bytes"] == 0
 
     def test_it_stays_through_a_loss(self, place: GPU) -> None:
         x = pt.ones(8, device=place.device).realize()
@@ -326,6 +336,8 @@ class TestWhatIsUsed:
         assert found.when is None
         assert workgroups(place) == {"64"}
         assert not pt.device_info()["tuned"]
+        place.bridge.loseDevice()
+        assert workgroups(place) == {"64"}
         assert workgroups(session(place.bridge, monkeypatch)) == {DEFAULT}
 
 
