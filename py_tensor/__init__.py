@@ -6,6 +6,9 @@ tensor([34., 38., 42., 46., 50.])
 """
 
 from py_tensor import random as random
+from py_tensor.autotune.tuning import Tuning as Tuning
+from py_tensor.autotune.tuning import tune as tune
+from py_tensor.autotune.tuning import tuning as tuning
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
 from py_tensor.dtypes import DType as DType

@@ -244,6 +244,7 @@ class _Description:
 
     def kernel(self, number: int, kernel: graph.Kernel) -> Kernel:
         profile = self.backend.profile
+        profile = profile.trying(profile.chosen)
         programs = Programs()
         programs.take(profile.forms)
         lowered = lower([kernel], profile, programs).dispatches

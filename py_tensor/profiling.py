@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -189,21 +189,17 @@ class Profile:
 
     def _remarks(self) -> list[str]:
         compile_time = sum(c.time for c in self.compilations)
-        in_time = f" in {_duration(compile_time)}" if compile_time else ""
+        in_time = f" in {duration(compile_time)}" if compile_time else ""
         remarks = [
-            f"dispatches: {len(self.dispatches)} in {_duration(self.time)};"
+            f"dispatches: {len(self.dispatches)} in {duration(self.time)};"
             f" plans: {self.recalled} found, {self.planned} made;"
             f" compiles: {self.compiles}{in_time}"
         ]
-        if self._is_rounded():
+        if is_rounded([d.time for d in self.dispatches]):
             remarks.append(
                 "This browser rounds GPU times: short ones are 0 or one step of its clock."
             )
         return remarks
-
-    def _is_rounded(self) -> bool:
-        times = [d.time for d in self.dispatches if d.time]
-        return bool(times) and min(times) >= COARSE and len(set(times)) <= 1 + len(times) // 8
 
     def to_json(self, path: str | Path | None = None) -> str:
         """All of it as JSON, times in ns; also written to the file at `path`, if one is given.
@@ -270,6 +266,12 @@ def profile() -> Profile:
     return Profile()
 
 
+def is_rounded(times: Sequence[int]) -> bool:
+    """Whether a browser seems to round these times of dispatches, in ns, to a coarse step."""
+    times = [time for time in times if time]
+    return bool(times) and min(times) >= COARSE and len(set(times)) <= 1 + len(times) // 8
+
+
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
@@ -292,12 +294,12 @@ class _Column:
 NAME_WIDTH = 14  # that a table leaves for the names of kernels, if they are that long
 _COLUMNS = (
     _Column("calls", 6, 1, lambda k: str(k.calls)),
-    _Column("time", 9, 0, lambda k: _duration(k.time)),
-    _Column("each", 9, 3, lambda k: _duration(k.time / k.calls) if k.calls else "-"),
+    _Column("time", 9, 0, lambda k: duration(k.time)),
+    _Column("each", 9, 3, lambda k: duration(k.time / k.calls) if k.calls else "-"),
     _Column("bytes", 8, 5, lambda k: _amount(k.traffic)),
     _Column("GB/s", 6, 2, lambda k: _rate(k.traffic, k.time)),
     _Column("GFLOP/s", 7, 4, lambda k: _rate(k.operations, k.time)),
-    _Column("compile", 9, 6, lambda k: _duration(k.compile_time) if k.compiles else "-"),
+    _Column("compile", 9, 6, lambda k: duration(k.compile_time) if k.compiles else "-"),
 )
 
 
@@ -311,7 +313,7 @@ def _that_fit(width: int) -> list[_Column]:
     return [c for c in _COLUMNS if c in chosen]
 
 
-def _duration(ns: float) -> str:
+def duration(ns: float) -> str:
     """With three digits, in seconds or a part of them."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if ns >= 0.9995 * size:

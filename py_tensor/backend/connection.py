@@ -16,6 +16,7 @@ from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import MIB, Pool
 from py_tensor.backend.storage import Storage
 from py_tensor.codegen import trial
+from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.profile import Profile
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.node import Node
@@ -53,13 +54,21 @@ class Connection:
         Of one buffer; a multiple of 16, as every size is.
     checked_allocation : int
         From this size on, a new buffer is waited for: from nothing on, once memory has run out.
+    record : str
+        What is kept of the tuning of this adapter, as JSON; "" where it was not tuned.
+    unkept : str
+        Why the record is lost with this session; "" where it is not.
     """
+
+    profile: Profile
 
     def __init__(self, bridge: Any, acquired: str) -> None:
         self.bridge = bridge
         self.ledger = Ledger()
         self.generation = 0
         self.flushes = 0
+        self.record = self.unkept = ""
+        self._info: dict[str, Any] = {}
         self._lost_generation = -1
         self._targets: dict[int, array[int]] = {}  # of reads, by address
         self._arena = array("I", [0]) * 4096
@@ -82,18 +91,40 @@ class Connection:
         limits = found["limits"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
-        self.profile = Profile(
+        again = self._info.get("adapter") == found["adapter"]  # the one that was lost
+        before = self.profile if again else Profile()
+        profile = Profile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
             workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
             subgroups="subgroups" in found["features"],
             forms=trial.passed(found["wrong"]),
+            choices=before.choices,
+            used=before.used,
         )
+        record = self.record if again else ""
+        self._adopt_choices(profile, found.get("choices") or record)
         self.pending_work = self.profile.pending_work
         self.pool = Pool(limit=256 * MIB)
         self.checked_allocation = CHECKED_ALLOCATION
         self._info = found
         self.generation: int = found["generation"]
+
+    def _adopt_choices(self, profile: Profile, record: str) -> None:
+        choices = kept_choices(record, profile.software)
+        self.record = record if choices else ""
+        self.profile = profile.choosing(choices)
+
+    def keep_choices(self, record: str) -> None:
+        """From here on the choices of a record, "" for the defaults; what is used stays as it is.
+
+        Waits until the browser keeps it for later sessions, or says why it does not.
+        """
+        self._adopt_choices(self.profile, record)
+        outcome = js.wait(self.bridge.keepChoices(record), "pt.tune()")
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        self.unkept = outcome
 
     @property
     def _is_lost(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from py_tensor.backend.pool import size_class
 from py_tensor.codegen.lower import Lowered
@@ -81,6 +81,18 @@ class Plan:
     def is_submitted_at_once(self) -> bool:
         """Whether the flush happens as a whole or not at all."""
         return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
+
+    def repeated(self, times: int) -> Plan:
+        """The plan with all that it runs so many times over, one after the other, in one flush."""
+        if times == 1:
+            return self
+        return replace(
+            self,
+            commands=self.commands * times,
+            cuts=[],
+            dispatches=self.dispatches * times,
+            work=self.work * times,
+        )
 
     def patched(self, order: Sequence[Node]) -> array[int]:
         """The parameters with the values of constant nodes."""

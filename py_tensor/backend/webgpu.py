@@ -17,7 +17,9 @@ from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Measure, Plan, largest_
 from py_tensor.backend.pool import size_class
 from py_tensor.backend.storage import Storage
 from py_tensor.codegen import trial
+from py_tensor.codegen.choices import knobs
 from py_tensor.codegen.lower import Lowered, lower
+from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
@@ -107,8 +109,14 @@ class WebGPU(Connection):
             "features": self._info["features"],
             "limits": limits,
             "arithmetic": trial.described(self.profile.forms),
+            "tuned": bool(self.record),
+            "choices": self._described_choices(),
             "generation": self.generation,
         }
+
+    def _described_choices(self) -> dict[str, str]:
+        named = self.profile.chosen.named()
+        return {name: named[name] for name in knobs(self.profile.software)}
 
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
@@ -154,14 +162,17 @@ class WebGPU(Connection):
         with self._books():
             storage = self._allocate(sizes)[0]
             command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
-            commands = array("I", (*self._created(storage), *command))
+            commands = array("I", (*self._created(storage, self.poison), *command))
             sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None
 
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
-        plan = self._plan(request)
+        self.carry_out(self._plan(request), request, poison=self.poison)
+
+    def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
+        """Run a plan of a request; with `poison`, in buffers that are filled with NaN before."""
         if self.wgsl:
             self._show_new(plan.programs)
         storages: list[Storage] = [request.order[slot].storage for slot in plan.leaves]
@@ -176,7 +187,7 @@ class WebGPU(Connection):
             if computed or self.generation != generation:
                 raise StaleRequestError
         with self._books():
-            sent = self._run(plan, request, storages)
+            sent = self._run(plan, request, storages, poison)
         if not sent:
             if storages:  # what would be computed from a lost device's tensors is lost with them
                 raise _lost()
@@ -188,14 +199,14 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.ledger.check(request.order[slot].storage.submission)
 
-    def _run(self, plan: Plan, request: Request, leaves: list[Storage]) -> bool:
+    def _run(self, plan: Plan, request: Request, leaves: list[Storage], poison: bool) -> bool:
         """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
         order = request.order
         made = self._allocate(plan.sizes)
         table = array("I", [storage.number for storage in (*leaves, *made)])
         self._define(plan.programs)
-        new = made if self.poison else [storage for storage in made if not storage.exists]
-        created = array("I", (word for storage in new for word in self._created(storage)))
+        new = made if poison else [storage for storage in made if not storage.exists]
+        created = array("I", (word for storage in new for word in self._created(storage, poison)))
         params = plan.patched(order)
         sources = {s.submission for s in leaves}
         number = self.ledger.last + 1
@@ -257,17 +268,21 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            kernels = self.kernels_of(request)
-            plan = self._plan_kernels(request, kernels, request.spare)
-            if plan.replaced and not plan.is_submitted_at_once:
-                # A part that fails would leave overwritten what the next try needs.
-                plan = self._plan_kernels(request, kernels, frozenset())
-            self._plans[signature] = plan
+            plan = self._plans[signature] = self.plan_for(self.profile, request)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
             self.recalled += 1
             self._plans.move_to_end(signature)
+        return plan
+
+    def plan_for(self, profile: Profile, request: Request) -> Plan:
+        """A new plan of a request, by the choices of `profile`."""
+        kernels = self.kernels_of(request)
+        plan = self._plan_kernels(profile, request, kernels, request.spare)
+        if plan.replaced and not plan.is_submitted_at_once:
+            # A part that fails would leave overwritten what the next try needs.
+            plan = self._plan_kernels(profile, request, kernels, frozenset())
         return plan
 
     def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
@@ -279,7 +294,7 @@ class WebGPU(Connection):
         return request.signature() in self._plans
 
     def _plan_kernels(
-        self, request: Request, kernels: list[Kernel], leaves: frozenset[int]
+        self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
     ) -> Plan:
         """The plan of kernels which may write over temporaries, and over these leaves."""
         spare = {
@@ -288,10 +303,10 @@ class WebGPU(Connection):
             if node.meta.stored_nbytes >= OVERWRITTEN_BYTES
             and (slot in leaves or (node.storage is None and slot not in request.wanted))
         }
-        lowered = lower(kernels, self.profile, self.programs, spare)
+        lowered = lower(kernels, profile, self.programs, spare)
         self._check_temporaries(request, lowered)
-        work = self.profile.submit_work
-        return make_plan(request, lowered, work, work, self.profile.dispatch_work)
+        work = profile.submit_work
+        return make_plan(request, lowered, work, work, profile.dispatch_work)
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""
@@ -351,11 +366,11 @@ class WebGPU(Connection):
         pool.collect()
         return [Storage(pool, number, exists) for number, exists in pool.take(sizes)]
 
-    def _created(self, storage: Storage) -> tuple[int, ...]:
-        """The commands that make a buffer there, and poison it where that was asked for."""
+    def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
+        """The commands that make a buffer there, and poison it where that is asked for."""
         size = self._size(storage)
         create = () if storage.exists else (CREATE, storage.number, size)
-        return (*create, FILL, storage.number, NAN_PATTERN, size) if self.poison else create
+        return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
 
     def _size(self, storage: Storage) -> int:
         """Bytes of the buffer: those of its size class, as far as the device allows.

@@ -240,7 +240,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         work = _blocks(kernel, code, params, blocks, modes)
     regions = {
         "interface": interface(
-            bindings, params, {"WORKGROUP": profile.workgroup}, declaration, compute
+            bindings, params, {"WORKGROUP": profile.map_workgroup}, declaration, compute
         ),
         "work": "\n".join(f"  {line}" for line in work),
     }
@@ -249,7 +249,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
-        -(-items // profile.workgroup),
+        -(-items // profile.map_workgroup),
         1,
         size_of(kernel.kept) * kernel.row.cost,
         kernel.operations(),

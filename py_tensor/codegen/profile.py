@@ -1,9 +1,10 @@
-"""What kernels are chosen by: the adapter's limits and its kind, in one place."""
+"""What kernels are chosen by: the adapter's limits, its kind, and what was tuned, in one place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.choices import Block, Choices, Tile, defaults
 from py_tensor.codegen.library import Forms
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
@@ -28,6 +29,10 @@ class Profile:
         The device has the feature of that name: invocations can swap values without a barrier.
     forms : Forms
         The cheaper forms of library functions that the device computes right.
+    choices : Choices or None
+        The value of each knob; None: the defaults for this kind of adapter.
+    used : set of str
+        The knobs whose values some plan has followed from.
     """
 
     max_buffers: int = 8
@@ -35,6 +40,28 @@ class Profile:
     workgroup_memory: int = 16384
     subgroups: bool = False
     forms: Forms = ()
+    choices: Choices | None = None
+    used: set[str] = field(default_factory=set[str], compare=False, repr=False)
+
+    def _use(self, *knobs: str) -> Choices:
+        """The choices, to take the values of these knobs from."""
+        self.used.update(knobs)
+        return self.chosen
+
+    @property
+    def chosen(self) -> Choices:
+        """The value of every knob, whether it is used or not."""
+        return self.choices or defaults(self.software)
+
+    def choosing(self, choices: Choices | None) -> Profile:
+        """The profile with these choices, but for the knobs that are used already."""
+        used = {name: getattr(self.chosen, name) for name in self.used}
+        choices = replace(choices or defaults(self.software), **used)
+        return replace(self, choices=None if choices == defaults(self.software) else choices)
+
+    def trying(self, choices: Choices) -> Profile:
+        """The profile with these choices, for plans that are none of the session's."""
+        return replace(self, choices=choices, used=set())
 
     @property
     def workgroup(self) -> int:
@@ -42,14 +69,19 @@ class Profile:
         return 64 if self.software else 256
 
     @property
+    def map_workgroup(self) -> int:
+        """Invocations per workgroup of an elementwise kernel."""
+        return self._use("map_workgroup").map_workgroup
+
+    @property
     def wanted_groups(self) -> int:
         """Workgroups that keep the whole adapter busy."""
-        return 4 if self.software else 1024
+        return self._use("reduce_groups").reduce_groups
 
     @property
     def unroll(self) -> int:
         """Independent loads that each invocation of a reduction keeps in flight."""
-        return 1 if self.software else 4
+        return self._use("unroll").unroll
 
     @property
     def levels(self) -> int:
@@ -92,8 +124,8 @@ class Profile:
         if self.software:
             return 1
         if steps <= 64:
-            return 8
-        return 128 if steps <= 2048 else 256
+            return self._use("short_row_lanes").short_row_lanes
+        return self._use("row_lanes").row_lanes if steps <= 2048 else 256
 
     @property
     def sorted_at_once(self) -> int:
@@ -148,17 +180,20 @@ class Profile:
         512 and 256 squared on SwiftShader on a busy CPU of two cores, ms: blocks of 16 x 16 take 77
         and 9, of 16 x 8 96 and 12, of 8 x 8 120 and 14, of 4 x 4 (256 squared) 49.
         """
-        return Block(16 if m > 4 else 4, 16 if n > 4 else 4)
+        block = self._use("block").block
+        return Block(block.rows if m > 4 else 4, block.columns if n > 4 else 4)
 
     def tile(self, m: int, n: int, batch: int) -> Tile | None:
         """The tile of a matrix product; None for the kernel without workgroup memory."""
         if self.software:
             return None
-        for tile in (LARGE, MEDIUM):
-            enough = -(-m // tile.bm) * -(-n // tile.bn) * batch >= tile.enough
+        for name in ("large_tile", "medium_tile"):
+            choices = self._use(name, "enough")
+            tile: Tile = getattr(choices, name)
+            enough = -(-m // tile.bm) * -(-n // tile.bn) * batch >= choices.enough
             if enough and tile.memory <= self.workgroup_memory:
                 return tile
-        return SMALL
+        return self._use("small_tile").small_tile
 
     def parts(self, m: int, n: int, batch: int, k: int) -> int:
         """Parts, a power of two, in which to sum the k products of each result."""
@@ -168,74 +203,3 @@ class Profile:
         tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
         wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
         return 1 << max(0, wanted.bit_length() - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows and columns of results that four invocations share; see `quads.py`."""
-
-    rows: int
-    columns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """How a workgroup computes its part of a matrix product.
-
-    Attributes
-    ----------
-    wx, wy : int
-        Invocations along columns and rows.
-    tm, tn : int
-        Rows and columns of results that each invocation keeps in registers.
-    bk : int
-        Depth of the slices in workgroup memory.
-    enough : int
-        Workgroups from which on this tile fills a device.
-    """
-
-    wx: int
-    wy: int
-    tm: int
-    tn: int
-    bk: int
-    enough: int
-
-    @property
-    def bm(self) -> int:
-        return self.wy * self.tm
-
-    @property
-    def bn(self) -> int:
-        return self.wx * self.tn
-
-    @property
-    def workgroup(self) -> int:
-        return self.wx * self.wy
-
-    @property
-    def memory(self) -> int:
-        """Bytes of both tiles, if operands are read element by element."""
-        return 4 * self.bk * (self.bm + 4 + self.bn + 4)
-
-    def constants(self) -> dict[str, int]:
-        return {
-            "BM": self.bm,
-            "BN": self.bn,
-            "BK": self.bk,
-            "TM": self.tm,
-            "WX": self.wx,
-            "WY": self.wy,
-            "ACROSS": min(8, self.wx),
-            "WORKGROUP": self.workgroup,
-            "GROUPED": 8,
-        }
-
-
-# Measured on an H200 (132 processors) at its full clock, µs for 512 / 1024 / 2048 / 4096 squared:
-# LARGE 61 / 114 / 401 / 3090, MEDIUM 27 / 69 / 493 / 3810, SMALL 20 / 94 / 610 / 4600. At its
-# lowest clock, where only ratios count: 1280 squared is 100 of LARGE and takes 721, 400 of MEDIUM
-# and 882; 640 squared is 100 of MEDIUM and takes 151, 400 of SMALL and 175.
-LARGE = Tile(16, 16, 8, 8, 16, enough=100)
-MEDIUM = Tile(16, 8, 8, 4, 32, enough=100)
-SMALL = Tile(8, 8, 4, 4, 32, enough=0)

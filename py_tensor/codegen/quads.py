@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from py_tensor.codegen.choices import Block
 from py_tensor.codegen.emit import element
-from py_tensor.codegen.profile import Block
 from py_tensor.codegen.tiles import lines
 
 WORKGROUP = 16  # invocations: each quad has a large share of the work

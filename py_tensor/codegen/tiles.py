@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.emit import XYZW
-from py_tensor.codegen.profile import Tile
 from py_tensor.dtypes import DType
 
 # How an operand is read: "o", vectors along its own index; "k", vectors along the summed one; "go"

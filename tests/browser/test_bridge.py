@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,38 @@ def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
     assert first["limits"]["maxStorageBuffersPerShaderStage"] >= 10
     assert first["limits"]["maxBufferSize"] > 256 << 20
     assert "timestamp-query" in first["features"]
+
+
+def test_choices_are_kept_for_the_adapter(run: Run) -> None:
+    results = run("""
+        const found = async (choiceStore) => {
+            const host = await Host.open({choiceStore});
+            const {adapter, choices} = JSON.parse(await host.bridge.acquire());
+            const kept = await host.bridge.keepChoices("new");
+            return {adapter, choices, kept};
+        };
+        const asked = [];
+        const good = {
+            find: async (adapter) => { asked.push(adapter); return "old"; },
+            keep: async (adapter, text) => { asked.push(adapter, text); },
+        };
+        const fail = async () => { throw new Error("no storage"); };
+        const stuck = new Host({choiceStore: {find: fail, keep: () => new Promise(() => {})}});
+        await stuck.bridge.acquire();
+        const interrupted = stuck.bridge.keepChoices("new");
+        stuck.bridge.interrupt();
+        return {good: await found(good), bad: await found({find: fail, keep: fail}),
+                none: await found(undefined), interrupted: await interrupted, asked};
+    """)
+    good, bad, none = (results[name] for name in ("good", "bad", "none"))
+    assert (good["choices"], good["kept"]) == ("old", "")
+    assert (bad["choices"], bad["kept"]) == (None, "no storage")
+    assert (none["choices"], none["kept"]) == (None, "this host keeps nothing")
+    assert results["interrupted"] == "interrupted"
+    first, second, text = results["asked"]
+    assert first == second
+    assert json.loads(first) == good["adapter"]
+    assert text == "new"
 
 
 def test_acquire_asks_again_while_there_is_no_adapter(run: Run) -> None:

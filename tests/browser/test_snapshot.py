@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from ast import literal_eval
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,6 +32,22 @@ json.dumps({
     "files": sorted(os.path.join(folder, name) for folder, _, names in os.walk("/lib")
                     for name in names),
 })
+"""
+
+CHOOSE = """
+import json
+found = json.loads(pt.tuning().to_json())
+wanted = "256" if pt.device_info()["choices"]["map_workgroup"] == "64" else "64"
+record = json.dumps(found | {"when": "now", "choices": {"map_workgroup": wanted}})
+later = next(k.later for k in pt.Tuning.from_json(record).knobs if k.name == "map_workgroup")
+(wanted, later)
+"""
+
+CHOSEN = """
+size = pt.device_info()["choices"]["map_workgroup"]
+wgsl = pt.explain(pt.ones(3) + 1).wgsl()
+(size, f"const WORKGROUP = {size}u" in wgsl, pt.device_info()["tuned"], pt.tuning().when,
+ (pt.arange(10) * 2).tolist() == list(range(0, 20, 2)))
 """
 
 FRESH = """
@@ -223,6 +240,21 @@ class TestFallback:
         assert app.page.evaluate("pyTensor.ready.then((info) => info.boot)") == "plain"
         (record,) = visitor.kept()
         assert "did not come to an end" in record["unusable"]
+
+
+class TestChoices:
+    def test_what_was_tuned_is_no_part_of_the_snapshot(self, visitor: Visitor) -> None:
+        """It is found beside it, for the kernels of this visit and those of the next one."""
+        first = visitor.visit()
+        default = literal_eval(first.run(CHOSEN)["result"])
+        assert default[1:] == (True, False, None, True)
+        wanted, later = literal_eval(first.run(CHOOSE)["result"])
+        assert wanted == later != default[0]
+        again = visitor.visit()
+        assert again.info["boot"] == "snapshot"
+        assert literal_eval(again.run(CHOSEN)["result"]) == (wanted, True, True, "now", True)
+        again.run("pt.tuning().reset()")
+        assert literal_eval(visitor.visit().run(CHOSEN)["result"]) == default
 
 
 class TestMaking:

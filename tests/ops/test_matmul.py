@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.codegen.profile import LARGE, MEDIUM, SMALL, Profile, Tile
+from py_tensor.codegen.choices import LARGE, MEDIUM, SMALL, Tile
+from py_tensor.codegen.profile import Profile
 from tests.ops.compare import element, same
 
 Array = Any

@@ -94,6 +94,10 @@ class FakeBridge:
         The same of reads and the like: "" or "interrupted".
     max_bytes : int
         The largest buffer.
+    features : list of str
+        Of the device.
+    kept : str
+        The choices that the host keeps; None where it keeps none.
     """
 
     def __init__(self, heap: Heap) -> None:
@@ -113,6 +117,8 @@ class FakeBridge:
         self.waits: list[str] = []
         self.max_bytes = 1024 * MIB
         self.last_flush = 0
+        self.features: list[str] = []
+        self.kept: str | None = ""
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
         self.compiled: set[int] = set()
         self.timed: list[int] | None = None  # the pipelines that ran since the timer was started
@@ -130,9 +136,23 @@ class FakeBridge:
             "maxComputeWorkgroupStorageSize": 32768,
         }
         adapter = {"isFallbackAdapter": False, "vendor": "fake"}
-        found = {"ok": True, "generation": self.generation, "adapter": adapter}
-        acquired = json.dumps({**found, "features": [], "limits": limits, "wrong": [1] * counts})
+        found = {
+            "ok": True,
+            "generation": self.generation,
+            "adapter": adapter,
+            "features": self.features,
+            "limits": limits,
+            "wrong": [1] * counts,
+            "choices": self.kept or None,
+        }
+        acquired = json.dumps(found)
         return Promise(lambda: "interrupted" if self._is_interrupted() else acquired)
+
+    def keepChoices(self, text: str) -> Promise:  # noqa: N802
+        if self.kept is None:
+            return Promise(lambda: "this host keeps nothing")
+        self.kept = text
+        return Promise(lambda: "interrupted" if self._is_interrupted() else "")
 
     def loseDevice(self) -> None:  # noqa: N802 - JavaScript's name
         self.alive = False

@@ -19,3 +19,14 @@ export async function fetchFile(path) {
   }
   return response;
 }
+
+/** @type {Promise<string> | undefined} */
+let build;
+
+/** @returns {Promise<string>} what tells this build of the page from every other one */
+export function currentBuild() {
+  build ??= fetchFile("build.json")
+    .then((response) => response.json())
+    .then((found) => found.build);
+  return build;
+}

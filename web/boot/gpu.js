@@ -1,5 +1,6 @@
 /** The device and the kernels of the most usual expressions, got ready while Python starts. */
 
+import { choiceStore } from "./choices.js";
 import { fetchFile, urlOf } from "./files.js";
 
 /** @typedef {import("../bridge/index.js").Bridge} Bridge */
@@ -12,7 +13,7 @@ import { fetchFile, urlOf } from "./files.js";
 export async function prepareGpu(host) {
   /** @type {typeof import("../bridge/index.js")} */
   const { createBridge } = await import(urlOf("bridge/index.js"));
-  const bridge = createBridge(host);
+  const bridge = createBridge(host, { choiceStore });
   compileUsual(bridge).catch(() => {}); // then Python asks for the device, and compiles what it uses
   return bridge;
 }

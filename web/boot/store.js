@@ -5,14 +5,14 @@
  * and 140 where it was compressed (to 5.5 MB).
  */
 
-import { fetchFile } from "./files.js";
+import { inStore, within } from "./database.js";
+import { currentBuild } from "./files.js";
 import { isIntact } from "./snapshot.js";
 
 /** @typedef {import("./snapshot.js").Snapshot} Snapshot */
 /** @typedef {Snapshot | { unusable: string }} Kept the snapshot, or why none is to be made */
 
-const DATABASE = "py_tensor boot";
-const STORE = "snapshots";
+const SNAPSHOTS = { database: "py_tensor boot", store: "snapshots" };
 /** A database that does not answer must not keep Python from starting. */
 const PATIENCE_MS = 1500;
 
@@ -23,7 +23,7 @@ const PATIENCE_MS = 1500;
  * @returns {Promise<string>}
  */
 export async function currentKey() {
-  const { build } = await (await fetchFile("build.json")).json();
+  const build = await currentBuild();
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return JSON.stringify([build, navigator.userAgent, navigator.language, timeZone]);
 }
@@ -33,9 +33,8 @@ export async function currentKey() {
  * @returns {Promise<Kept | null>} null where nothing is kept under this key, or nothing can be read
  */
 export async function find(key) {
-  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
-  const found = inStore("readonly", (store) => store.get(key)).catch(() => null);
-  return (await Promise.race([found, late])) ?? null;
+  const asked = inStore(SNAPSHOTS, "readonly", (store) => store.get(key));
+  return (await within(asked, PATIENCE_MS).catch(() => null)) ?? null;
 }
 
 /**
@@ -59,7 +58,7 @@ export async function findSnapshot(key) {
  * @param {Kept} kept
  */
 export async function keep(key, kept) {
-  await inStore("readwrite", (store) => {
+  await inStore(SNAPSHOTS, "readwrite", (store) => {
     store.clear();
     return store.put(kept, key);
   });
@@ -67,35 +66,5 @@ export async function keep(key, kept) {
 
 /** @param {string} key */
 export async function remove(key) {
-  await inStore("readwrite", (store) => store.delete(key));
-}
-
-/**
- * @template T
- * @param {IDBTransactionMode} mode
- * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
- * @returns {Promise<T>} what the request brought, once the transaction is complete
- */
-async function inStore(mode, ask) {
-  const database = await open();
-  try {
-    return await new Promise((resolve, reject) => {
-      const transaction = database.transaction(STORE, mode);
-      const request = ask(transaction.objectStore(STORE));
-      transaction.oncomplete = () => resolve(request.result);
-      transaction.onabort = () => reject(transaction.error ?? request.error);
-    });
-  } finally {
-    database.close();
-  }
-}
-
-/** @returns {Promise<IDBDatabase>} */
-function open() {
-  return new Promise((resolve, reject) => {
-    const request = indexedDB.open(DATABASE, 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
+  await inStore(SNAPSHOTS, "readwrite", (store) => store.delete(key));
 }

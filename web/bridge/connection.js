@@ -17,6 +17,14 @@ const RETRY = 100;
 
 /** @typedef {ConstructorParameters<typeof Session>[1]} SessionContext */
 
+/**
+ * Where the choices among kernels outlive the session, by adapter (JSON of what tells it from others).
+ *
+ * @typedef {object} ChoiceStore
+ * @property {(adapter: string) => Promise<string | null>} find what was kept last; null where there is nothing
+ * @property {(adapter: string, text: string) => Promise<unknown>} keep "": nothing
+ */
+
 export class Connection {
   /** @type {Session | null} */
   session = null;
@@ -33,18 +41,23 @@ export class Connection {
   #missingSince = 0;
   #context;
   #failures;
+  #choiceStore;
+  /** Of the last device. */
+  #adapter = "";
 
   /**
    * @param {GPU | undefined} gpu
    * @param {number} patience ms
    * @param {SessionContext} context
    * @param {import("./failures.js").FailureLog} failures
+   * @param {ChoiceStore} [choiceStore]
    */
-  constructor(gpu, patience, context, failures) {
+  constructor(gpu, patience, context, failures, choiceStore) {
     this.#gpu = gpu;
     this.#patience = patience;
     this.#context = context;
     this.#failures = failures;
+    this.#choiceStore = choiceStore;
   }
 
   /**
@@ -62,6 +75,22 @@ export class Connection {
     return this.#acquiring;
   }
 
+  /**
+   * Keeps choices for the next session with the adapter there is.
+   *
+   * @param {string} text "" to forget what is kept
+   * @returns {Promise<string>} why it is not kept; "" if it is
+   */
+  async keepChoices(text) {
+    if (!this.#choiceStore) return "this host keeps nothing";
+    try {
+      await this.#choiceStore.keep(this.#adapter, text);
+      return "";
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
   /** Destroys the device. */
   lose() {
     const { session } = this;
@@ -77,23 +106,28 @@ export class Connection {
   async #connect(trial, counts) {
     if (!this.#gpu) throw new Error("this browser has no WebGPU (navigator.gpu is undefined)");
     const adapter = await this.#requestAdapter(this.#gpu);
+    const { vendor, architecture, device: name, description, isFallbackAdapter } = adapter.info;
+    const identity = { vendor, architecture, device: name, description, isFallbackAdapter };
+    this.#adapter = JSON.stringify(identity);
+    const choices = this.#choiceStore?.find(this.#adapter).catch(() => null);
     const device = await adapter.requestDevice({
       label: "py_tensor",
       requiredFeatures: OPTIONAL_FEATURES.filter((name) => adapter.features.has(name)),
       requiredLimits: numbersOf(adapter.limits),
     });
     const wrong = trial ? await tryDevice(device, trial, counts) : [];
+    const kept = (await choices) ?? null;
     const session = new Session(device, this.#context);
-    const { vendor, architecture, device: name, description, isFallbackAdapter } = adapter.info;
     this.session = session;
     this.isFallback = isFallbackAdapter;
     this.#info = JSON.stringify({
       ok: true,
       generation: ++this.generation,
-      adapter: { vendor, architecture, device: name, description, isFallbackAdapter },
+      adapter: identity,
       features: [...device.features].sort(),
       limits: numbersOf(device.limits),
       wrong,
+      choices: kept,
     });
     device.addEventListener("uncapturederror", (event) => this.#recordUncaptured(session, event));
     device.lost.then(({ message }) => this.#end(session, message || "no reason given"));

@@ -18,6 +18,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {number} [patience] ms to ask again for an adapter while there is none
  * @property {number} [bindGroupCapacity]
  * @property {import("./waiting.js").Schedule | null} [poking] when to poke the browser while waiting; null: never
+ * @property {import("./connection.js").ChoiceStore} [choiceStore] without it, choices last as long as the session
  */
 
 /**
@@ -27,9 +28,12 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @typedef {object} Bridge
  *
  * @property {(trial?: string, counts?: number) => Promise<string>} acquire
- *   {ok: true, generation, adapter, features, limits, wrong}, or {ok: false, reason}. The same device as
+ *   {ok: true, generation, adapter, features, limits, wrong, choices}, or {ok: false, reason}. The same device as
  *   long as it lives; after a loss a new one, of the next generation, that knows the pipelines' sources
- *   and nothing else. `wrong` is what the trial, WGSL for a new device, counted; see trial.js.
+ *   and nothing else. `wrong` is what the trial, WGSL for a new device, counted; see trial.js. `choices` is
+ *   what `keepChoices` kept for this adapter in an earlier session, or null.
+ * @property {(text: string) => Promise<string>} keepChoices for the next session with this adapter; "" forgets what is
+ *   kept. "", or why it is not kept; "interrupted": it may be.
  *
  * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number) => void} definePipeline
  *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
@@ -78,7 +82,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @returns {Bridge}
  */
 export function createBridge(pyodide, options = {}) {
-  const { gpu = navigator.gpu, patience = 5000, bindGroupCapacity = 4096, poking } = options;
+  const { gpu = navigator.gpu, patience = 5000, bindGroupCapacity = 4096, poking, choiceStore } = options;
   const counters = { dispatches: 0, flushes: 0, submits: 0, compiles: 0, precompiles: 0, reads: 0 };
   /** @type {Map<number, import("./pipelines.js").PipelineSource>} */
   const sources = new Map();
@@ -88,7 +92,8 @@ export function createBridge(pyodide, options = {}) {
   let dispatchesLanded = 0; // at the latest, when nothing was under way
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
-  const connection = new Connection(gpu, patience, { sources, counters, bindGroupCapacity }, failures);
+  const context = { sources, counters, bindGroupCapacity };
+  const connection = new Connection(gpu, patience, context, failures, choiceStore);
   const waiter = new Waiter(
     () => connection.session?.device.queue.submit([]),
     () => {
@@ -123,6 +128,7 @@ export function createBridge(pyodide, options = {}) {
 
   return {
     acquire: (trial, counts) => waiter.wait(connection.acquire(trial, counts)),
+    keepChoices: (text) => waiter.wait(connection.keepChoices(text)),
 
     definePipeline(id, wgsl, label, storageCount, writableMask) {
       connection.session?.dropPipeline(id);

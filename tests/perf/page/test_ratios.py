@@ -57,7 +57,7 @@ def naive_matmul(n):
         out = backend._allocate([4 * n * n])
         storages = x._stored().storage, y._stored().storage, out[0]
         table = array("I", [storage.number for storage in storages])
-        commands = array("I", [w for s in out if not s.exists for w in backend._created(s)])
+        commands = array("I", [w for s in out if not s.exists for w in backend._created(s, False)])
         commands.extend((DISPATCH, program.number, 0, 16, n // 8, n // 8, 1, 3, 0, 1, 2))
         with backend._books():
             backend._send(commands, table, params, set(), out, "naive")

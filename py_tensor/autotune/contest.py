@@ -1,0 +1,282 @@
+"""The values of one knob against each other: first whether each computes right, then how fast.
+
+A value is believed when every element of its results is right, in buffers that were filled with NaN
+before; and the fastest is believed when it is right in further sizes and layouts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from time import perf_counter
+
+from py_tensor.autotune.works import Matrix, Work, works_for
+from py_tensor.backend.candidate import Candidate
+from py_tensor.backend.device import Device
+from py_tensor.backend.webgpu import WebGPU
+from py_tensor.codegen.choices import Choices, Tile, Value, knobs
+from py_tensor.errors import GPUError
+from py_tensor.interop import tensor
+from py_tensor.profiling import is_rounded
+from py_tensor.tensor import Tensor
+
+MARGIN = 0.05  # by which a value must be faster than the default
+ROUNDS = 9
+LEAST_ROUNDS = 4  # without which nothing is known
+HOPELESS_ROUNDS, HOPELESS = 2, 1.5  # after so many: so many times the best time
+SAMPLE_SECONDS = 0.008  # that a measurement should take
+MOST_RUNS = 400  # in a measurement
+KNOB_SECONDS = 0.5  # of measurements, after `LEAST_ROUNDS`
+
+OUT_OF_TIME = "not tried: no time was left"
+
+
+@dataclass(slots=True)
+class Attempt:
+    """How a value of a knob fared.
+
+    Attributes
+    ----------
+    value : str
+    time : float or None
+        Median seconds of the works it was tried on; None where it was not measured.
+    verdict : str
+        "chosen", "default" (which no other beat), "slower", or why it is out of the question.
+    """
+
+    value: str
+    time: float | None = None
+    verdict: str = ""
+
+
+@dataclass(slots=True)
+class Entrant:
+    """A value, the device with it, and its measurements in seconds."""
+
+    value: Value
+    backend: Candidate
+    attempt: Attempt
+    samples: list[float] = field(default_factory=list[float])
+
+    @property
+    def is_out(self) -> bool:
+        return bool(self.attempt.verdict)
+
+
+def contest(
+    backend: WebGPU, knob: str, base: Choices, deadline: float
+) -> tuple[Choices, list[Attempt]]:
+    """Find the best value of a knob.
+
+    Parameters
+    ----------
+    base : Choices
+        The values of the other knobs.
+    deadline : float
+        By `perf_counter`; what cannot be tried by then is not.
+
+    Returns
+    -------
+    The choices with the best value, and how each one fared, the default first.
+
+    Raises
+    ------
+    DeviceLostError, KeyboardInterrupt
+        With which nothing is found out.
+    """
+    return _Contest(backend, knob, base, deadline).result()
+
+
+def is_right(backend: WebGPU, knob: str, choices: Choices) -> str:
+    """Whether the kernels of choices compute right what depends on a knob: "", or what is wrong."""
+    works = works_for(knob, backend.profile.software)
+    candidate = Candidate(backend, _in_use(knob, choices))
+    benches = (_Bench(backend, [make() for make in some]) for some in (works.timed, works.further))
+    return next((wrong for bench in benches if (wrong := bench.check(candidate))), "")
+
+
+def _in_use(knob: str, choices: Choices) -> Choices:
+    """Choices under which the value of a knob is used in works of any size."""
+    if knob in ("large_tile", "medium_tile", "small_tile"):
+        return replace(choices, large_tile=getattr(choices, knob), enough=1)
+    return choices
+
+
+class _Bench:
+    """Works with their operands, on a device beside the session's own, and what times them."""
+
+    def __init__(self, backend: WebGPU, works: Sequence[Work]) -> None:
+        self.backend = backend
+        self.works = works
+        self.place = Device("webgpu")
+        self.place.use(Candidate(backend, backend.profile.chosen))
+        self.operands = [[self._uploaded(x) for x in work.operands] for work in works]
+        self.has_clock = "timestamp-query" in backend.info()["features"]
+
+    def _uploaded(self, matrix: Matrix) -> Tensor:
+        return tensor(matrix.data.cast("f", matrix.shape), device=self.place)
+
+    def _results(self, candidate: Candidate) -> list[Tensor]:
+        self.place.use(candidate)
+        pairs = zip(self.works, self.operands, strict=True)
+        return [work.expression(*operands).realize() for work, operands in pairs]
+
+    def check(self, candidate: Candidate) -> str:
+        """What is wrong with the results of all works; "" if nothing is."""
+        candidate.poison = True
+        try:
+            for work, result in zip(self.works, self._results(candidate), strict=True):
+                if bytes(result._read()) != work.expected:  # pyright: ignore[reportPrivateUsage]
+                    return "wrong results"
+        except (GPUError, MemoryError) as error:
+            return f"failed: {error}"
+        finally:
+            candidate.poison = False
+        return ""
+
+    def seconds(self, candidate: Candidate, times: int) -> float:
+        """The seconds that all works take together, from so many runs of each."""
+        candidate.times = times
+        total = sum(self._by_gpu(candidate)) if self.has_clock else self._by_host(candidate)
+        return total / times
+
+    def _by_gpu(self, candidate: Candidate) -> list[float]:
+        """The seconds of each dispatch by the GPU's clock."""
+        self.backend.start_timing()
+        try:
+            self._by_host(candidate)
+        finally:
+            timed = self.backend.stop_timing()
+        return [(end - begin) * 1e-9 for _, begin, end in timed.times]
+
+    def _by_host(self, candidate: Candidate) -> float:
+        """The seconds of all runs together, as whoever waits for them finds."""
+        begin = perf_counter()
+        self._results(candidate)
+        self.backend.synchronize()
+        return perf_counter() - begin
+
+    def enough_runs(self, candidate: Candidate) -> int:
+        """How many runs make a measurement; a clock that rounds is no longer used."""
+        times = 1
+        while True:
+            candidate.times = times
+            seconds = self._by_host(candidate)
+            if seconds >= SAMPLE_SECONDS / 2 or times == MOST_RUNS:
+                break
+            times = min(MOST_RUNS, max(2 * times, int(times * SAMPLE_SECONDS / seconds)))
+        if self.has_clock:
+            self.has_clock = not is_rounded([round(x * 1e9) for x in self._by_gpu(candidate)])
+        return times
+
+
+class _Contest:
+    def __init__(self, backend: WebGPU, knob: str, base: Choices, deadline: float) -> None:
+        self.backend = backend
+        self.knob = knob
+        self.base = base
+        self.deadline = deadline
+        self.software = backend.profile.software
+        self.entrants = [self._entrant(v) for v in knobs(self.software)[knob]]
+        works = works_for(knob, self.software)
+        self.bench = _Bench(backend, [make() for make in works.timed])
+
+    def _entrant(self, value: Value) -> Entrant:
+        choices = _in_use(self.knob, replace(self.base, **{self.knob: value}))
+        return Entrant(value, Candidate(self.backend, choices), Attempt(str(value)))
+
+    @property
+    def is_over(self) -> bool:
+        return perf_counter() > self.deadline
+
+    def result(self) -> tuple[Choices, list[Attempt]]:
+        for entrant in self.entrants:
+            entrant.attempt.verdict = self._verdict(entrant)
+        self._measure()
+        best = self._fastest()
+        while best is not self.entrants[0] and (wrong := self._wrong_further(best)):
+            best.attempt.verdict = wrong
+            self._measure()  # some were given up because of that one
+            best = self._fastest()
+        self._conclude(best)
+        return replace(self.base, **{self.knob: best.value}), [e.attempt for e in self.entrants]
+
+    def _verdict(self, entrant: Entrant) -> str:
+        """Why a value does not take part; "" if it does."""
+        default = entrant is self.entrants[0]
+        if not default:
+            if self.is_over:
+                return OUT_OF_TIME
+            most = self.backend.profile.workgroup_memory
+            if isinstance(entrant.value, Tile) and entrant.value.memory > most:
+                return f"needs {entrant.value.memory} bytes of workgroup memory, of {most}"
+        wrong = self.bench.check(entrant.backend)
+        if wrong:
+            return wrong
+        for other in self.entrants:
+            if other is entrant:
+                break
+            if not other.is_out and other.backend.runs() == entrant.backend.runs():
+                return f"the same kernels as {other.value}"
+        return ""
+
+    def _measure(self) -> None:
+        """Let all take turns, so that whatever else the machine does meets all of them."""
+        left = [e for e in self.entrants if not e.is_out]
+        if len(left) < 2 or self.is_over:
+            return
+        times = self.bench.enough_runs(left[0].backend)
+        begin = perf_counter()
+        for number in range(ROUNDS):
+            for entrant in left:
+                if self.is_over:
+                    return
+                entrant.samples.append(self.bench.seconds(entrant.backend, times))
+            if number + 1 >= HOPELESS_ROUNDS:
+                most = HOPELESS * min(min(e.samples) for e in left)
+                left = [e for e in left if min(e.samples) <= most or e is self.entrants[0]]
+            if number + 1 >= LEAST_ROUNDS and perf_counter() - begin > KNOB_SECONDS:
+                return
+
+    def _fastest(self) -> Entrant:
+        """The default, or what is faster; where the default's results are wrong, what is left."""
+        default = self.entrants[0]
+        left = [e for e in self.entrants if not e.is_out]
+        for entrant in left:
+            if entrant.samples:
+                entrant.attempt.time = median(entrant.samples)
+        ranked = sorted(left, key=lambda e: e.attempt.time or 0.0)
+        better = (e for e in ranked if default.is_out or is_faster(e.samples, default.samples))
+        return next(better, default)
+
+    def _wrong_further(self, entrant: Entrant) -> str:
+        if self.is_over:
+            return OUT_OF_TIME
+        works = works_for(self.knob, self.software).further
+        return _Bench(self.backend, [make() for make in works]).check(entrant.backend)
+
+    def _conclude(self, best: Entrant) -> None:
+        """Give every attempt its verdict."""
+        for entrant in self.entrants:
+            attempt = entrant.attempt
+            if entrant.is_out:
+                continue
+            if entrant is best:
+                attempt.verdict = "default" if best is self.entrants[0] else "chosen"
+            elif attempt.time is None:
+                attempt.verdict = OUT_OF_TIME
+            elif best.attempt.time is None or attempt.time > best.attempt.time:
+                attempt.verdict = "slower"
+            else:
+                attempt.verdict = "not reliably faster"
+
+
+def is_faster(samples: Sequence[float], default: Sequence[float]) -> bool:
+    """Whether these times are better than the default's, by the median and by the least of them.
+
+    What else a machine does makes times longer and never shorter: both together are rarely wrong.
+    """
+    if len(samples) < LEAST_ROUNDS:
+        return False
+    return all(time(samples) < (1 - MARGIN) * time(default) for time in (median, min))

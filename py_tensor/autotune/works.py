@@ -1,0 +1,236 @@
+"""What candidates are tried on: expressions whose exact results are known without a GPU.
+
+Elements are small odd integers, so every sum, in whatever order, is exact in float32, and a result
+is right in every bit or it is wrong. Rows of operands repeat after 29, columns of the right side of
+a product after 31: results are then worked out in Python in a fraction of a second, and whatever a
+kernel moves by a row or a vector, or leaves out, shows, because kernels move by powers of two.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from operator import mul
+from random import Random
+
+from py_tensor.shapes import Shape
+from py_tensor.tensor import Tensor
+
+ROWS, COLUMNS = 29, 31  # after which the rows of an operand repeat, and the columns of another
+ELEMENTS = (-3, -1, 1, 3)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Elements in row-major order, as float32."""
+
+    shape: Shape
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Work:
+    """An expression, its operands, and the bytes of its result."""
+
+    expression: Callable[..., Tensor]
+    operands: tuple[Matrix, ...]
+    expected: bytes
+
+
+Make = Callable[[], Work]
+
+
+@dataclass(frozen=True)
+class Works:
+    """What the candidates for a knob are measured on, and what the best one has to do besides."""
+
+    timed: tuple[Make, ...]
+    further: tuple[Make, ...] = ()
+
+
+def works_for(knob: str, software: bool) -> Works:
+    """The works that depend on a knob, in sizes for the kind of adapter."""
+    return (_ON_SOFTWARE if software else _ON_GPU)[knob]
+
+
+# -- Kinds of work --------------------------------------------------------------------------------
+
+
+def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
+    """A product of an m x k and a k x n matrix; `transposed`: both lie as their transposes."""
+
+    def make() -> Work:
+        random = Random(m)
+        left, right = _rows(random, ROWS, k), _rows(random, COLUMNS, k)
+        table = [[_dot(row, column) for column in right] for row in left]
+        expected = bytes(_repeated([_cycled(row, n) for row in table], m))
+        if transposed:
+            a, b = Matrix((k, m), _across(left, m)), Matrix((n, k), _repeated(right, n))
+            return Work(_of_transposed, (a, b), expected)
+        a, b = Matrix((m, k), _repeated(left, m)), Matrix((k, n), _across(right, n))
+        return Work(_product, (a, b), expected)
+
+    return make
+
+
+def row_sums(rows: int, length: int) -> Make:
+    def make() -> Work:
+        values = _rows(Random(length), ROWS, length)
+        totals = _cycled([sum(row) for row in values], rows)
+        return Work(_over_rows, (_matrix(values, rows),), _packed(totals))
+
+    return make
+
+
+def column_sums(rows: int, length: int) -> Make:
+    def make() -> Work:
+        values = _rows(Random(length), ROWS, length)
+        times = [len(range(first, rows, ROWS)) for first in range(ROWS)]
+        totals = [_dot(times, column) for column in zip(*values, strict=True)]
+        return Work(_over_columns, (_matrix(values, rows),), _packed(totals))
+
+    return make
+
+
+def whole_sum(rows: int, length: int) -> Make:
+    def make() -> Work:
+        values = _rows(Random(length), ROWS, length)
+        total = sum(_cycled([sum(row) for row in values], rows))
+        return Work(_over_all, (_matrix(values, rows),), _packed([total]))
+
+    return make
+
+
+def centred(rows: int, length: int) -> Make:
+    """Three passes over each row, as softmax has; `length` is a power of two, so means are exact.
+
+    The largest of a row is taken off, and then the mean square of what is left.
+    """
+
+    def make() -> Work:
+        values = _rows(Random(length), ROWS, length)
+        results: list[list[float]] = []
+        for row in values:
+            highest = max(row)
+            square = sum((x - highest) ** 2 for x in row) / length
+            results.append([x - highest - square for x in row])
+        return Work(_centred, (_matrix(values, rows),), bytes(_repeated(results, rows)))
+
+    return make
+
+
+def map_of_two(rows: int, length: int) -> Make:
+    def make() -> Work:
+        random = Random(length)
+        left, right = _rows(random, ROWS, length), _rows(random, ROWS, length)
+        results = [
+            [x * y + x for x, y in zip(*pair, strict=True)]
+            for pair in zip(left, right, strict=True)
+        ]
+        operands = _matrix(left, rows), _matrix(right, rows)
+        return Work(_map, operands, bytes(_repeated(results, rows)))
+
+    return make
+
+
+_ODD_PRODUCTS = (product(261, 135, 67), product(260, 132, 68, transposed=True))
+_ON_GPU = {
+    "large_tile": Works((product(2048, 2048, 512),), _ODD_PRODUCTS),
+    "medium_tile": Works((product(1024, 1024, 512),), _ODD_PRODUCTS),
+    "small_tile": Works((product(512, 512, 512),), _ODD_PRODUCTS),
+    "enough": Works((product(768, 768, 512), product(1536, 1536, 512))),
+    "row_lanes": Works(
+        (centred(2048, 4096), row_sums(4096, 4096)), (centred(67, 512), row_sums(67, 1021))
+    ),
+    "short_row_lanes": Works((row_sums(2**17, 128),), (row_sums(1001, 61), column_sums(61, 1001))),
+    "unroll": Works(
+        (whole_sum(4096, 4096), row_sums(4096, 4096)),
+        (row_sums(67, 1021), column_sums(1021, 67)),
+    ),
+    "reduce_groups": Works(
+        (whole_sum(4096, 4096), column_sums(4096, 4096)), (column_sums(8191, 67),)
+    ),
+    "map_workgroup": Works((map_of_two(2048, 4096),), (map_of_two(1021, 67),)),
+}
+_ON_SOFTWARE = {
+    "block": Works((product(256, 256, 256),), (product(67, 61, 33),)),
+    "unroll": Works((whole_sum(512, 1024), row_sums(512, 1024)), (row_sums(67, 1021),)),
+    "reduce_groups": Works(
+        (whole_sum(512, 1024), column_sums(512, 1024)), (column_sums(8191, 67),)
+    ),
+    "map_workgroup": Works((map_of_two(512, 1024),), (map_of_two(1021, 67),)),
+}
+
+
+# -- Expressions ----------------------------------------------------------------------------------
+
+
+def _product(x: Tensor, y: Tensor) -> Tensor:
+    return x @ y
+
+
+def _of_transposed(x: Tensor, y: Tensor) -> Tensor:
+    return x.T @ y.T
+
+
+def _over_rows(x: Tensor) -> Tensor:
+    return x.sum(-1)
+
+
+def _over_columns(x: Tensor) -> Tensor:
+    return x.sum(0)
+
+
+def _over_all(x: Tensor) -> Tensor:
+    return x.sum()
+
+
+def _centred(x: Tensor) -> Tensor:
+    below = x - x.max(-1, keepdims=True)
+    return below - (below * below).mean(-1, keepdims=True)
+
+
+def _map(x: Tensor, y: Tensor) -> Tensor:
+    return x * y + x
+
+
+# -- Elements -------------------------------------------------------------------------------------
+
+
+def _rows(random: Random, count: int, length: int) -> list[list[int]]:
+    return [random.choices(ELEMENTS, k=length) for _ in range(count)]
+
+
+def _dot(x: Iterable[int], y: Iterable[int]) -> int:
+    return sum(map(mul, x, y))
+
+
+def _cycled(values: Sequence[int], count: int) -> list[int]:
+    """So many values: these, and from the first one on again."""
+    return list(islice(cycle(values), count))
+
+
+def _packed(values: Iterable[float]) -> bytes:
+    return array("f", values).tobytes()
+
+
+def _matrix(values: Sequence[Sequence[float]], rows: int) -> Matrix:
+    return Matrix((rows, len(values[0])), _repeated(values, rows))
+
+
+def _repeated(values: Sequence[Sequence[float]], rows: int) -> memoryview:
+    """The elements of so many rows: these, and from the first one on again."""
+    unit = b"".join(map(_packed, values))
+    return _cut(unit, len(unit) // len(values) * rows)
+
+
+def _across(values: Sequence[Sequence[int]], columns: int) -> memoryview:
+    """The elements of so many columns: these, and from the first one on again."""
+    rows = (_cut(_packed(row), 4 * columns) for row in zip(*values, strict=True))
+    return memoryview(b"".join(rows))
+
+
+def _cut(unit: bytes, nbytes: int) -> memoryview:
+    return memoryview(unit * -(-nbytes // len(unit)))[:nbytes]

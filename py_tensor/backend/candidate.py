@@ -1,0 +1,76 @@
+"""The webgpu device with other choices, to try them beside a session that keeps its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.backend.plan import Plan
+from py_tensor.backend.storage import Storage
+from py_tensor.backend.webgpu import WebGPU
+from py_tensor.codegen.choices import Choices
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.order import Request
+
+
+class Candidate:
+    """A backend that shares a webgpu device, and lowers what it computes by choices of its own.
+
+    Its plans are none of the session's, and fix none of its choices.
+
+    Attributes
+    ----------
+    times : int
+        How often it runs the plan of each request.
+    poison : bool
+        Fill buffers with NaN before a plan is run.
+    """
+
+    def __init__(self, backend: WebGPU, choices: Choices) -> None:
+        self.max_bytes = backend.max_bytes
+        self.pending_work = backend.pending_work
+        self.times = 1
+        self.poison = False
+        self._backend = backend
+        self._profile = backend.profile.trying(choices)
+        self._plans: dict[tuple[int, ...], Plan] = {}
+
+    def runs(self) -> list[tuple[Any, ...]]:
+        """What its plans do, for comparison: programs, grids, buffers and parameters."""
+        return [(plan.commands, plan.params) for plan in self._plans.values()]
+
+    def compute(self, request: Request) -> None:
+        signature = request.signature()
+        plan = self._plans.get(signature)
+        if plan is None:
+            plan = self._plans[signature] = self._backend.plan_for(self._profile, request)
+        self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
+
+    def info(self) -> dict[str, Any]:
+        return self._backend.info() | {"choices": self._profile.chosen.named()}
+
+    def check(self, op: str, meta: Meta) -> None:
+        self._backend.check(op, meta)
+
+    def upload(self, data: memoryview, meta: Meta) -> Storage:
+        return self._backend.upload(data, meta)
+
+    def read(self, node: Node) -> memoryview:
+        return self._backend.read(node)
+
+    async def read_async(self, node: Node) -> memoryview:
+        return await self._backend.read_async(node)
+
+    def synchronize(self) -> None:
+        self._backend.synchronize()
+
+    async def synchronize_async(self) -> None:
+        await self._backend.synchronize_async()
+
+    def memory_info(self) -> dict[str, int]:
+        return self._backend.memory_info()
+
+    def empty_cache(self) -> None:
+        self._backend.empty_cache()
+
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
+        """Nothing of it: the session's settings are the session's."""

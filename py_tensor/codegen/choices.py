@@ -1,0 +1,209 @@
+"""What can be chosen about kernels: each knob's values, the first of them its default.
+
+Which value is best differs from one GPU to the next, and `pt.tune()` finds out which is best here.
+The lists are closed: nothing else is ever compiled, and what was kept or written down elsewhere can
+only name one of these values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows and columns of results that four invocations share; see `quads.py`."""
+
+    rows: int
+    columns: int
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How a workgroup computes its part of a matrix product.
+
+    Attributes
+    ----------
+    wx, wy : int
+        Invocations along columns and rows.
+    tm, tn : int
+        Rows and columns of results that each invocation keeps in registers.
+    bk : int
+        Depth of the slices in workgroup memory.
+    """
+
+    wx: int
+    wy: int
+    tm: int
+    tn: int
+    bk: int
+
+    def __str__(self) -> str:
+        """The part of a workgroup and its depth, then that of an invocation."""
+        return f"{self.bm}x{self.bn}x{self.bk}/{self.tm}x{self.tn}"
+
+    @property
+    def bm(self) -> int:
+        return self.wy * self.tm
+
+    @property
+    def bn(self) -> int:
+        return self.wx * self.tn
+
+    @property
+    def workgroup(self) -> int:
+        return self.wx * self.wy
+
+    @property
+    def memory(self) -> int:
+        """Bytes of both tiles, if operands are read element by element."""
+        return 4 * self.bk * (self.bm + 4 + self.bn + 4)
+
+    def constants(self) -> dict[str, int]:
+        return {
+            "BM": self.bm,
+            "BN": self.bn,
+            "BK": self.bk,
+            "TM": self.tm,
+            "WX": self.wx,
+            "WY": self.wy,
+            "ACROSS": min(8, self.wx),
+            "WORKGROUP": self.workgroup,
+            "GROUPED": 8,
+        }
+
+
+# Measured on an H200 (132 processors) at its full clock, µs for 512 / 1024 / 2048 / 4096 squared:
+# LARGE 61 / 114 / 401 / 3090, MEDIUM 27 / 69 / 493 / 3810, SMALL 20 / 94 / 610 / 4600. At its
+# lowest clock, where only ratios count: 1280 squared is 100 of LARGE and takes 721, 400 of MEDIUM
+# and 882; 640 squared is 100 of MEDIUM and takes 151, 400 of SMALL and 175.
+LARGE = Tile(16, 16, 8, 8, 16)
+MEDIUM = Tile(16, 8, 8, 4, 32)
+SMALL = Tile(8, 8, 4, 4, 32)
+
+Value = Tile | Block | int
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A value for every knob: those that are given here are a GPU's defaults.
+
+    Attributes
+    ----------
+    large_tile, medium_tile, small_tile : Tile
+        Of matrix products: the first of these that fills the device, else the last.
+    enough : int
+        Workgroups from which on a tile fills the device.
+    block : Block
+        Of matrix products without workgroup memory.
+    row_lanes, short_row_lanes : int
+        Invocations that share a row of a reduction or of a softmax: of up to 2048 loads, of up
+        to 64.
+    unroll : int
+        Independent loads that each invocation of a reduction keeps in flight.
+    reduce_groups : int
+        Workgroups into which to cut few long rows, to keep the device busy.
+    map_workgroup : int
+        Invocations per workgroup of an elementwise kernel.
+    """
+
+    large_tile: Tile = LARGE
+    medium_tile: Tile = MEDIUM
+    small_tile: Tile = SMALL
+    enough: int = 100
+    block: Block = Block(16, 16)
+    row_lanes: int = 128
+    short_row_lanes: int = 8
+    unroll: int = 4
+    reduce_groups: int = 1024
+    map_workgroup: int = 256
+
+    def named(self) -> dict[str, str]:
+        """The values as text, which `value_of` reads."""
+        return {field.name: str(getattr(self, field.name)) for field in fields(self)}
+
+
+ON_GPU = Choices()
+ON_SOFTWARE = Choices(unroll=1, reduce_groups=4, map_workgroup=64)
+
+_GPU_VALUES: Mapping[str, tuple[Value, ...]] = {
+    "large_tile": (
+        LARGE,
+        Tile(16, 16, 8, 8, 8),
+        Tile(16, 16, 8, 4, 16),
+        Tile(16, 8, 8, 8, 16),
+        Tile(16, 16, 4, 4, 16),
+    ),
+    "medium_tile": (
+        MEDIUM,
+        Tile(16, 8, 8, 4, 16),
+        Tile(16, 16, 4, 4, 16),
+        Tile(8, 8, 8, 8, 16),
+        SMALL,
+    ),
+    "small_tile": (SMALL, Tile(8, 8, 4, 4, 16), Tile(16, 8, 4, 4, 32), Tile(8, 4, 4, 4, 32)),
+    "enough": (100, 25, 400),
+    "row_lanes": (128, 32, 64, 256),
+    "short_row_lanes": (8, 4, 16, 32),
+    "unroll": (4, 1, 2, 8),
+    "reduce_groups": (1024, 256, 512),
+    "map_workgroup": (256, 64, 128),
+}
+_SOFTWARE_VALUES: Mapping[str, tuple[Value, ...]] = {
+    "block": (Block(16, 16), Block(16, 8), Block(8, 16), Block(8, 8)),
+    "unroll": (1, 2, 4),
+    "reduce_groups": (4, 2, 8, 16),
+    "map_workgroup": (64, 16, 256),
+}
+
+
+def defaults(software: bool) -> Choices:
+    """The choices for an adapter that nobody has measured; `software`: it runs on a CPU."""
+    return ON_SOFTWARE if software else ON_GPU
+
+
+def knobs(software: bool) -> Mapping[str, tuple[Value, ...]]:
+    """The knobs that mean something on a kind of adapter, each with its values, the default first.
+
+    They are in the order in which they are tuned: those behind depend on those before.
+    """
+    return _SOFTWARE_VALUES if software else _GPU_VALUES
+
+
+def value_of(name: str, text: str, software: bool) -> Value:
+    """The value of a knob that has this text.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such knob, or no such value of it, on this kind of adapter.
+    """
+    values = knobs(software).get(name)
+    if values is None:
+        raise ValueError(f"there is no knob {name!r}; there are {', '.join(knobs(software))}")
+    for value in values:
+        if str(value) == text:
+            return value
+    raise ValueError(f"{name} cannot be {text!r}; it is one of {', '.join(map(str, values))}")
+
+
+def kept_choices(record: str, software: bool) -> Choices | None:
+    """The choices that a kept record names; None where it names none, or cannot be read.
+
+    Parameters
+    ----------
+    record : str
+        JSON, ``{"choices": {name of a knob: text of a value}}`` and more; or anything at all.
+    """
+    try:
+        found: Any = json.loads(record)["choices"].items()
+        values = {name: value_of(name, text, software) for name, text in found}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return replace(defaults(software), **values) if values else None

@@ -1,0 +1,547 @@
+"""`pt.tune` on a bridge that computes what it is told to, by a clock that it keeps itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.autotune import contest, tuning, works
+from py_tensor.autotune.works import ROWS, Work, Works
+from py_tensor.backend import device as devices
+from py_tensor.backend.device import Device
+from py_tensor.backend.webgpu import WebGPU
+from py_tensor.codegen.choices import Choices, Tile, defaults, kept_choices, knobs, value_of
+from py_tensor.errors import DeviceError, DeviceLostError
+from tests.unit.fake_bridge import GPU, FakeBridge, Promise
+
+KNOB = "map_workgroup"  # 256 by default, 64 and 128 besides: "const WORKGROUP" of a kernel's text
+DEFAULT = "256"
+SECOND = 10**9
+
+
+def size_in(wgsl: str) -> str:
+    found = re.search(r"const WORKGROUP = (\d+)u", wgsl)
+    assert found
+    return found[1]
+
+
+@dataclass
+class Machine:
+    """What the kernels of each workgroup size do.
+
+    Attributes
+    ----------
+    times : dict
+        Nanoseconds of a dispatch.
+    wrong, wrong_further, refused : set
+        Those that compute wrong; that do so in further works only; that do not compile.
+    answer : bytes
+        The right result of the work that was made last.
+    """
+
+    times: dict[str, int]
+    wrong: set[str] = field(default_factory=set)
+    wrong_further: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    answer: bytes = b""
+    is_further: bool = False
+    now: int = 0
+
+
+class Computing(FakeBridge):
+    """A bridge whose kernels all give the right answer, but for those that the machine names."""
+
+    machine: Machine
+
+    def warm(self, number: int) -> None:
+        super().warm(number)
+        if size_in(self.pipelines[number][0]) in self.machine.refused:
+            self.faults = ["validation"]
+
+    def _dispatch(self, program: int, params: bytes, grid: Any, slots: Any, written: Any) -> None:
+        super()._dispatch(program, params, grid, slots, written)
+        size, machine = size_in(self.pipelines[program][0]), self.machine
+        machine.now += machine.times[size]
+        wrong = machine.wrong | (machine.wrong_further if machine.is_further else set())
+        for n, slot in enumerate(slots):
+            if self.pipelines[program][3] >> n & 1 and size not in wrong:
+                self.contents[slot] = machine.answer
+
+    def stopTimer(self) -> Promise:  # noqa: N802
+        times = [
+            [p, 0, self.machine.times[size_in(self.pipelines[p][0])] + n]
+            for n, p in enumerate(self.timed or [])
+        ]
+        self.timed = None
+        return Promise(lambda: json.dumps(times))
+
+
+@pytest.fixture(params=["gpu clock", "host clock"])
+def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> GPU:
+    """A session with a computing bridge, and small works."""
+    bridge = Computing(gpu.bridge.heap)
+    bridge.machine = machine = Machine({"256": 10**6, "64": 10**6, "128": 10**6})
+    bridge.features = ["timestamp-query"] if request.param == "gpu clock" else []
+
+    def made(make: Callable[[], Work], further: bool) -> Callable[[], Work]:
+        def note() -> Work:
+            work = make()
+            machine.answer, machine.is_further = work.expected, further
+            return work
+
+        return note
+
+    timed, further = works.map_of_two(37, 16), works.map_of_two(5, 7)
+    monkeypatch.setattr(
+        contest, "works_for", lambda *_: Works((made(timed, False),), (made(further, True),))
+    )
+    for module in (contest, tuning):
+        monkeypatch.setattr(module, "perf_counter", lambda: machine.now / SECOND)
+    return session(bridge, monkeypatch)
+
+
+def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
+    """A new session on the same machine and in the same browser."""
+    assert isinstance(bridge, Computing)
+    bridge.loseDevice()
+    bridge.pipelines.clear()
+    bridge.compiled.clear()
+    backend = WebGPU(bridge, bridge.acquire("", 0).value)
+    device = Device("webgpu")
+    device.use(backend)
+    monkeypatch.setattr(devices, "_default", device)
+    return GPU(bridge, backend, device)
+
+
+def machine(place: GPU) -> Machine:
+    assert isinstance(place.bridge, Computing)
+    return place.bridge.machine
+
+
+def knob(found: pt.Tuning, name: str = KNOB) -> tuning.Knob:
+    return next(k for k in found.knobs if k.name == name)
+
+
+def verdicts(found: pt.Tuning) -> dict[str, str]:
+    return {a.value: a.verdict for a in knob(found).attempts}
+
+
+def workgroups(place: GPU) -> set[str]:
+    """The workgroup sizes of kernels that are planned now."""
+    place.backend._plans.clear()
+    x = pt.ones((3, 5), device=place.device).realize()
+    pt.where(x > 2, x, 3 - x).sqrt().realize()
+    plans = place.backend._plans.values()
+    return {size_in(program.wgsl) for plan in plans for program in plan.programs}
+
+
+class TestChoosing:
+    def test_the_fastest_is_used_and_kept(
+        self, place: GPU, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        machine(place).times |= {"64": 500_000, "128": 800_000}
+        found = pt.tune(KNOB)
+        assert verdicts(found) == {"256": "slower", "64": "chosen", "128": "slower"}
+        times = [a.time for a in knob(found).attempts]
+        assert times == pytest.approx([1e-3, 5e-4, 8e-4], rel=0.01)
+        assert (knob(found).value, knob(found).later, knob(found).default) == ("64", "64", DEFAULT)
+        assert pt.device_info()["tuned"]
+        assert pt.device_info()["choices"][KNOB] == "64"
+        assert workgroups(place) == {"64"}
+        later = session(place.bridge, monkeypatch)
+        assert workgroups(later) == {"64"}
+        assert verdicts(pt.tuning()) == verdicts(found)
+
+    @pytest.mark.parametrize("time", [960_000, 1_000_000, 3_000_000])
+    def test_what_is_hardly_faster_is_not_chosen(self, place: GPU, time: int) -> None:
+        machine(place).times |= {"64": time, "128": time}
+        assert verdicts(pt.tune(KNOB))[DEFAULT] == "default"
+        assert workgroups(place) == {DEFAULT}
+
+    @pytest.mark.parametrize(
+        ("samples", "faster"),
+        [
+            ([4.0, 4.0, 4.0, 4.0], True),
+            ([9.0, 4.0, 4.0, 4.0], True),
+            ([4.0, 4.0, 4.0], False),  # too few
+            ([5.2, 5.2, 4.0, 5.2], False),  # faster once
+            ([4.9, 4.8, 4.8, 4.8], False),  # faster, but at its best no faster than the default's
+        ],
+    )
+    def test_one_fast_run_is_not_believed(self, samples: list[float], faster: bool) -> None:
+        assert contest.is_faster(samples, [5.0, 9.0, 9.0, 5.1, 5.2]) == faster
+        assert not contest.is_faster(samples, samples)
+
+    def test_what_is_wrong_is_dropped(self, place: GPU) -> None:
+        machine(place).times |= {"64": 100_000, "128": 500_000}
+        machine(place).wrong = {"64"}
+        found = verdicts(pt.tune(KNOB))
+        assert found == {"256": "slower", "64": "wrong results", "128": "chosen"}
+
+    def test_what_is_wrong_in_other_sizes_is_dropped(self, place: GPU) -> None:
+        machine(place).times |= {"64": 100_000, "128": 500_000}
+        machine(place).wrong_further = {"64"}
+        assert verdicts(pt.tune(KNOB)) == {
+            "256": "slower",
+            "64": "wrong results",
+            "128": "chosen",
+        }
+
+    def test_what_does_not_compile_is_dropped(self, place: GPU) -> None:
+        machine(place).times |= {"64": 100_000}
+        machine(place).refused = {"64"}
+        found = verdicts(pt.tune(KNOB))
+        assert found["64"].startswith("failed: ")
+        assert "refused for a test" in found["64"]
+        assert found[DEFAULT] == "default"
+        assert workgroups(place) == {DEFAULT}
+
+    def test_a_default_that_is_wrong_gives_way(self, place: GPU) -> None:
+        machine(place).times |= {"64": 2_000_000, "128": 3_000_000}
+        machine(place).wrong = {DEFAULT}
+        assert verdicts(pt.tune(KNOB)) == {
+            "256": "wrong results",
+            "64": "chosen",
+            "128": "slower",
+        }
+
+    def test_where_all_are_wrong_nothing_changes(self, place: GPU) -> None:
+        machine(place).wrong = set(machine(place).times)
+        assert set(verdicts(pt.tune(KNOB)).values()) == {"wrong results"}
+        assert workgroups(place) == {DEFAULT}
+
+    def test_values_that_make_no_difference_are_not_timed(self, place: GPU) -> None:
+        found = knob(pt.tune("unroll"), "unroll")  # the works are elementwise
+        assert [a.time for a in found.attempts] == [None] * 4
+        assert {a.verdict for a in found.attempts} == {"default", "the same kernels as 4"}
+
+    def test_tiles_that_do_not_fit_are_not_compiled(self, place: GPU) -> None:
+        place.backend.profile = replace(place.backend.profile, workgroup_memory=8000)
+        found = knob(pt.tune("large_tile"), "large_tile").attempts
+        assert found[0].verdict == "default"  # what it falls back on
+        assert found[1].verdict == "needs 8448 bytes of workgroup memory, of 8000"
+
+    def test_there_is_an_end_to_it(self, place: GPU) -> None:
+        machine(place).times = dict.fromkeys(machine(place).times, SECOND)
+        found = pt.tune(seconds=3)
+        assert machine(place).now <= 6 * SECOND
+        assert all(k.value == k.default for k in found.knobs)
+        assert found.knobs[-1].attempts[0].verdict == contest.OUT_OF_TIME
+
+    def test_what_was_found_before_stays_where_time_runs_out(self, place: GPU) -> None:
+        machine(place).times |= {"64": 500_000}
+        before = pt.tune(KNOB)
+        for seconds in (0, 0.0015):  # before the first check, and after it
+            found = pt.tune(KNOB, seconds=seconds)
+            assert knob(found) == knob(before)
+        assert knob(pt.tune("unroll", seconds=0), "unroll").value == "4"
+
+    def test_what_is_not_asked_for_stays(self, place: GPU) -> None:
+        machine(place).times |= {"64": 500_000}
+        pt.tune(KNOB)
+        found = pt.tune("unroll")
+        assert verdicts(found)["64"] == "chosen"
+        assert knob(found).value == "64"
+
+    def test_results_are_poisoned_before_they_are_checked(self, place: GPU) -> None:
+        fills: list[int] = []
+        create = place.bridge._perform
+
+        def note(command: tuple[int, ...], *rest: Any) -> None:
+            fills.extend(command[2:3] if command[0] == 5 else ())
+            create(command, *rest)
+
+        place.bridge._perform = note  # type: ignore[method-assign]
+        pt.tune(KNOB)
+        assert set(fills) == {0x7FC0DEAD}
+        assert len(fills) == 3  # and not where time counts
+
+    def test_what_cannot_be_tuned(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(ValueError, match="there is no knob 'tiles'; there are large_tile, "):
+            pt.tune("tiles")
+        with pytest.raises(ValueError, match="no knob 'block'"):  # it is one of software adapters
+            pt.tune("block")
+        monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
+        with pytest.raises(DeviceError, match=r"^tune: the cpu device"):
+            pt.tune()
+        with pytest.raises(DeviceError, match=r"^tuning: the cpu device"):
+            pt.tuning()
+
+
+class TestWhatIsUsed:
+    def test_it_stays_for_the_session(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+        x = pt.ones(8, device=place.device).realize()
+
+        def programs() -> list[int]:
+            with_new_plan = pt.tanh(x) + x
+            with_new_plan.realize()
+            return [p.number for p in next(reversed(place.backend._plans.values())).programs]
+
+        before = programs()
+        place.backend._plans.clear()
+        machine(place).times |= {"64": 500_000}
+        found = pt.tune(KNOB)
+        assert knob(found).is_used
+        assert (knob(found).value, knob(found).later) == (DEFAULT, "64")
+        assert f"{KNOB} = 256 (default); from the next session on 64" in found.table(80)
+        place.backend._plans.clear()
+        assert programs() == before
+        assert workgroups(place) == {DEFAULT}
+        assert pt.device_info()["choices"][KNOB] == DEFAULT
+        assert workgroups(session(place.bridge, monkeypatch)) == {"64"}
+
+    def test_looking_is_not_using(self, place: GPU) -> None:
+        x = pt.ones(8, device=place.device)
+        assert "run" in repr(pt.explain(x + 1))
+        pt.tuning()
+        pt.device_info()
+        assert not any(k.is_used for k in pt.tuning().knobs)
+        (x + 1).realize()
+        assert {k.name for k in pt.tuning().knobs if k.is_used} == {KNOB}
+
+    def test_tuning_uses_nothing(self, place: GPU) -> None:
+        assert not any(k.is_used for k in pt.tune().knobs)
+        assert place.backend.stats()["plans"] == 0
+        memory = place.backend.memory_info()
+        assert memory["live_buffers"] == memory["pooled_bytes"] == 0
+
+    def test_it_stays_through_a_loss(self, place: GPU) -> None:
+        x = pt.ones(8, device=place.device).realize()
+        machine(place).times |= {"64": 500_000}
+        place.bridge.kept = None
+        found = pt.tune(KNOB)
+        assert found.unkept == "this host keeps nothing"
+        assert "lost with this session" in found.table(100)
+        place.bridge.loseDevice()
+        del x
+        assert workgroups(place) == {DEFAULT}
+        assert place.backend.generation > 1
+        assert (knob(pt.tuning()).value, knob(pt.tuning()).later) == (DEFAULT, "64")
+
+    def test_reset(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+        machine(place).times |= {"64": 500_000}
+        pt.tune(KNOB)
+        assert workgroups(place) == {"64"}
+        found = pt.tuning().reset()
+        assert place.bridge.kept == ""
+        assert (knob(found).value, knob(found).later) == ("64", DEFAULT)
+        assert found.when is None
+        assert workgroups(place) == {"64"}
+        assert not pt.device_info()["tuned"]
+        place.bridge.loseDevice()
+        assert workgroups(place) == {"64"}
+        assert workgroups(session(place.bridge, monkeypatch)) == {DEFAULT}
+
+
+class TestTrouble:
+    def unchanged(self, place: GPU) -> None:
+        """Nothing was found or kept; the session works, and can be tuned."""
+        assert pt.tuning().when is None
+        assert not place.bridge.kept
+        assert place.bridge.timed is None
+        assert workgroups(place) == {DEFAULT}
+
+    @pytest.mark.parametrize("at", [0, 3, 12])
+    def test_a_lost_device(self, place: GPU, at: int) -> None:
+        machine(place).times |= {"64": 500_000}
+        place.bridge.faults = [""] * at + ["lost"]
+        with pytest.raises(DeviceLostError):
+            pt.tune(KNOB)
+        self.unchanged(place)
+
+    @pytest.mark.parametrize("at", [0, 1, 5, 20])
+    def test_an_interrupt(self, place: GPU, at: int) -> None:
+        machine(place).times |= {"64": 500_000}
+        place.bridge.waits = [""] * at + ["interrupted"]
+        with pytest.raises(KeyboardInterrupt):
+            pt.tune(KNOB)
+        assert place.bridge.waits == []
+        self.unchanged(place)
+        assert knob(pt.tune(KNOB)).later == "64"
+
+    def test_no_memory(self, place: GPU) -> None:
+        place.bridge.faults = ["", "", "out-of-memory"]  # of the first check
+        found = verdicts(pt.tune(KNOB))
+        assert found[DEFAULT].startswith("failed: ")
+        assert place.backend.memory_info()["live_buffers"] == 0
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            "nonsense",
+            "[]",
+            "null",
+            '{"choices": 1}',
+            '{"choices": {}}',
+            '{"choices": {"map_workgroup": "63"}}',
+            '{"choices": {"map_workgroup": 64}}',
+            '{"choices": {"map_workgroup": "64", "no knob": "1"}}',
+            '{"choices": {"block": "8x8"}}',
+            "[" * 100_000,
+        ],
+    )
+    def test_a_damaged_record_is_passed_over(
+        self, place: GPU, record: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place.bridge.kept = record
+        place = session(place.bridge, monkeypatch)
+        assert not pt.device_info()["tuned"]
+        assert pt.tuning().when is None
+        assert workgroups(place) == {DEFAULT}
+        assert pt.tune(KNOB).when
+
+    def test_a_record_whose_reasons_are_damaged(
+        self, place: GPU, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place.bridge.kept = '{"choices": {"map_workgroup": "64"}, "attempts": {"unroll": 3}}'
+        place = session(place.bridge, monkeypatch)
+        assert workgroups(place) == {"64"}
+        assert knob(pt.tuning()).attempts == ()
+        repr(pt.tuning())
+
+
+class TestExport:
+    def tuned(self, place: GPU) -> pt.Tuning:
+        machine(place).times |= {"64": 500_000}
+        return pt.tune(KNOB)
+
+    def test_there_and_back(
+        self, place: GPU, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "tuning.json"
+        found = self.tuned(place)
+        assert found.to_json(path) == path.read_text() == found.to_json(str(path))
+        found.reset()
+        place = session(place.bridge, monkeypatch)
+        assert not pt.device_info()["tuned"]
+        again = pt.Tuning.from_json(path)
+        assert repr(again) == repr(found)
+        assert again.to_json() == found.to_json() == place.bridge.kept
+        assert workgroups(place) == {"64"}
+
+    def test_what_was_not_tuned(self, place: GPU) -> None:
+        text = pt.tuning().to_json()
+        assert json.loads(text)["choices"] == {}
+        assert pt.Tuning.from_json(text).when is None
+
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            (lambda r: {**r, "adapter": {"vendor": "other"}}, "was found on .*other"),
+            (lambda r: {**r, "choices": {KNOB: "63"}}, "cannot be '63'; it is one of 256, 64"),
+            (lambda r: {**r, "choices": {"speed": "1"}}, "no knob 'speed'"),
+            (lambda r: {**r, "choices": {KNOB: "128"}}, "128 does not work here: wrong results"),
+            (lambda r: {**r, "attempts": [1]}, "not what to_json gives"),
+            (lambda r: {**r, "attempts": {KNOB: [{"value": "64"}]}}, "not what to_json gives"),
+            (lambda r: [], "not what to_json gives"),
+        ],
+    )
+    def test_what_is_refused_changes_nothing(
+        self, place: GPU, change: Callable[[Any], Any], match: str
+    ) -> None:
+        before = self.tuned(place)
+        machine(place).wrong = {"128"}
+        text = json.dumps(change(json.loads(before.to_json())))
+        with pytest.raises(ValueError, match=match):
+            pt.Tuning.from_json(text)
+        assert repr(pt.tuning()) == repr(before)
+        assert place.bridge.kept == before.to_json()
+
+
+@pytest.mark.parametrize("columns", [30, 50, 80, 120])
+def test_the_table_fits(place: GPU, columns: int) -> None:
+    machine(place).times |= {"64": 500_000}
+    machine(place).refused = {"128"}
+    text = pt.tune().table(columns)
+    assert max(map(len, text.splitlines())) <= columns
+    for name, values in knobs(False).items():
+        assert name in text
+        assert all(str(value) in text for value in values)
+
+
+# -- What there is to choose --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("software", [False, True])
+def test_the_first_value_is_the_default(software: bool) -> None:
+    for name, values in knobs(software).items():
+        assert values[0] == getattr(defaults(software), name)
+        assert len({str(v) for v in values}) == len(values)
+        for value in values:
+            assert value_of(name, str(value), software) == value
+            record = json.dumps({"choices": {name: str(value)}})
+            found = kept_choices(record, software)
+            assert found == replace(defaults(software), **{name: value})
+    assert set(knobs(True)) | set(knobs(False)) == set(Choices().named())
+
+
+def test_tiles_are_such_as_every_device_can_run() -> None:
+    tiles = {v for values in knobs(False).values() for v in values if isinstance(v, Tile)}
+    assert len(tiles) > 8
+    for tile in tiles:
+        assert tile.workgroup <= 256
+        assert tile.memory <= 32768
+        assert tile.tm % 4 == tile.tn % 4 == tile.bk % 4 == 0
+        for size in (tile.bm, tile.bn):  # every invocation loads as many vectors
+            assert size * tile.bk % (4 * tile.workgroup) == 0
+    smallest = [v for v in knobs(False)["small_tile"] if isinstance(v, Tile)]
+    assert all(tile.memory <= 16384 for tile in smallest)  # there is nothing to fall back on
+
+
+SMALL_WORKS = {
+    "product": works.product(37, 45, 20),
+    "transposed": works.product(37, 45, 20, transposed=True),
+    "row_sums": works.row_sums(67, 21),
+    "column_sums": works.column_sums(67, 21),
+    "whole_sum": works.whole_sum(67, 21),
+    "centred": works.centred(67, 64),
+    "map_of_two": works.map_of_two(67, 21),
+}
+IN_FLOAT64: dict[str, Callable[..., Any]] = {
+    "product": lambda x, y: x @ y,
+    "transposed": lambda x, y: x.T @ y.T,
+    "row_sums": lambda x: x.sum(1),
+    "column_sums": lambda x: x.sum(0),
+    "whole_sum": lambda x: x.sum(),
+    "centred": lambda x: x - x.max(1)[:, None] - np.square(x - x.max(1)[:, None]).mean(1)[:, None],
+    "map_of_two": lambda x, y: x * y + x,
+}
+
+
+@pytest.mark.parametrize("name", SMALL_WORKS)
+def test_expected_results_are_exact(name: str) -> None:
+    work = SMALL_WORKS[name]()
+    arrays = [np.array(m.data.cast("f", m.shape), np.float64) for m in work.operands]
+    expected = IN_FLOAT64[name](*arrays)
+    assert np.array_equal(expected, expected.astype(np.float32))
+    assert expected.astype(np.float32).tobytes() == work.expected
+    assert {abs(v) for a in arrays for v in a.flat} == {1, 3}
+    tensors = [pt.tensor(a, dtype=pt.float32, device="cpu") for a in arrays]
+    assert np.array_equal(work.expression(*tensors).numpy(), expected)
+
+
+@pytest.mark.parametrize("name", ["product", "transposed", "centred", "map_of_two"])
+def test_what_is_moved_shows(name: str) -> None:
+    """By rows or columns of any power of two: so is what kernels do wrong."""
+    work = SMALL_WORKS[name]()
+    shape = (37, 45) if name in ("product", "transposed") else work.operands[0].shape
+    right = np.frombuffer(work.expected, np.float32).reshape(shape)
+    for step in (1, 2, 4, 8, 16, 32):
+        assert not np.array_equal(np.roll(right, step, 0), right)
+        assert not np.array_equal(np.roll(right, step, 1), right)
+        assert not np.array_equal(right[step:], right[:-step])
+    assert ROWS % 2
+
+
+def test_all_knobs_have_works() -> None:
+    for software in (False, True):
+        for name in knobs(software):
+            assert works.works_for(name, software).timed
