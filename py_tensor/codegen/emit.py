@@ -319,6 +319,20 @@ def decode_coordinates(
     return [*statements, f"  {names[0]} = {rest};", "}"], names
 
 
+def decode_padded(
+    params: Params, extents: Sequence[int], source: str, name: str
+) -> tuple[list[str], list[str]]:
+    """`decode_coordinates` where all dimensions but the last may have extent 1: without division."""
+    if len(extents) == 1:
+        return [], [source]
+    split, found = decode_coordinates(params, extents, source, f"{name}_")
+    names = [f"{name}{d}" for d in range(len(extents))]
+    statements = [*(f"var {c} = 0u;" for c in names[:-1]), f"var {names[-1]} = {source};"]
+    statements.append(f"if ({params.add(size_of(tuple(extents[:-1])))} > 1u) {{")
+    taken = [f"{c} = {value};" for c, value in zip(names, found, strict=True)]
+    return [*statements, *(f"  {line}" for line in (*split, *taken)), "}"], names
+
+
 def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:
     """`values` with `fill` in front up to `rank`."""
     return (fill,) * (rank - len(values)) + values

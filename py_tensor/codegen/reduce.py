@@ -17,6 +17,7 @@ from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import part_dtypes, write
 from py_tensor.codegen.walk import Dimensions, Walk
+from py_tensor.dtypes import uint32
 from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
@@ -24,7 +25,8 @@ from py_tensor.shapes import row_major, size_of
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
-MAX_COLUMN_LANES = 8
+COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
+LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 
@@ -48,18 +50,19 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     while size_of(kernel.reduced[leading:]) > MAX_REDUCED:
         leading += 1
     if not leading:
-        return _fold(kernel, stage, None, context)
+        return _fold(kernel, stage, context)
     kept = kernel.kept + kernel.reduced[:leading]
-    first, loads = _partial(kernel, kept, kernel.reduced[leading:], 1, context)
-    second = _with_reduced(kernel, kernel.reduced[:leading])
-    return _fold(first, stage, None, context) + _fold(second, stage, loads, context)
+    first, slots = _partial(kernel, kept, kernel.reduced[leading:], 1, context)
+    words = [Load(slot, uint32, Access(row_major(kept), 0)) for slot in slots]
+    second = merge(kernel, kernel.reduced[:leading], words, context)
+    return [*_fold(first, stage, context), second]
 
 
 def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) -> list[Dispatch]:
     """Fold a reduced axis that is too long for one pass section after section, then the results."""
     extent, dim = kernel.reduced[axis], len(kernel.kept) + axis
     starts = range(0, extent, MAX_REDUCED)
-    whole, loads = _partial(kernel, kernel.kept, kernel.reduced, len(starts), context)
+    whole, slots = _partial(kernel, kernel.kept, kernel.reduced, len(starts), context)
     size = size_of(kernel.kept)
     dispatches: list[Dispatch] = []
     for number, start in enumerate(starts):
@@ -71,50 +74,68 @@ def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) ->
         )
         section = replace(whole, reduced=tuple(reduced), stages=(part,), outputs=outputs)
         dispatches += lower_reduce(section, context)
-    second = _with_reduced(kernel, (len(starts),))
-    return [*dispatches, *_fold(second, stage, _by_slice(loads, kernel.kept), context)]
-
-
-def _with_reduced(kernel: Kernel, reduced: tuple[int, ...]) -> Kernel:
-    return Kernel(kernel.kept, reduced, kernel.stages, kernel.row, kernel.outputs, kernel.label)
+    access = Access((*row_major(kernel.kept), size), 0)
+    words = [Load(slot, uint32, access) for slot in slots]
+    return [*dispatches, merge(kernel, (len(starts),), words, context)]
 
 
 def _partial(
-    kernel: Kernel,
-    kept: tuple[int, ...],
-    reduced: tuple[int, ...],
-    slices: int,
-    context: Context,
-) -> tuple[Kernel, tuple[Load, ...]]:
-    """A first pass that stores accumulators, slice after slice, and the loads of the second."""
+    kernel: Kernel, kept: tuple[int, ...], reduced: tuple[int, ...], parts: int, context: Context
+) -> tuple[Kernel, list[int]]:
+    """A kernel that stores its accumulators over `kept`, with room for as many as `parts` of it.
+
+    Also the buffers of these, one for each part of the accumulators.
+    """
     access, size = Access(row_major(kept), 0), size_of(kept)
-    loads: list[Load] = []
-    outputs: list[Output] = []
-    for dtype in (d for fold in kernel.folds() for d in part_dtypes(fold)):
-        slot = context.temporary(dtype.stored_itemsize * size * slices)
-        loads.append(Load(slot, dtype, access))
-        outputs.append(Output(slot, len(outputs), dtype, access, whole=False))
-    return Kernel(kept, reduced, kernel.stages, Body(), tuple(outputs), kernel.label), tuple(loads)
+    dtypes = [d for fold in kernel.folds() for d in part_dtypes(fold)]
+    slots = [context.temporary(d.stored_itemsize * size * parts) for d in dtypes]
+    outputs = tuple(
+        Output(slot, n, dtype, access, whole=False)
+        for n, (slot, dtype) in enumerate(zip(slots, dtypes, strict=True))
+    )
+    return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
 
 
-def _fold(
-    kernel: Kernel, stage: Stage, partials: tuple[Load, ...] | None, context: Context
-) -> list[Dispatch]:
+def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
     """One pass over the space; two where it is worth slicing the rows."""
-    if partials is not None:
-        element = Body(list(partials))
-        walk = arrange(kernel, [element], context.profile)
-        return [_dispatch(kernel, walk, element, context, merges=True)]
-    whole = arrange(kernel, [stage.element], context.profile)
-    walk = _sliced(whole, kernel, context.profile)
+    walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
         return [_dispatch(kernel, walk, stage.element, context)]
-    first, loads = _partial(kernel, kernel.kept, kernel.reduced, walk.slices, context)
-    second = _with_reduced(kernel, (walk.slices,))
-    return [
-        _dispatch(first, walk, stage.element, context),
-        *_fold(second, stage, _by_slice(loads, kernel.kept), context),
-    ]
+    first, words = _fold_slices(kernel, walk, stage, context)
+    return [first, merge(kernel, (walk.slices,), words, context)]
+
+
+def _fold_slices(
+    kernel: Kernel, walk: Walk, stage: Stage, context: Context
+) -> tuple[Dispatch, list[Load]]:
+    """The fold of every slice, and loads of the words that it leaves over (kept..., slice)."""
+    size = size_of(kernel.kept)
+    parts = sum(len(fold.op.parts) for fold in kernel.folds())
+    slot = context.temporary(parts * walk.slices * size * uint32.stored_itemsize)
+    strides = (*walk.dims.flat_strides(kernel.kept), size)
+    accesses = [Access(strides, part * walk.slices * size) for part in range(parts)]
+    first = _dispatch(kernel, walk, stage.element, context, slot)
+    return first, [Load(slot, uint32, access) for access in accesses]
+
+
+def merge(
+    kernel: Kernel, reduced: tuple[int, ...], words: Sequence[Load], context: Context
+) -> Dispatch:
+    """Fold what parts of the rows came to.
+
+    Parameters
+    ----------
+    kernel
+        What folds to what, and what becomes of that; its stage's body does not matter.
+    reduced
+        How many parts there are of each row.
+    words
+        The parts of the accumulators as uint32, over the kept dimensions and `reduced`.
+    """
+    element = Body(list(words))
+    merging = replace(kernel, reduced=reduced)
+    walk = arrange(merging, [element], context.profile, vectors=False)
+    return _dispatch(merging, walk, element, context, merges=True)
 
 
 def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
@@ -123,9 +144,9 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     Parameters
     ----------
     kernel
-        With one stage of one fold, whose accumulator has one part.
+        With one stage of one fold, whose accumulator has one part; without outputs.
     length
-        A multiple of 4.
+        A multiple of 4, and less than the dimension has.
 
     Returns
     -------
@@ -133,40 +154,40 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     """
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
-    whole = arrange(kernel, [stage.element], context.profile)
-    by_rows = whole.dims.by_rows
-    steps = length // (whole.width if by_rows else 1)
-    lanes = context.profile.lanes(steps)
-    lanes = lanes if by_rows else min(lanes, MAX_COLUMN_LANES)
-    walk = replace(
-        whole,
-        lanes=lanes,
-        rows_per_group=whole.workgroup // lanes,
-        slices=-(-whole.steps // steps),
-        slice_steps=steps,
-        slice_stride=size_of(kernel.kept),
-    )
-    first, loads = _partial(kernel, kernel.kept, kernel.reduced, walk.slices, context)
-    return _dispatch(first, walk, stage.element, context), _by_slice(loads, kernel.kept)[0]
-
-
-def _by_slice(loads: tuple[Load, ...], kept: tuple[int, ...]) -> tuple[Load, ...]:
-    """Loads of partial results that lie slice after slice, the slice as the reduced dimension."""
-    access = Access((*row_major(kept), size_of(kept)), 0)
-    return tuple(replace(load, access=access) for load in loads)
+    profile = context.profile
+    whole = arrange(kernel, [stage.element], profile)
+    steps = length // (whole.width if whole.dims.by_rows else 1)
+    lanes = _lanes(profile, whole.rows, steps, apart=whole.lanes_apart)
+    first, (words,) = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
+    (fold,) = stage.folds
+    return first, replace(words, dtype=fold.dtype)
 
 
 def _dispatch(
-    kernel: Kernel, walk: Walk, element: Body, context: Context, *, merges: bool = False
+    kernel: Kernel,
+    walk: Walk,
+    element: Body,
+    context: Context,
+    partial: int | None = None,
+    *,
+    merges: bool = False,
 ) -> Dispatch:
-    """One pass that folds `element`; with `merges`, it is the loads of partial results."""
-    written = write(kernel, walk, element, merges=merges)
+    """One pass that folds `element`; with `merges`, it is the loads of partial results.
+
+    Where rows are sliced, `partial` is the buffer for what the slices come to.
+    """
+    written = write(kernel, walk, element, partial, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
+    variant = "slices" if merges else walk.variant
+    program = context.programs.get(
+        "reduce", kernel.label, written.bindings, written.regions, variant
+    )
+    slots = [b.slot for b in written.bindings]
+    if partial is not None:
+        slots[written.target] = partial
     return Dispatch(
-        context.programs.get(
-            "reduce", kernel.label, written.bindings, written.regions, walk.variant(merges=merges)
-        ),
-        tuple(b.slot for b in written.bindings),
+        program,
+        tuple(slots),
         tuple(written.params.values),
         tuple(written.params.consts),
         walk.groups,
@@ -177,41 +198,63 @@ def _dispatch(
     )
 
 
-def arrange(kernel: Kernel, bodies: Sequence[Body], profile: Profile) -> Walk:
+def arrange(
+    kernel: Kernel, bodies: Sequence[Body], profile: Profile, *, vectors: bool = True
+) -> Walk:
     """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
 
     The rows are not sliced.
     """
     by_rows, kept_order, reduced_order = _orders(kernel, bodies)
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
+    rank = len(kernel.kept)
     dims = Dimensions(
-        rank=len(kernel.kept),
+        rank=rank,
         kept=kept,
         reduced=reduced,
-        kept_extents=padded(kept.extents, rank_class(len(kept.extents)), 1),
+        kept_extents=padded(kept.extents, rank_class(max(1, rank)), 1),
         reduced_extents=padded(
             reduced.extents, padded_class(len(reduced.extents), len(kernel.reduced)), 1
         ),
         by_rows=by_rows,
     )
-    width = _width(dims, bodies, kernel.folds())
+    width = _width(dims, bodies, kernel.folds()) if vectors else 1
+    if width == 1:
+        dims = replace(dims, by_rows=True)
+        if rank:  # one program for runs and blocks, where there are two kinds of vectors
+            count = rank_class(max(1, len(kernel.reduced)))
+            dims = replace(dims, reduced_extents=padded(reduced.extents, count, 1))
     steps = size_of(dims.reduced_extents) // (width if by_rows else 1)
-    most_lanes = profile.lanes(steps)
-    lanes = most_lanes if by_rows else min(most_lanes, MAX_COLUMN_LANES)
+    rows = size_of(dims.kept_extents) // (1 if by_rows else width)
     return Walk(
         dims=dims,
         workgroup=profile.workgroup,
+        shared=not profile.software,
         unroll=profile.unroll,
         levels=profile.levels,
         width=width,
         steps=steps,
-        rows=size_of(dims.kept_extents) // (1 if by_rows else width),
-        lanes=lanes,
-        rows_per_group=profile.workgroup // lanes,
+        rows=rows,
+        lanes=_lanes(profile, rows, steps, apart=not by_rows),
+        lanes_apart=not by_rows,
         slices=1,
         slice_steps=max(1, steps),
-        slice_stride=0,
     )
+
+
+def _lanes(profile: Profile, rows: int, steps: int, *, apart: bool) -> int:
+    """How many invocations share a row of so many steps."""
+    most = profile.lanes(steps)
+    if not apart:
+        return min(most, _power(steps))
+    # Neighbours in memory are rows: as many lanes as a narrow workgroup leaves room for.
+    wide = profile.workgroup // min(_power(rows), profile.workgroup // COLUMN_LANES)
+    return min(most, wide, _power(-(-steps // LEAST_COLUMN_STEPS)))
+
+
+def _power(n: int) -> int:
+    """The least power of two that is no less than n."""
+    return 1 << max(0, n - 1).bit_length()
 
 
 def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
@@ -229,7 +272,7 @@ def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], li
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
     read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
     read += [(size_of(extents), x) for body in bodies for x in body.gathers()]
-    if not read:
+    if not read or size_of(kernel.reduced) == 1:
         return True, kept_order, reduced_order
 
     strides = max(read, key=lambda found: found[0])[1].access.strides
@@ -258,29 +301,25 @@ def _merge(
     kept_masks = mask_dims(kernel.row) | {d for d in dims if d < rank}
     reduced_masks = frozenset(d - rank for d in dims if d >= rank)
     return (
-        # Partial results are stored in the order of the kept dimensions themselves.
-        merge_dims(
-            kernel.kept,
-            [*(s[:rank] for s in inside), *around, row_major(kernel.kept)],
-            kept_order,
-            kept_masks,
-        ),
+        merge_dims(kernel.kept, [*(s[:rank] for s in inside), *around], kept_order, kept_masks),
         merge_dims(kernel.reduced, [s[rank:] for s in inside], reduced_order, reduced_masks),
     )
 
 
 def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> int:
-    """How many neighbours an invocation loads at once: 4, where some load gives vectors."""
+    """How many neighbours an invocation loads at once.
+
+    4 where every load gives a vector, or one value for all: each more way to load would double the
+    programs that an expression needs.
+    """
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     inner = (dims.reduced_extents if dims.by_rows else dims.kept_extents)[-1]
-    vectors = inner % 4 == 0 and any(
-        load_mode(dims.space_strides(x.access.strides), x.access.offset, 4) == "v" for x in loads
-    )
+    modes = {load_mode(dims.space_strides(x.access.strides), x.access.offset, 4) for x in loads}
     parts = sum(len(fold.op.parts) for fold in folds)
-    return 4 if vectors and parts <= 3 else 1
+    return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
 
 
-def _sliced(walk: Walk, kernel: Kernel, profile: Profile) -> Walk:
+def _sliced(walk: Walk, profile: Profile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
     groups = walk.groups
     worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
@@ -289,9 +328,4 @@ def _sliced(walk: Walk, kernel: Kernel, profile: Profile) -> Walk:
         worthwhile = walk.steps // 256
     wanted = max(-(-profile.wanted_groups // groups), walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile, MAX_SLICES))
-    slice_steps = max(1, -(-walk.steps // slices))
-    slices = max(1, -(-walk.steps // slice_steps))
-    if slices == 1:
-        return walk
-    stride = size_of(kernel.kept)
-    return replace(walk, slices=slices, slice_steps=slice_steps, slice_stride=stride)
+    return walk.cut(-(-walk.steps // slices))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py_tensor.codegen.blocks import Strides
 from py_tensor.codegen.emit import (
@@ -11,6 +11,8 @@ from py_tensor.codegen.emit import (
     BodyCode,
     Space,
     decode_coordinates,
+    decode_padded,
+    encode,
     load_mode,
 )
 from py_tensor.codegen.hoist import hoist
@@ -32,33 +34,57 @@ def part_dtypes(fold: Fold) -> list[DType]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
+    """A pass as WGSL; `target` is the binding for what slices come to, where rows are sliced."""
+
     bindings: list[Binding]
     params: Params
     regions: dict[str, str]
+    target: int
 
 
-def write(kernel: Kernel, walk: Walk, element: Body, *, merges: bool) -> Written:
+def write(
+    kernel: Kernel, walk: Walk, element: Body, partial: int | None, *, merges: bool
+) -> Written:
     """Regions of the template, and the parameters they read.
 
     Parameters
     ----------
     element : Body
         What the kernel's one stage folds: its own body, or the loads of partial results.
+    partial : int, optional
+        The buffer for what the slices of rows come to.
     merges : bool
-        Whether it is partial results.
+        Whether it is partial results that are folded.
     """
-    return _Writer(kernel, walk, element, merges).written()
+    return _Writer(kernel, walk, element, partial, merges).written()
 
 
 def indent(lines: list[str], depth: int) -> str:
     return "\n".join("  " * depth + line for line in lines)
 
 
-def place(walk: Walk) -> list[str]:
-    """Neighbouring invocations lie along the lanes' dimension."""
-    if walk.dims.by_rows:
-        return ["let lane = invocation % LANES;", "let local_row = invocation / LANES;"]
-    return ["let local_row = invocation % ROWS;", "let lane = invocation / ROWS;"]
+def place(walk: Walk, params: Params) -> list[str]:
+    """Which lane of which row of its workgroup an invocation is.
+
+    Neighbouring invocations read neighbours in memory, whichever these are: lanes of one row, or
+    rows. So lanes lie `apart` invocations from each other. All these numbers are powers of two.
+    """
+    if not walk.shared:
+        return [
+            "const lanes = 1u;",
+            "const lane = 0u;",
+            "const group_rows = WORKGROUP;",
+            "let local_row = invocation;",
+        ]
+    lanes, rows = walk.lanes.bit_length() - 1, walk.rows_per_group.bit_length() - 1
+    lane_at, row_at = (rows, 0) if walk.lanes_apart else (0, lanes)
+    return [
+        f"let lanes = {params.add(walk.lanes)};",
+        f"let group_rows = {params.add(walk.rows_per_group)};",
+        f"let apart = {params.add(1 << lane_at)};",
+        f"let lane = (invocation >> {params.add(lane_at)}) & (lanes - 1u);",
+        f"let local_row = (invocation >> {params.add(row_at)}) & (group_rows - 1u);",
+    ]
 
 
 class StageWriter:
@@ -71,8 +97,8 @@ class StageWriter:
     element : Body
         What it folds.
     merges : bool
-        The element is an accumulator already, its instructions the parts: folds of slices are
-        folded.
+        The element is an accumulator already, its instructions the parts as words: folds of slices
+        are folded.
     mark : str
         Stands behind every name that the stage declares, where a kernel has several.
     accumulated : callable
@@ -111,7 +137,7 @@ class StageWriter:
     def shared(self) -> str:
         """The declaration of the memory in which lanes meet, if they do."""
         walk = self.walk
-        if walk.lanes == 1:
+        if not walk.shared:
             return ""
         size = walk.workgroup * walk.columns
         return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
@@ -135,7 +161,7 @@ class StageWriter:
                 fields.append(f"p{first + n}: {dtype.wgsl}")
                 starts.append(from_bits(self.params.add(to_bits(start, dtype)), dtype))
                 joined.append(combine[n].format(**names))
-                made.append(self._made(element[n], fold, len(made)))
+                made.append(self._made(element[n], fold, len(made), dtype))
         m, acc = self.mark, f"Acc{self.mark}"
         return [
             f"struct {acc} {{ {', '.join(fields)} }}",
@@ -144,10 +170,10 @@ class StageWriter:
             *self.element.functions(f"element{m}", made, acc),
         ]
 
-    def _made(self, text: str, fold: Fold, part: int) -> str:
+    def _made(self, text: str, fold: Fold, part: int, dtype: DType) -> str:
         """One part of the accumulator of a single point, in the element's function."""
         if self.merges:
-            return self.element.value(part)
+            return from_bits(self.element.value(part), dtype)
         index = "" if fold.index is None else self.element.value(fold.index)
         return text.format(x=self.element.value(fold.value), i=index)
 
@@ -160,7 +186,7 @@ class StageWriter:
         return [*split, *before, *space.hoisted, *self._loop(step)]
 
     def _loop(self, step: list[str]) -> list[str]:
-        """Fold the points first + lane, first + lane + LANES, ... before last.
+        """Fold the points first + lane, first + lane + lanes, ... before last.
 
         A fold that rounds goes in levels: `CHAIN` points to a part, `CHAIN` parts to one of the
         next level, and so on. Its error grows with the length of the chains, as in pairwise
@@ -175,7 +201,7 @@ class StageWriter:
         if not level:
             return self._chain(step, end, into)
         walk, m, part, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
-        inner = [f"let {stop} = min({end}, at + {CHAIN**level * walk.lanes}u);"]
+        inner = [f"let {stop} = min({end}, at + {CHAIN**level}u * lanes);"]
         inner += [f"var {part}{n} = identity{m}();" for n in range(walk.width)]
         inner += self._level(step, level - 1, stop, part)
         inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(walk.width)]
@@ -189,13 +215,13 @@ class StageWriter:
         ]
         lines: list[str] = []
         if walk.unroll > 1:
-            far, all_lanes = (walk.unroll - 1) * walk.lanes, walk.unroll * walk.lanes
-            lines.append(f"for (; at + {far}u < {end}; at += {all_lanes}u) {{")
-            for n in range(walk.unroll):
-                lines += ["  {", f"    let j = at + {n * walk.lanes}u;"]
+            unroll = walk.unroll
+            lines.append(f"for (; at + {unroll - 1}u * lanes < {end}; at += {unroll}u * lanes) {{")
+            for n in range(unroll):
+                lines += ["  {", f"    let j = at + {n}u * lanes;"]
                 lines += [*(f"    {line}" for line in step), "  }"]
             lines.append("}")
-        lines += [f"for (; at < {end}; at += LANES) {{", "  let j = at;"]
+        lines += [f"for (; at < {end}; at += lanes) {{", "  let j = at;"]
         return [*lines, *(f"  {line}" for line in step), "}"]
 
     def share(self) -> list[str]:
@@ -205,26 +231,17 @@ class StageWriter:
         if walk.dims.by_rows and walk.width == 4:
             first, second = (f"combine{m}({self.acc(n)}, {self.acc(n + 1)})" for n in (0, 2))
             lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
-        if walk.lanes == 1:
+        if not walk.shared:
             return lines
-        size, apart = walk.workgroup * walk.columns, 1 if walk.dims.by_rows else walk.rows_per_group
-        cells = [
-            f"invocation + {n * walk.workgroup}u" if n else "invocation"
-            for n in range(walk.columns)
-        ]
+        cells = ["invocation", *(f"invocation + {n * walk.workgroup}u" for n in range(1, walk.columns))]
         lines += [f"shared_accs{m}[{cell}] = {self.acc(n)};" for n, cell in enumerate(cells)]
-        half = walk.lanes // 2
-        while half:
-            lines += ["workgroupBarrier();", f"if (lane < {half}u) {{"]
-            for n, cell in enumerate(cells):
-                other = f"({cell} + {half * apart}u) % {size}u"
-                lines.append(
-                    f"  {self.acc(n)} = combine{m}({self.acc(n)}, shared_accs{m}[{other}]);"
-                )
-                lines.append(f"  shared_accs{m}[{cell}] = {self.acc(n)};")
-            lines.append("}")
-            half //= 2
-        return lines
+        lines.append("for (var half = lanes / 2u; half > 0u; half /= 2u) {")
+        lines += ["  workgroupBarrier();", "  if (lane < half) {"]
+        for n, cell in enumerate(cells):
+            other = f"shared_accs{m}[{cell} + half * apart]"
+            lines.append(f"    {self.acc(n)} = combine{m}({self.acc(n)}, {other});")
+            lines.append(f"    shared_accs{m}[{cell}] = {self.acc(n)};")
+        return [*lines, "  }", "}"]
 
     def result(self, number: int, lane: int) -> str:
         """The result of a fold of this stage, from its accumulator's parts."""
@@ -316,14 +333,15 @@ def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
 def kept_space(params: Params, walk: Walk) -> tuple[list[str], list[str]]:
     """Statements that find a row's coordinates, and their names."""
     extents = walk.dims.kept_extents
-    return decode_coordinates(params, (*extents[:-1], extents[-1] // walk.columns), "row", "k")
+    return decode_padded(params, (*extents[:-1], extents[-1] // walk.columns), "row", "k")
 
 
 def reduced_space(params: Params, walk: Walk, kept_names: list[str]) -> tuple[list[str], Space]:
     """Statements that find the coordinates of point `j` of a row, and the space around them."""
     dims = walk.dims
     last = dims.reduced_extents[-1] // (walk.width if dims.by_rows else 1)
-    inner, names = decode_coordinates(params, (*dims.reduced_extents[:-1], last), "j", "j")
+    split = decode_padded if walk.width == 1 else decode_coordinates
+    inner, names = split(params, (*dims.reduced_extents[:-1], last), "j", "j")
     if dims.by_rows:
         names, outer = kept_names + names, range(len(kept_names))
     else:
@@ -336,77 +354,142 @@ def finish(
     walk: Walk,
     params: Params,
     bindings: list[Binding],
-    coordinates: list[str],
+    names: list[str],
     accumulated: Callable[[int, int], str],
+    results: Callable[[Output], str] = lambda output: f"v{output.value}",
 ) -> tuple[list[str], list[str]]:
     """What is computed and stored once per row, and the functions that takes.
 
     Parameters
     ----------
-    coordinates : list of str
-        The slice and those of the row.
+    names : list of str
+        The coordinates of the row.
     accumulated : callable
         (number, lane) -> the WGSL of the result of an accumulator.
+    results : callable
+        What is stored for an output, as WGSL over the values of the row body.
     """
-    modes = load_modes(kernel.row, walk.row_strides, walk.columns)
-    code = BodyCode(kernel.row, bindings, {**modes}, walk.row_dim)
-    kind, declaration = returns([o.dtype for o in kernel.outputs], "Finish")
-    function = code.function("finish", params, [f"v{o.value}" for o in kernel.outputs], kind)
-    space = Space(coordinates, walk.row_strides, walk.columns)
+    strides, outputs = walk.dims.kept_strides, kernel.outputs
+    modes = load_modes(kernel.row, strides, walk.columns)
+    code = BodyCode(kernel.row, bindings, {**modes}, walk.dims.kept_dim)
+    kind, declaration = returns([o.dtype for o in outputs], "Finish")
+    function = code.function("finish", params, [results(o) for o in outputs], kind)
+    space = Space(names, strides, walk.columns)
     arguments = code.arguments(params, space, walk.columns, "e", accumulated)
-    stores = store_results(params, space, kernel.outputs, bindings, "finish", arguments)
+    stores = store_results(params, space, outputs, bindings, "finish", arguments)
     return stores, [declaration, function]
 
 
 class _Writer:
-    def __init__(self, kernel: Kernel, walk: Walk, element: Body, merges: bool) -> None:
-        self.kernel = kernel
+    """The regions of a pass over whole rows or slices of them, one program for both.
+
+    Its first output is stored as words, u32: where rows are sliced, what a slice comes to is stored
+    in its place, in another buffer: row after row, slice after slice, part after part.
+    """
+
+    def __init__(
+        self, kernel: Kernel, walk: Walk, element: Body, partial: int | None, merges: bool
+    ) -> None:
         self.walk = walk
+        self.merges = merges
+        self.size = size_of(kernel.kept)
+        self.dtypes = [dtype for fold in kernel.folds() for dtype in part_dtypes(fold)]
+        self.given = {o.slot: o.dtype for o in kernel.outputs[:1]}
+        words = tuple(replace(o, dtype=uint32) for o in kernel.outputs[:1])
+        self.kernel = replace(kernel, outputs=words + kernel.outputs[1:])
         self.params = Params()
         for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
             self.params.add(value)
         modes = load_modes(element, walk.dims.space_strides, walk.width)
-        row_modes = load_modes(kernel.row, walk.row_strides, walk.columns)
+        row_modes = load_modes(kernel.row, walk.dims.kept_strides, walk.columns)
         self.bindings = bind(
             [
                 *((x, m == "v") for x, m in (*modes.items(), *row_modes.items())),
                 *gathered(element, kernel.row),
             ],
-            [(o, self._stores_vectors(o)) for o in kernel.outputs],
+            [(o, self._stores_vectors(o)) for o in self.kernel.outputs],
         )
+        self.target = len(self.bindings) - len(kernel.outputs)
+        if not kernel.outputs and partial is not None:
+            self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
         folds = tuple(kernel.folds())
         self.stage = StageWriter(walk, folds, element, self.params, self.bindings, merges=merges)
 
     def _stores_vectors(self, output: Output) -> bool:
-        strides = self.walk.row_strides(output.access.strides)
+        strides = self.walk.dims.kept_strides(output.access.strides)
         return self.walk.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
 
     def written(self) -> Written:
         walk, stage = self.walk, self.stage
         accumulator = stage.accumulator()
+        placed = place(walk, self.params)
         split, names = kept_space(self.params, walk)
         fold = stage.fold(split, names)
-        stores, code = self._finish(["slice", *names])
-        constants = {"WORKGROUP": walk.workgroup, "LANES": walk.lanes, "ROWS": walk.rows_per_group}
+        stores, code = self._finish(names)
+        ended = [*split, *stores]
+        if not self.kernel.outputs:
+            ended = self._store_partial()
+        elif not self.merges:
+            partial = [f"  {line}" for line in self._store_partial()]
+            whole = [f"  {line}" for line in ended]
+            ended = ["if (slices > 1u) {", *partial, "} else {", *whole, "}"]
         regions = {
             "interface": interface(
-                self.bindings, self.params, constants, *accumulator, *code, stage.shared()
+                self.bindings,
+                self.params,
+                {"WORKGROUP": walk.workgroup},
+                *accumulator,
+                *code,
+                stage.shared(),
             ),
-            "place": indent(place(walk), 1),
+            "place": indent(placed, 1),
             "start": indent(stage.start(), 1),
             "fold": indent(fold, 2),
             "share": indent(stage.share(), 1),
-            "finish": indent([*split, *stores], 2),
+            "finish": indent(ended, 2),
         }
-        return Written(self.bindings, self.params, regions)
+        return Written(self.bindings, self.params, regions, self.target)
 
-    def _finish(self, coordinates: list[str]) -> tuple[list[str], list[str]]:
-        """What lane 0 does with a row, and the functions that takes."""
+    def _store_partial(self) -> list[str]:
+        """Statements that store what a slice of a row comes to."""
+        binding, columns = self.bindings[self.target], self.walk.columns
+        scale = 4 if binding.vector else 1
+        size, apart = self.size // scale, self.walk.slices * self.size // scale
+        times = columns // scale
+        row = f"row * {times}u" if times > 1 else "row"
+        lines = [f"let at = slice * {self.params.add(size)} + {row};"]
+        step = self.params.add(apart) if len(self.dtypes) > 1 else ""
+        for part, dtype in enumerate(self.dtypes):
+            at = f"at + {part}u * {step}" if part else "at"
+            words = [_word(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
+            if binding.vector:
+                lines.append(f"b{self.target}[{at}] = vec4<u32>({', '.join(words)});")
+                continue
+            for lane, text in enumerate(words):
+                lines.append(f"b{self.target}[{at}{f' + {lane}u' if lane else ''}] = {text};")
+        return lines
+
+    def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """What lane 0 does with a whole row, and the functions that takes."""
         kernel, walk, params, bindings = self.kernel, self.walk, self.params, self.bindings
         if kernel.row.instructions:
-            return finish(kernel, walk, params, bindings, coordinates, self.stage.result)
-        space = Space(coordinates, walk.row_strides, walk.columns)  # the accumulator as it is
-        stores = store(
-            params, space, kernel.outputs, bindings, walk.columns, lambda n, lane: f"acc{lane}.p{n}"
-        )
-        return stores, []
+
+            def result(output: Output) -> str:
+                value = f"v{output.value}"
+                given = self.given.get(output.slot)
+                return value if given is None else _word(given, value)
+
+            return finish(kernel, walk, params, bindings, names, self.stage.result, result)
+
+        def part(number: int, lane: int) -> str:
+            value = f"acc{lane}.p{number}"
+            return value if number else _word(self.dtypes[0], value)
+
+        space = Space(names, walk.dims.kept_strides, walk.columns)  # the accumulator as it is
+        return store(params, space, kernel.outputs, bindings, walk.columns, part), []
+
+
+def _word(dtype: DType, value: str) -> str:
+    """The bits of a value as a buffer holds it, as a u32."""
+    stored = encode(dtype, value)
+    return stored if dtype.storage == "u32" else f"bitcast<u32>({stored})"

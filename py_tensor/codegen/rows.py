@@ -14,6 +14,7 @@ from py_tensor.codegen.reduce_wgsl import (
     indent,
     kept_space,
     load_modes,
+    place,
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
@@ -36,11 +37,11 @@ def fits(profile: Profile) -> Fits:
 def lower_rows(kernel: Kernel, context: Context) -> Dispatch:
     """The one dispatch of a kernel that revisits its rows."""
     walk = arrange(kernel, kernel.bodies(), context.profile)
-    assert walk.dims.by_rows, "whoever joined the kernels has asked is_by_rows"
+    assert not walk.lanes_apart, "whoever joined the kernels has asked is_by_rows"
     bindings, params, regions = _Writer(kernel, walk).written()
     cost = sum(body.cost for body in kernel.bodies())
     return Dispatch(
-        context.programs.get("rows", kernel.label, bindings, regions, walk.manner),
+        context.programs.get("rows", kernel.label, bindings, regions, walk.variant),
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
@@ -68,7 +69,7 @@ class _Writer:
         for body in kernel.bodies():
             found = load_modes(body, walk.dims.space_strides, walk.width)
             modes += [(load, mode == "v") for load, mode in found.items()]
-        modes += [(load, False) for load in load_modes(kernel.row, walk.row_strides, 1)]
+        modes += [(load, False) for load in load_modes(kernel.row, walk.dims.kept_strides, 1)]
         outputs = [(output, False) for output in kernel.outputs]
         spread = [(output, self._stores_vectors(output)) for output in kernel.spread_outputs]
         reads = [*modes, *gathered(*kernel.bodies(), kernel.row)]
@@ -108,10 +109,12 @@ class _Writer:
             first += len(stage.folds)
         spread, spread_code = self._spread(names)
         stores, store_code = self._finish(names)
-        constants = {"WORKGROUP": walk.workgroup, "LANES": walk.lanes, "ROWS": walk.rows_per_group}
+        constants = {"WORKGROUP": walk.workgroup}
+        placed = place(walk, self.params)
         code = [*declared, *spread_code, *store_code]
         regions = {
             "interface": interface(self.bindings, self.params, constants, *code),
+            "place": indent(placed, 1),
             "stages": indent(stages, 1),
             "spread": indent([*split, *spread, *stores], 2),
         }
@@ -124,7 +127,7 @@ class _Writer:
         fold = stage.fold(split, names)
         lines = [*stage.start(), "if (row < rows) {", *(f"  {line}" for line in fold), "}"]
         lines += stage.share()
-        if self.walk.lanes > 1:
+        if self.walk.shared:
             lines.append("workgroupBarrier();")
             lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
         for number in range(len(stage.folds)):
@@ -145,7 +148,7 @@ class _Writer:
         before = body.before(names)
         arguments = body.arguments(space, "a")
         stores = store_results(params, space, outputs, bindings, "spread", arguments)
-        loop = ["for (var j = lane; j < last; j += LANES) {"]
+        loop = ["for (var j = lane; j < last; j += lanes) {"]
         loop += [f"  {line}" for line in (*inner, *stores)]
         return [*before, *space.hoisted, *loop, "}"], [declaration, *functions]
 
@@ -153,10 +156,7 @@ class _Writer:
         """What lane 0 stores for the row, and its functions."""
         if not self.kernel.outputs:
             return [], []
-        coordinates = ["0u", *names]
-        stores, code = finish(
-            self.kernel, self.walk, self.params, self.bindings, coordinates, _total
-        )
+        stores, code = finish(self.kernel, self.walk, self.params, self.bindings, names, _total)
         return ["if (lane == 0u) {", *(f"  {line}" for line in stores), "}"], code
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from py_tensor.codegen.emit import BodyCode, Space, load_mode
+from py_tensor.codegen.emit import XYZW, decode, load_mode
 from py_tensor.codegen.map import bind, gathered, interface, store
 from py_tensor.codegen.profile import Profile
-from py_tensor.codegen.program import Dispatch, Params, from_bits, to_bits
+from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits, to_bits
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import (
     CHAIN,
@@ -27,8 +27,8 @@ from py_tensor.codegen.reduce_wgsl import (
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
-from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Scanned, Stage
-from py_tensor.shapes import row_major, size_of
+from py_tensor.graph.kernel import Body, Fold, Kernel, Output, Scanned, Stage
+from py_tensor.shapes import size_of
 
 ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 
@@ -51,35 +51,28 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
         stages=(Scanned(Body.of([sums]), Fold(scanned.fold.op, 0, sums.dtype)),),
         spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
     )
-    carry = Load(slot, sums.dtype, Access(row_major(kernel.kept), 0))
     return [
         first,
         *lower_scan(over_slices, context),
-        _dispatch(kernel, scanned, walk, carry, context),
+        _dispatch(kernel, scanned, walk, slot, context),
     ]
 
 
 def _arrange(kernel: Kernel, stage: Stage, profile: Profile) -> Walk:
     """How the last pass walks its space."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
-    lanes = profile.scan_lanes(whole.steps) if whole.dims.by_rows else 1
+    lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)
     slices = profile.scan_slices(whole.rows, whole.steps, lanes)
     unit = ROUNDS * lanes if lanes > 1 else 4  # whole tiles, and whole vectors
-    slice_steps = -(-whole.steps // (slices * unit)) * unit
-    return replace(
-        whole,
-        lanes=lanes,
-        rows_per_group=profile.workgroup // lanes,
-        slices=-(-whole.steps // slice_steps),
-        slice_steps=slice_steps,
-        slice_stride=size_of(kernel.kept),
-    )
+    return replace(whole, lanes=lanes).cut(-(-whole.steps // (slices * unit)) * unit)
 
 
 def _dispatch(
-    kernel: Kernel, scanned: Scanned, walk: Walk, carry: Load | None, context: Context
+    kernel: Kernel, scanned: Scanned, walk: Walk, carry: int | None, context: Context
 ) -> Dispatch:
-    """One pass; with slices, `carry` is what the points up to the end of a slice fold to."""
+    """One pass; with slices, `carry` has what the points up to the end of each fold to."""
+    if carry is None:  # whole rows go on from nothing: one program serves both
+        carry = context.temporary(4 * scanned.fold.dtype.stored_itemsize)
     form = _Tiles if walk.lanes > 1 else _Serial
     writer = form(kernel, scanned, walk, carry)
     regions = writer.regions()
@@ -112,26 +105,24 @@ class _Writer:
 
     template = ""
 
-    def __init__(self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: Load | None) -> None:
+    def __init__(self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: int) -> None:
         self.walk = walk
+        self.size = size_of(kernel.kept)
         self.output: Output = kernel.spread_outputs[0]
         self.fold = scanned.fold
         self.kind = str(self.fold.dtype.wgsl)
         self.params = Params()
         for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
             self.params.add(value)
-        self.carry = Body() if carry is None else Body.of([carry])
         modes = load_modes(scanned.element, walk.dims.space_strides, walk.width)
-        carry_modes = load_modes(self.carry, walk.row_strides, walk.columns)
         strides = walk.dims.space_strides(self.output.access.strides)
         vector = load_mode(strides, self.output.access.offset, walk.width) == "v"
         self.bindings = bind(
-            [
-                *((x, m == "v") for x, m in (*modes.items(), *carry_modes.items())),
-                *gathered(scanned.element),
-            ],
+            [*((x, m == "v") for x, m in modes.items()), *gathered(scanned.element)],
             [(self.output, vector)],
         )
+        self.carry = Binding(carry, self.fold.dtype, walk.columns == 4, writable=False)
+        self.bindings.append(self.carry)
         self.element = SplitBody(
             walk,
             scanned.element,
@@ -141,19 +132,14 @@ class _Writer:
             "",
             lambda number, lane: "",
         )
-        self.carried = BodyCode(self.carry, self.bindings, {**carry_modes}, walk.row_dim)
 
-    @property
-    def direction(self) -> str:
-        return "by rows" if self.walk.dims.by_rows else "by columns"
-
-    def interface(self, constants: dict[str, int], *more: str) -> str:
+    def interface(self, *more: str) -> str:
         combine = self.combined("x", "y")
         kind = self.kind
         return interface(
             self.bindings,
             self.params,
-            {"WORKGROUP": self.walk.workgroup, **constants},
+            {"WORKGROUP": self.walk.workgroup},
             f"fn combine(x: {kind}, y: {kind}) -> {kind} {{ return {combine}; }}",
             *self.element.functions("element", [self.element.value(self.fold.value)], kind),
             *more,
@@ -172,15 +158,14 @@ class _Writer:
         none = from_bits(self.params.add(to_bits(identity, self.fold.dtype)), self.fold.dtype)
         lines = [*split, f"let none = {none};"]
         lines += [f"var acc{n} = none;" for n in range(columns)]
-        if self.carry.instructions:
-            space = Space(["(slice - 1u)", *names], self.walk.row_strides, columns)
-            arguments = self.carried.arguments(self.params, space, columns, "c")
-            given = [f"acc{n} = {lane[0]};" for n, lane in enumerate(arguments.lanes)]
-            lines += [
-                "if (slice > 0u) {",
-                *(f"  {x}" for x in (*arguments.statements, *given)),
-                "}",
-            ]
+        size = self.params.add(self.size // columns)
+        lines += [
+            "if (slice > 0u) {",
+            f"  let carried = b{len(self.bindings) - 1}[(slice - 1u) * {size} + row];",
+        ]
+        fields = [f"carried.{c}" for c in XYZW] if self.carry.vector else ["carried"]
+        lines += [f"  acc{n} = {decode(self.fold.dtype, x)};" for n, x in enumerate(fields)]
+        lines.append("}")
         steps = self._steps(names)
         return [*lines, *steps.before], steps
 
@@ -206,7 +191,7 @@ class _Serial(_Writer):
 
     @property
     def variant(self) -> str:
-        return f"{self.direction}, one by one"
+        return f"{self.walk.variant}, one by one"
 
     @property
     def groups(self) -> int:
@@ -216,7 +201,7 @@ class _Serial(_Writer):
         start, steps = self.start()
         scan = self._levels(steps)
         return {
-            "interface": self.interface({}),
+            "interface": self.interface(),
             "start": indent(start, 1),
             "scan": indent(scan, 1),
         }
@@ -278,7 +263,7 @@ class _Tiles(_Writer):
 
     @property
     def variant(self) -> str:
-        return f"{self.direction}, tiles of {self.walk.lanes} lanes"
+        return f"{self.walk.variant}, in tiles"
 
     @property
     def groups(self) -> int:
@@ -288,9 +273,11 @@ class _Tiles(_Writer):
         walk = self.walk
         start, steps = self.start()
         shared = f"var<workgroup> shared_sums: array<vec4<{self.kind}>, {2 * walk.workgroup}>;"
-        constants = {"LANES": walk.lanes, "ROWS": walk.rows_per_group}
+        lanes = self.params.add(walk.lanes)
+        row_at = self.params.add(walk.lanes.bit_length() - 1)
         return {
-            "interface": self.interface(constants, shared),
+            "interface": self.interface(shared),
+            "lanes": indent([f"let lanes = {lanes};", f"let row_at = {row_at};"], 1),
             "start": indent(start, 1),
             "load": indent(self._load(steps), 2),
             "share": indent(self._share(), 2),
@@ -302,7 +289,7 @@ class _Tiles(_Writer):
         """The k-th load of a lane's, if it lies in the slice."""
         return [
             "{",
-            f"  let j = tile + lane + {k * self.walk.lanes}u;",
+            f"  let j = tile + lane + {k}u * lanes;",
             "  if (inside && j < last) {",
             *(f"    {line}" for line in lines),
             "  }",
@@ -323,29 +310,23 @@ class _Tiles(_Writer):
 
     def _share(self) -> list[str]:
         """Fold over the lanes, 1, 2, 4, ... apart (Hillis and Steele, Data parallel algorithms)."""
-        walk, size = self.walk, 2 * self.walk.workgroup
-        last = walk.width - 1
-        lines = [
+        size = 2 * self.walk.workgroup
+        last = self.walk.width - 1
+        other = f"shared_sums[(invocation + half + {size}u - apart) % {size}u]"
+        return [
             f"var sums = vec4<{self.kind}>({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
             "shared_sums[invocation] = sums;",
             "workgroupBarrier();",
-        ]
-        apart, half = 1, 0  # where in the memory the newest sums begin
-        while apart < walk.lanes:
-            other = f"shared_sums[(invocation + {half + size - apart}u) % {size}u]"
-            half = walk.workgroup - half
-            lines += [
-                f"if (lane >= {apart}u) {{ sums = {self.combined(other, 'sums')}; }}",
-                f"shared_sums[(invocation + {half}u) % {size}u] = sums;",
-                "workgroupBarrier();",
-            ]
-            apart *= 2
-        left = f"shared_sums[(invocation + {half + size - 1}u) % {size}u]"
-        return [
-            *lines,
+            "var half = 0u;",  # where in the memory the newest sums begin
+            "for (var apart = 1u; apart < lanes; apart *= 2u) {",
+            f"  if (lane >= apart) {{ sums = {self.combined(other, 'sums')}; }}",
+            "  half = WORKGROUP - half;",
+            "  shared_sums[invocation + half] = sums;",
+            "  workgroupBarrier();",
+            "}",
             f"var before = vec4<{self.kind}>(none);",
-            f"if (lane >= 1u) {{ before = {left}; }}",
-            f"let all = shared_sums[(invocation - lane + {half + walk.lanes - 1}u) % {size}u];",
+            "if (lane >= 1u) { before = shared_sums[invocation + half - 1u]; }",
+            "let all = shared_sums[invocation - lane + half + lanes - 1u];",
         ]
 
     def _place(self) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.emit import BodyCode, Space, address, decode_coordinates, encode
+from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded, encode
 from py_tensor.codegen.map import interface
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits
@@ -182,7 +182,7 @@ class _Writer:
 
     def _space(self, j: str) -> tuple[list[str], Space]:
         """Statements that find a row's coordinates, and the space of all elements."""
-        split, names = decode_coordinates(self.params, self.dims.kept_extents, "row", "k")
+        split, names = decode_padded(self.params, self.dims.kept_extents, "row", "k")
         return split, Space([*names, j], self.dims.space_strides, 1)
 
     def _word(self, name: str, at: str) -> str:
@@ -236,10 +236,8 @@ class _Radix:
         profile = self.context.profile
         writer = _Writer(self.kernel, profile)
         writer.constants["TILE"] = profile.sort_tile
-        if profile.software:
-            writer.constants["DIGITS"] = 1 << bits
         rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
-        writer.add_params(rows, length, 0, self.tiles, shift)
+        writer.add_params(rows, length, 0, self.tiles, shift, 1 << bits)
         if words is None:
             writer.read_operand()
         else:

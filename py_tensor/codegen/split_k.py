@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of, stride_of
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import Context, lower_reduce
+from py_tensor.codegen.reduce import Context, merge
+from py_tensor.dtypes import uint32
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
@@ -35,14 +36,16 @@ def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispat
         parts //= 2
     if parts == 1:
         return [lower_matmul(kernel, roles, context)]
-    first, second = _in_parts(kernel, roles, parts, context)
+    first, second, words = _in_parts(kernel, roles, parts, context)
     split = roles_of(first)
     assert split is not None
-    return [lower_matmul(first, split, context), *lower_reduce(second, context)]
+    return [lower_matmul(first, split, context), merge(second, (parts,), [words], context)]
 
 
-def _in_parts(kernel: Kernel, roles: Roles, parts: int, context: Context) -> tuple[Kernel, Kernel]:
-    """The product of each part of k, and the sum of these."""
+def _in_parts(
+    kernel: Kernel, roles: Roles, parts: int, context: Context
+) -> tuple[Kernel, Kernel, Load]:
+    """The product of each part of k, and the sum of these: what it folds, and where they are."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
     rank, dtype = len(kernel.kept), stage.a.dtype
@@ -60,6 +63,6 @@ def _in_parts(kernel: Kernel, roles: Roles, parts: int, context: Context) -> tup
     row = Body.of([Accumulated(0, dtype)])
     first = Kernel(kept, (length,), (product,), row, (partial,), kernel.label)
     access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
-    added = Stage(Body.of([Load(slot, dtype, access)]), (Fold(SUM, 0, dtype),))
+    added = Stage(Body(), (Fold(SUM, 0, dtype),))
     second = Kernel(kernel.kept, (parts,), (added,), kernel.row, kernel.outputs, kernel.label)
-    return first, second
+    return first, second, Load(slot, uint32, access)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py_tensor.codegen.emit import padded
 from py_tensor.layout import Merged
+
+
+VARIANTS = (
+    *("vectors along rows", "vectors along columns", "elements", "slices"),
+    *("vectors along rows of blocks", "vectors along columns of blocks", "elements of blocks"),
+)
+"""Ways to go over the points of a row, which are one run in memory or blocks of several dimensions;
+and the fold of what slices of rows came to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,8 @@ class Dimensions:
     kept, reduced : Merged
         Dimensions after merging; `kept_extents` and `reduced_extents` with 1s in front.
     by_rows : bool
-        The lanes lie along the last reduced dimension, not along the last kept one.
+        The last reduced dimension is the last of the space, not the last kept one. Vectors lie along
+        it; where none are loaded, it is always this order, so that one program serves both.
     """
 
     rank: int
@@ -40,6 +49,13 @@ class Dimensions:
         kept, reduced = self.kept_strides(strides), self.reduced_strides(strides)
         return kept + reduced if self.by_rows else reduced + kept
 
+    def flat_strides(self, kept: tuple[int, ...]) -> tuple[int, ...]:
+        """Strides over the kept dimensions, as they were before, of the rows' own numbers."""
+        strides, step = [0] * self.rank, 1
+        for d in (d for group in reversed(self.kept.groups) for d in reversed(group)):
+            strides[d], step = step, step * kept[d]
+        return tuple(strides)
+
     def kept_dim(self, dim: int) -> int:
         """Where a kept dimension stands among `kept_strides`."""
         return self.kept.position(dim) + len(self.kept_extents) - len(self.kept.extents)
@@ -59,30 +75,34 @@ class Walk:
 
     Attributes
     ----------
+    shared : bool
+        Whether invocations may share a row, meeting in workgroup memory.
     levels : int
         Levels of parts between an element and an invocation's accumulator, where a fold rounds.
     width : int
-        Neighbours along the lanes' dimension that an invocation loads at once.
+        Neighbours along the last dimension that an invocation loads at once.
     steps, rows : int
-        Points to fold and points kept, counted in units of `width` along the lanes' dimension.
-    lanes, rows_per_group : int
-        Invocations to a row, and rows to a workgroup.
-    slices, slice_steps, slice_stride : int
-        Parts each row is cut into, the steps of a part, and how far apart their results lie.
+        Points to fold and points kept, counted in units of `width` along the last dimension.
+    lanes : int
+        Invocations to a row, a power of two; parameters of the program, as all that follows.
+    lanes_apart : bool
+        Neighbouring invocations belong to neighbouring rows, not to the same one.
+    slices, slice_steps : int
+        Parts each row is cut into, and the steps of a part.
     """
 
     dims: Dimensions
     workgroup: int
+    shared: bool
     unroll: int
     levels: int
     width: int
     steps: int
     rows: int
     lanes: int
-    rows_per_group: int
+    lanes_apart: bool
     slices: int
     slice_steps: int
-    slice_stride: int
 
     @property
     def columns(self) -> int:
@@ -90,27 +110,25 @@ class Walk:
         return 1 if self.dims.by_rows else self.width
 
     @property
+    def rows_per_group(self) -> int:
+        """Rows, or vectors of rows, to a workgroup."""
+        return self.workgroup // self.lanes
+
+    @property
     def groups(self) -> int:
         """Workgroups."""
         return -(-self.rows // self.rows_per_group) * self.slices
 
     @property
-    def manner(self) -> str:
-        """What each invocation loads, and how many share a row, in words."""
-        lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
-        return ("vectors" if self.width == 4 else "elements") + lanes
+    def variant(self) -> str:
+        """What each invocation loads at once: one of `VARIANTS`."""
+        if self.width == 1:
+            name = "elements"
+        else:
+            name = "vectors along rows" if self.dims.by_rows else "vectors along columns"
+        return name if len(self.dims.reduced_extents) == 1 else f"{name} of blocks"
 
-    def variant(self, *, merges: bool) -> str:
-        """How a pass goes over memory, in words; with `merges`, over partial results."""
-        words = ["rows" if self.dims.by_rows else "columns", self.manner]
-        words += ["in slices"] if self.slices > 1 else []
-        words += ["of slices"] if merges else []
-        return ", ".join(words)
-
-    def row_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Of what happens once per row: the slice comes first."""
-        return (self.slice_stride, *self.dims.kept_strides(strides))
-
-    def row_dim(self, dim: int) -> int:
-        """Where a kept dimension stands among `row_strides`."""
-        return 1 + self.dims.kept_dim(dim)
+    def cut(self, slice_steps: int) -> Walk:
+        """The same walk over rows in slices of so many steps."""
+        steps = max(1, slice_steps)
+        return replace(self, slices=max(1, -(-self.steps // steps)), slice_steps=steps)

@@ -4,7 +4,6 @@
 // <interface>
 const WORKGROUP = 64u;
 const TILE = 4096u;
-const DIGITS = 256u;
 @group(0) @binding(0) var<storage, read> b0: array<u32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
@@ -25,11 +24,12 @@ fn main(
   let row = item / tiles;
   let tile = item % tiles;
   if (row >= params[0].x) { return; }
-  let base = row * DIGITS * tiles + tile;
-  for (var d = 0u; d < DIGITS; d++) { store_count(base + d * tiles, 0u); }
+  let digits = params[1].y;
+  let base = row * digits * tiles + tile;
+  for (var d = 0u; d < digits; d++) { store_count(base + d * tiles, 0u); }
   let last = min((tile + 1u) * TILE, params[0].y);
   for (var j = tile * TILE; j < last; j++) {
-    let run = base + ((key_of(load_raw(row, j)) >> params[1].x) % DIGITS) * tiles;
+    let run = base + ((key_of(load_raw(row, j)) >> params[1].x) % digits) * tiles;
     store_count(run, count_of(run) + 1u);
   }
 }

@@ -5,7 +5,6 @@
 // <interface>
 const WORKGROUP = 64u;
 const TILE = 4096u;
-const DIGITS = 256u;
 @group(0) @binding(0) var<storage, read> b0: array<u32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b2: array<u32>;
@@ -30,11 +29,12 @@ fn main(
   let row = item / tiles;
   let tile = item % tiles;
   if (row >= params[0].x) { return; }
-  let base = row * DIGITS * tiles + tile;
+  let digits = params[1].y;
+  let base = row * digits * tiles + tile;
   let first = tile * TILE;
   for (var j = min(first + TILE, params[0].y); j > first; j--) {
     let raw = load_raw(row, j - 1u);
-    let run = base + ((key_of(raw) >> params[1].x) % DIGITS) * tiles;
+    let run = base + ((key_of(raw) >> params[1].x) % digits) * tiles;
     let end = end_of(run) - 1u;
     store_end(run, end);
     let at = end - row * params[0].y;

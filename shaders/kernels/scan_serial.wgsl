@@ -6,7 +6,8 @@
 const WORKGROUP = 256u;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<f32>;
-@group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
+@group(0) @binding(2) var<storage, read> b2: array<f32>;
+@group(0) @binding(3) var<uniform> params: array<vec4u, 2>;
 fn combine(x: f32, y: f32) -> f32 { return x + y; }
 fn element(v0: f32) -> f32 { return v0; }
 // </interface>
@@ -27,6 +28,7 @@ fn main(
   // <start>
   let none = bitcast<f32>(params[1].y);
   var acc0 = none;
+  if (slice > 0u) { acc0 = b2[(slice - 1u) * params[1].z + row]; }
   // </start>
   var at = first;
   // <scan>

@@ -1,14 +1,12 @@
-// Rows: kernels that go over the same rows several times. `LANES` invocations share a row, and a
-// workgroup holds `ROWS` of them. Each stage folds the row and hands its result to every lane, for
+// Rows: kernels that go over the same rows several times. `lanes` invocations share a row, and a
+// workgroup holds `group_rows` of them. Each stage folds the row and hands its result to every lane, for
 // the stages after it and for what is stored: the row comes from memory once, then from the cache.
 
 // <interface>
 const WORKGROUP = 256u;
-const LANES = 8u;
-const ROWS = 32u;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<f32>;
-@group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
 struct Acc0 { p0: f32 }
 fn identity0() -> Acc0 { return Acc0(bitcast<f32>(params[1].x)); }
 fn combine0(x: Acc0, y: Acc0) -> Acc0 { return Acc0(x.p0 + y.p0); }
@@ -25,27 +23,32 @@ fn main(
 ) {
   let block = group.y * groups.x + group.x + params[0].y;
   let rows = params[0].x;
-  let lane = invocation % LANES;
-  let row = block * ROWS + invocation / LANES;
+  // <place>
+  let lanes = params[1].y;
+  let group_rows = params[1].z;
+  let lane = invocation & (lanes - 1u);
+  let local_row = invocation / lanes;
+  // </place>
+  let row = block * group_rows + local_row;
   let first = 0u;
   let last = params[0].z;
   // <stages>
   var acc00 = identity0();
   if (row < rows) {
-    for (var at = first + lane; at < last; at += LANES) {
+    for (var at = first + lane; at < last; at += lanes) {
       acc00 = combine0(acc00, element0(b0[row * last + at]));
     }
   }
   shared_accs0[invocation] = acc00;
   workgroupBarrier();
-  for (var other = 1u; other < LANES; other++) {
-    acc00 = combine0(acc00, shared_accs0[invocation - lane + (lane + other) % LANES]);
+  for (var other = 1u; other < lanes; other++) {
+    acc00 = combine0(acc00, shared_accs0[invocation - lane + (lane + other) % lanes]);
   }
   let t0 = acc00.p0;
   // </stages>
   if (row < rows) {
     // <spread>
-    for (var j = lane; j < last; j += LANES) {
+    for (var j = lane; j < last; j += lanes) {
       b1[row * last + j] = spread(b0[row * last + j], t0);
     }
     // </spread>
