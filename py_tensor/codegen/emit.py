@@ -322,7 +322,7 @@ def decode_coordinates(
 def decode_padded(
     params: Params, extents: Sequence[int], source: str, name: str
 ) -> tuple[list[str], list[str]]:
-    """`decode_coordinates` where all dimensions but the last may have extent 1: without division."""
+    """As `decode_coordinates`; nothing is divided where all but the last have extent 1."""
     if len(extents) == 1:
         return [], [source]
     split, found = decode_coordinates(params, extents, source, f"{name}_")

@@ -24,6 +24,7 @@ from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024
+LEAST_SLICE = 256  # steps of an invocation by itself, that are worth a slice
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
@@ -178,6 +179,11 @@ def _dispatch(
     """
     written = write(kernel, walk, element, partial, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
+    stored = 0
+    if partial is not None:  # the row body and the outputs are those of the next pass
+        folding = replace(folding, row=Body(), outputs=())
+        parts = sum(len(fold.op.parts) for fold in kernel.folds())
+        stored = parts * walk.slices * size_of(kernel.kept) * uint32.stored_itemsize
     variant = "slices" if merges else walk.variant
     program = context.programs.get(
         "reduce", kernel.label, written.bindings, written.regions, variant
@@ -194,7 +200,7 @@ def _dispatch(
         4,
         size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
         folding.operations(),
-        folding.traffic(),
+        folding.traffic() + stored,
     )
 
 
@@ -321,11 +327,14 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
 
 def _sliced(walk: Walk, profile: Profile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
-    groups = walk.groups
-    worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
-    if profile.software:
-        groups = max(1, walk.rows // 16)
-        worthwhile = walk.steps // 256
-    wanted = max(-(-profile.wanted_groups // groups), walk.steps // (walk.lanes * MAX_STEPS))
+    if walk.shared:
+        worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
+        wanted = -(-profile.wanted_groups // walk.groups)
+    else:
+        worthwhile = walk.steps // LEAST_SLICE
+        wanted = 1
+        if walk.rows < walk.workgroup:  # less than one workgroup: cut finely, for many cores
+            wanted = 4 * profile.wanted_groups * walk.workgroup // walk.rows
+    wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile, MAX_SLICES))
     return walk.cut(-(-walk.steps // slices))

@@ -63,18 +63,26 @@ def indent(lines: list[str], depth: int) -> str:
     return "\n".join("  " * depth + line for line in lines)
 
 
-def place(walk: Walk, params: Params) -> list[str]:
-    """Which lane of which row of its workgroup an invocation is.
+def place(walk: Walk, params: Params, *, sliced: bool) -> list[str]:
+    """Which lane of which row an invocation is, and of which slice of it, if rows have any.
 
     Neighbouring invocations read neighbours in memory, whichever these are: lanes of one row, or
     rows. So lanes lie `apart` invocations from each other. All these numbers are powers of two.
+    Where nothing is shared, an invocation has a slice to itself, and takes the place of `rows` if
+    there is none for it.
     """
     if not walk.shared:
+        alone = ["const lanes = 1u;", "const lane = 0u;"]
+        if not sliced:
+            return [*alone, "let row = block * WORKGROUP + invocation;"]
         return [
-            "const lanes = 1u;",
-            "const lane = 0u;",
-            "const group_rows = WORKGROUP;",
-            "let local_row = invocation;",
+            *alone,
+            "var row = block * WORKGROUP + invocation;",
+            "var slice = 0u;",
+            "if (slices > 1u) {",
+            "  slice = row / rows;",
+            "  row = select(rows, row % rows, slice < slices);",
+            "}",
         ]
     lanes, rows = walk.lanes.bit_length() - 1, walk.rows_per_group.bit_length() - 1
     lane_at, row_at = (rows, 0) if walk.lanes_apart else (0, lanes)
@@ -84,6 +92,8 @@ def place(walk: Walk, params: Params) -> list[str]:
         f"let apart = {params.add(1 << lane_at)};",
         f"let lane = (invocation >> {params.add(lane_at)}) & (lanes - 1u);",
         f"let local_row = (invocation >> {params.add(row_at)}) & (group_rows - 1u);",
+        *(["let slice = block % slices;"] if sliced else []),
+        f"let row = {'(block / slices)' if sliced else 'block'} * group_rows + local_row;",
     ]
 
 
@@ -233,7 +243,10 @@ class StageWriter:
             lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
         if not walk.shared:
             return lines
-        cells = ["invocation", *(f"invocation + {n * walk.workgroup}u" for n in range(1, walk.columns))]
+        cells = [
+            "invocation",
+            *(f"invocation + {n * walk.workgroup}u" for n in range(1, walk.columns)),
+        ]
         lines += [f"shared_accs{m}[{cell}] = {self.acc(n)};" for n, cell in enumerate(cells)]
         lines.append("for (var half = lanes / 2u; half > 0u; half /= 2u) {")
         lines += ["  workgroupBarrier();", "  if (lane < half) {"]
@@ -422,7 +435,7 @@ class _Writer:
     def written(self) -> Written:
         walk, stage = self.walk, self.stage
         accumulator = stage.accumulator()
-        placed = place(walk, self.params)
+        placed = place(walk, self.params, sliced=True)
         split, names = kept_space(self.params, walk)
         fold = stage.fold(split, names)
         stores, code = self._finish(names)

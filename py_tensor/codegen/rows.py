@@ -110,7 +110,7 @@ class _Writer:
         spread, spread_code = self._spread(names)
         stores, store_code = self._finish(names)
         constants = {"WORKGROUP": walk.workgroup}
-        placed = place(walk, self.params)
+        placed = place(walk, self.params, sliced=False)
         code = [*declared, *spread_code, *store_code]
         regions = {
             "interface": interface(self.bindings, self.params, constants, *code),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from py_tensor.codegen.emit import padded
 from py_tensor.layout import Merged
 
-
 VARIANTS = (
     *("vectors along rows", "vectors along columns", "elements", "slices"),
     *("vectors along rows of blocks", "vectors along columns of blocks", "elements of blocks"),
@@ -27,8 +26,8 @@ class Dimensions:
     kept, reduced : Merged
         Dimensions after merging; `kept_extents` and `reduced_extents` with 1s in front.
     by_rows : bool
-        The last reduced dimension is the last of the space, not the last kept one. Vectors lie along
-        it; where none are loaded, it is always this order, so that one program serves both.
+        The last reduced dimension is the last of the space, not the last kept one, and vectors lie
+        along it. Where no vectors are loaded, it is always this order: one program serves both.
     """
 
     rank: int
@@ -116,8 +115,10 @@ class Walk:
 
     @property
     def groups(self) -> int:
-        """Workgroups."""
-        return -(-self.rows // self.rows_per_group) * self.slices
+        """Workgroups: each has some rows, or slices of them; a slice each its invocations alone."""
+        if self.shared:
+            return -(-self.rows // self.rows_per_group) * self.slices
+        return -(-self.rows * self.slices // self.workgroup)
 
     @property
     def variant(self) -> str:

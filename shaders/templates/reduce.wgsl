@@ -26,15 +26,15 @@ fn main(
   let block = group.y * groups.x + group.x + params[1].x;
   let rows = params[0].x;
   let slices = params[0].y;
-  let slice = block % slices;
   // <place>
   let lanes = params[2].x;
   let group_rows = params[2].y;
   let apart = params[2].z;
   let lane = (invocation >> params[2].w) & (lanes - 1u);
   let local_row = (invocation >> params[3].x) & (group_rows - 1u);
-  // </place>
+  let slice = block % slices;
   let row = (block / slices) * group_rows + local_row;
+  // </place>
   // <start>
   var acc0 = identity();
   // </start>

@@ -28,8 +28,8 @@ fn main(
   let group_rows = params[1].z;
   let lane = invocation & (lanes - 1u);
   let local_row = invocation / lanes;
-  // </place>
   let row = block * group_rows + local_row;
+  // </place>
   let first = 0u;
   let last = params[0].z;
   // <stages>

@@ -90,7 +90,9 @@ GPUS = {
     "a round does not count": Mutation(
         "scan_tiles", "combine(round2, before.z)", "combine(round1, before.z)", rows(4000)
     ),
-    "lanes fold too few": Mutation("scan_tiles", "if (lane >= apart)", "if (lane > apart)", rows(60)),
+    "lanes fold too few": Mutation(
+        "scan_tiles", "if (lane >= apart)", "if (lane > apart)", rows(60)
+    ),
     "the padding is sorted in": Mutation(
         "sort_bitonic", "var key = 0xffffffffu;", "var key = 0u;", ties(100)
     ),

@@ -10,7 +10,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.plan import DISPATCH
 from py_tensor.backend.webgpu import Storage
-from py_tensor.codegen.map import VARIANTS
+from py_tensor.codegen import map as maps
+from py_tensor.codegen import walk
 from py_tensor.explaining import Kernel
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.primitives import leaf
@@ -234,7 +235,16 @@ def test_variants_are_of_a_closed_list(gpu: GPU) -> None:
     sizes = (1, 3, 4, 7, 64)
     pairs = [(stored(gpu, m, n), stored(gpu, n, m)) for m in sizes for n in sizes]
     kernels = [k for x, y in pairs for z in (y * 2, y + x.T, y + x[:, 0]) for k in explained(z)]
-    assert {k.variants for k in kernels} == {(v,) for v in VARIANTS}
+    assert {k.variants for k in kernels} == {(v,) for v in maps.VARIANTS}
+
+
+def test_variants_of_reductions_are_of_a_closed_list(gpu: GPU) -> None:
+    sizes = (1, 3, 4, 1000)
+    shapes = [(a, b, c, d) for a in sizes for b in sizes for c in (1, 4) for d in sizes]
+    reduced: list[int | tuple[int, ...]] = [0, 1, 3, (0, 2), (1, 3)]
+    xs = [*(stored(gpu, *s) for s in shapes), stored(gpu, 1000, 1000, 10, 1)]
+    kernels = [k for x in xs for axis in reduced for k in explained(x.sum(axis))]
+    assert {v for k in kernels for v in k.variants} == set(walk.VARIANTS)
 
 
 def explained(x: pt.Tensor) -> tuple[Kernel, ...]:

@@ -30,9 +30,11 @@ Shape = tuple[int, ...]
 MOST = {"map": 4, "reduce": 6, "rows": 6, "matmul": 8, "scan": 6, "sort": 1, "radix": 5}
 """Programs of one kernel, by family.
 
-A scan goes along rows in tiles, or along columns, by vectors or elements; and over what slices came
-to. A radix sort counts and moves, what it reads being the operand first and then what it stored, and
-what it writes the result at last.
+A reduction goes by vectors along rows, by vectors along columns, or by elements, over rows that are
+one run in memory or several; and it folds what slices of rows came to. A scan goes along rows in
+tiles or along columns one by one, by vectors or by elements, and then along what slices came to.
+A radix sort counts and moves: first the operand, then what it stored, at last into the result.
+Gathers are elementwise kernels.
 """
 SHAPES = 50
 SIZES: dict[int, tuple[int, ...]] = {
@@ -195,7 +197,12 @@ TABLE = (
     R("sum of a weighted last", MATRICES, lambda x, w: (x * w).sum(-1), lambda s, n: [s, s[-1:]]),
     R("sum of first and last", BATCHES, lambda x: x.sum((0, -1)), one),
     R("sum of transposed", MATRICES, lambda x: x.T.sum(-1), one),
-    R("mean of first, and a row", MATRICES, lambda x, w: pt.mean(x, 0) + w, lambda s, n: [s, s[1:]]),
+    R(
+        "mean of first, and a row",
+        MATRICES,
+        lambda x, w: pt.mean(x, 0) + w,
+        lambda s, n: [s, s[1:]],
+    ),
     R("variance", ANY, lambda x: x.var(-1), one),
     R("cumsum of last", ANY, lambda x: x.cumsum(-1), one),
     R("cumsum of first", MATRICES, lambda x: x.cumsum(0), one),
