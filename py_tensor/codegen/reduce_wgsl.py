@@ -24,6 +24,7 @@ from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output
 from py_tensor.shapes import size_of
 
 CHAIN = 16  # values folded one after the other on a level, before they go to the next one
+MERGED_CHAIN = 4  # the same of slices: of equal values, sums of slices are all rounded one way
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 
 
@@ -130,6 +131,7 @@ class StageWriter:
         self.walk = walk
         self.folds = folds
         self.merges = merges
+        self.chain = MERGED_CHAIN if merges else CHAIN
         self.params = params
         self.mark = mark
         if merges:
@@ -198,12 +200,12 @@ class StageWriter:
     def _loop(self, step: list[str]) -> list[str]:
         """Fold the points first + lane, first + lane + lanes, ... before last.
 
-        A fold that rounds goes in levels: `CHAIN` points to a part, `CHAIN` parts to one of the
+        A fold that rounds goes in levels: `chain` points to a part, `chain` parts to one of the
         next level, and so on. Its error grows with the length of the chains, as in pairwise
         summation (Higham, The accuracy of floating point summation, 1993), and not with their sum.
         """
         lines = ["var at = first + lane;"]
-        levels = self.walk.levels if any(fold.rounds for fold in self.folds) else 0
+        levels = self.walk.levels + self.merges if any(fold.rounds for fold in self.folds) else 0
         return lines + self._level(step, levels, "last", f"acc{self.mark}")
 
     def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
@@ -211,7 +213,7 @@ class StageWriter:
         if not level:
             return self._chain(step, end, into)
         walk, m, part, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
-        inner = [f"let {stop} = min({end}, at + {CHAIN**level}u * lanes);"]
+        inner = [f"let {stop} = min({end}, at + {self.chain**level}u * lanes);"]
         inner += [f"var {part}{n} = identity{m}();" for n in range(walk.width)]
         inner += self._level(step, level - 1, stop, part)
         inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(walk.width)]
