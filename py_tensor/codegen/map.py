@@ -236,17 +236,17 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
     variant = _variant(sweep, width, blocks)
-    turns = profile.turns(variant)
+    workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     # What is read at every turn is read ahead of the first.
     given = params.copied("given") if turns > 1 else params
     ahead = [f"let {given.name} = params;"] if turns > 1 else []
     if blocks is None:
-        step = profile.map_workgroup
-        split, work = _vectors(kernel, code, given, sweep, width, step if turns > 1 else 0)
+        step = workgroup if turns > 1 else 0
+        split, work = _vectors(kernel, code, given, sweep, width, step)
         ahead += split
     else:
         work = _blocks(kernel, code, given, blocks, modes)
-    constants = {"WORKGROUP": profile.map_workgroup, "TURNS": turns}
+    constants = {"WORKGROUP": workgroup, "TURNS": turns}
     regions = {
         "interface": interface(bindings, params, constants, declaration, compute),
         "ahead": "\n".join(f"  {line}" for line in ahead),
@@ -257,7 +257,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
-        -(-items // (profile.map_workgroup * turns)),
+        -(-items // (workgroup * turns)),
         1,
         size_of(kernel.kept) * kernel.row.cost,
         kernel.operations(),
