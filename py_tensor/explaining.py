@@ -32,6 +32,7 @@ FAMILIES = {
     "rows": "rows",
     "matmul_quads": "matmul",
     "matmul_tiled": "matmul",
+    "matmul_vector": "matmul",
 }
 
 

@@ -65,7 +65,7 @@ class Blocks:
             *split,
             f"let across = {names[-2]} * {ACROSS}u + item % {ACROSS}u;",
             f"let along = {names[-1]} * {ALONG}u + item / {ACROSS}u % {ALONG}u;",
-            f"if (across >= {rows} || along >= {columns}) {{ return; }}",
+            f"if (across >= {rows} || along >= {columns}) {{ continue; }}",
         ]
         names = list(names)
         names[-2], names[-1] = "across", "along"

@@ -130,7 +130,7 @@ class Choices:
 
 
 ON_GPU = Choices()
-ON_SOFTWARE = Choices(unroll=1, reduce_groups=4, map_workgroup=64)
+ON_SOFTWARE = Choices(unroll=1, reduce_groups=4, map_workgroup=4)
 
 _GPU_VALUES: Mapping[str, tuple[Value, ...]] = {
     "large_tile": (
@@ -159,7 +159,7 @@ _SOFTWARE_VALUES: Mapping[str, tuple[Value, ...]] = {
     "block": (Block(16, 16), Block(16, 8), Block(8, 16), Block(8, 8)),
     "unroll": (1, 2, 4),
     "reduce_groups": (4, 2, 8, 16),
-    "map_workgroup": (64, 16, 256),
+    "map_workgroup": (4, 16, 64),
 }
 
 

@@ -271,18 +271,19 @@ class BodyCode:
     def _mask(self, params: Params, space: Space, mask: Mask, lanes: int) -> list[str]:
         last = len(space.coordinates) - 1
         bounds = [
-            (self.mask_dims(d), params.add(low), params.add(high)) for d, low, high in mask.ranges
+            (self.mask_dims(d), params.add(low), params.add(high - low))
+            for d, low, high in mask.ranges
         ]
         texts: list[str] = []
         for lane in range(lanes):
             tests: list[str] = []
-            for d, low, high in bounds:
+            for d, low, size in bounds:
                 c = space.coordinates[d]
                 if d == last and space.width > 1:
                     c = f"({c} * {space.width}u + {lane}u)"
-                tests.append(f"({c} >= {low}) && ({c} < {high})")
-            # In parentheses: `f(a < b, c > d)` is read as a template list.
-            texts.append(f"({' && '.join(tests)})")
+                tests.append(f"({c} - {low} < {size})")
+            # In parentheses: `f(a < b, c > d)` is read as a template list. `&&` would branch.
+            texts.append(f"({' & '.join(tests)})")
         return texts
 
 
@@ -304,17 +305,20 @@ def decode_coordinates(
         return [], [source]
     names = [f"{name}{d}" for d in range(rank)]
     last = params.add(extents[-1])
-    statements = [f"let {names[-1]} = {source} % {last};"]
+    # A remainder by itself would be a second division on some devices.
+    statements = [
+        f"var {names[-2]} = {source} / {last};",
+        f"var {names[-1]} = {source} - {names[-2]} * {last};",
+    ]
     if rank == 2:
-        return [*statements, f"let {names[0]} = {source} / {last};"], names
-    statements.append(f"var {names[-2]} = {source} / {last};")
+        return statements, names
     statements += [f"var {c} = 0u;" for c in names[:-2]]
     statements.append(f"if ({params.add(size_of(tuple(extents[:-2])))} > 1u) {{")
     rest = names[-2]
     for d in range(rank - 2, 0, -1):
         extent = params.add(extents[d])
         statements.append(f"  let {name}_{d} = {rest} / {extent};")
-        statements.append(f"  {names[d]} = {rest} % {extent};")
+        statements.append(f"  {names[d]} = {rest} - {name}_{d} * {extent};")
         rest = f"{name}_{d}"
     return [*statements, f"  {names[0]} = {rest};", "}"], names
 
@@ -331,6 +335,24 @@ def decode_padded(
     statements.append(f"if ({params.add(size_of(tuple(extents[:-1])))} > 1u) {{")
     taken = [f"{c} = {value};" for c, value in zip(names, found, strict=True)]
     return [*statements, *(f"  {line}" for line in (*split, *taken)), "}"], names
+
+
+def advance_coordinates(
+    params: Params, extents: Sequence[int], step: int, names: Sequence[str]
+) -> list[str]:
+    """Statements that move coordinates as far as `step` moves the linear index: no division."""
+    if len(extents) == 1:
+        return []
+    statements: list[str] = []
+    carry = ""
+    for d in range(len(extents) - 1, 0, -1):
+        extent, name = params.add(extents[d]), names[d]
+        statements.append(f"{name} += {params.add(step % extents[d])}{carry};")
+        statements.append(f"let over{d} = {name} >= {extent};")
+        statements.append(f"{name} -= select(0u, {extent}, over{d});")
+        carry = f" + select(0u, 1u, over{d})"
+        step //= extents[d]
+    return [*statements, f"{names[0]} += {params.add(step)}{carry};"]
 
 
 def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.map import lower_map, writing_over
-from py_tensor.codegen.matmul import roles_of
+from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
@@ -14,8 +14,19 @@ from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
-from py_tensor.graph.kernel import Apply, Body, Contraction, Fold, Kernel, Scanned, Sorted, Stage
+from py_tensor.graph.kernel import (
+    Apply,
+    Body,
+    Contraction,
+    Fold,
+    Kernel,
+    Load,
+    Scanned,
+    Sorted,
+    Stage,
+)
 from py_tensor.graph.primitives import MUL, SUM
+from py_tensor.shapes import size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
         return [lower_map(kernel, context.profile, context.programs)]
     if isinstance(kernel.stages[0], Contraction):
         roles = roles_of(kernel)
-        if roles is not None:
+        if roles is not None and roles.n:
             return lower_product(kernel, roles, context)
         kernel = _as_reduction(kernel, kernel.stages[0])
     if isinstance(kernel.stages[0], Scanned):
@@ -80,7 +91,31 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
         return lower_sort(kernel, context)
     if kernel.revisits:
         return [lower_rows(kernel, context)]
+    product = _by_a_vector(kernel, context.profile)
+    if product is not None:
+        return [lower_matmul(*product, context)]
     return lower_reduce(kernel, context)
+
+
+def _by_a_vector(kernel: Kernel, profile: Profile) -> tuple[Kernel, Roles] | None:
+    """A sum of products as a matrix multiplied with a vector, where it is one and that is faster.
+
+    Such a sum comes as any other reduction: mostly that is the best form of it.
+    """
+    stage = kernel.stages[0]
+    assert isinstance(stage, Stage)
+    match stage.element.instructions, stage.folds:
+        case [Load() as a, Load() as b, Apply() as product], (Fold() as fold,):
+            if product.op is not MUL or fold.op is not SUM or product.args != (0, 1):
+                return None
+        case _:
+            return None
+    kernel = replace(kernel, stages=(Contraction(a, b),))
+    roles = roles_of(kernel)
+    if roles is None or roles.n:
+        return None
+    rows = size_of(tuple(kernel.kept[d] for d in roles.m))
+    return (kernel, roles) if profile.column(rows, size_of(kernel.kept) // rows) else None
 
 
 def _as_reduction(kernel: Kernel, contraction: Contraction) -> Kernel:

@@ -12,6 +12,7 @@ from py_tensor.codegen.emit import (
     BodyCode,
     Space,
     address,
+    advance_coordinates,
     decode_coordinates,
     encode,
     load_mode,
@@ -234,22 +235,29 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     params.add(0)  # the first workgroup's number
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
+    variant = _variant(sweep, width, blocks)
+    workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
+    # What is read at every turn is read ahead of the first.
+    given = params.copied("given") if turns > 1 else params
+    ahead = [f"let {given.name} = params;"] if turns > 1 else []
     if blocks is None:
-        work = _vectors(kernel, code, params, sweep, width)
+        step = workgroup if turns > 1 else 0
+        split, work = _vectors(kernel, code, given, sweep, width, step)
+        ahead += split
     else:
-        work = _blocks(kernel, code, params, blocks, modes)
+        work = _blocks(kernel, code, given, blocks, modes)
+    constants = {"WORKGROUP": workgroup, "TURNS": turns}
     regions = {
-        "interface": interface(
-            bindings, params, {"WORKGROUP": profile.map_workgroup}, declaration, compute
-        ),
-        "work": "\n".join(f"  {line}" for line in work),
+        "interface": interface(bindings, params, constants, declaration, compute),
+        "ahead": "\n".join(f"  {line}" for line in ahead),
+        "work": "\n".join(f"    {line}" for line in work),
     }
     return Dispatch(
-        programs.get("map", kernel.label, bindings, regions, _variant(sweep, width, blocks)),
+        programs.get("map", kernel.label, bindings, regions, variant),
         tuple(b.slot for b in bindings),
         tuple(params.values),
         tuple(params.consts),
-        -(-items // profile.map_workgroup),
+        -(-items // (workgroup * turns)),
         1,
         size_of(kernel.kept) * kernel.row.cost,
         kernel.operations(),
@@ -266,11 +274,19 @@ def _variant(sweep: Sweep, width: int, blocks: Blocks | None) -> str:
     return "run" if len(sweep.extents) == 1 else "vectors"
 
 
-def _vectors(kernel: Kernel, code: BodyCode, params: Params, sweep: Sweep, width: int) -> list[str]:
-    """Compute `width` neighbours along the last dimension."""
-    split, names = decode_coordinates(params, sweep.steps(width), "item", "c")
-    space = Space(names, sweep.strides, width)
-    return [*split, *_computed(kernel, code, params, space, {})]
+def _vectors(
+    kernel: Kernel, code: BodyCode, params: Params, sweep: Sweep, width: int, step: int
+) -> tuple[list[str], list[str]]:
+    """Find the coordinates of the first item; compute `width` neighbours along the last dimension.
+
+    With a `step` that is not 0 the coordinates then go on to the item that lies so far away.
+    """
+    steps = sweep.steps(width)
+    if len(steps) == 1:
+        return [], _computed(kernel, code, params, Space(["item"], sweep.strides, width), {})
+    split, names = decode_coordinates(params, steps, "first", "c")
+    work = _computed(kernel, code, params, Space(names, sweep.strides, width), {})
+    return split, [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
 def _blocks(

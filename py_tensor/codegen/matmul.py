@@ -1,7 +1,8 @@
 """Matrix products: which kept dimensions are rows, columns and batch, and how operands lie.
 
-Two forms: tiles in workgroup memory (`tiles.py`), and blocks that four invocations share without it
-(`quads.py`), for adapters on which a barrier costs more than a load.
+Three forms: tiles in workgroup memory (`tiles.py`); and for adapters on which a barrier costs more
+than a load, blocks that four invocations share without it (`quads.py`), and several rows for each
+invocation where they are multiplied with a vector (`vectors.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from py_tensor.codegen import vectors
 from py_tensor.codegen.choices import Block, Tile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
@@ -20,11 +22,12 @@ from py_tensor.codegen.map import (
     returns,
     store_results,
 )
-from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.profile import Column, Profile
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.quads import WORKGROUP, Side, quad_regions
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
+from py_tensor.codegen.vectors import vector_regions
 from py_tensor.graph.kernel import Contraction, Kernel, Load
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
@@ -34,7 +37,10 @@ Group = tuple[int, ...]  # dimensions that are walked as one
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k."""
+    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k.
+
+    Of a product with a vector, which has no columns, m are the dimensions that the matrix moves.
+    """
 
     batch: tuple[Group, ...]
     m: Group
@@ -43,7 +49,7 @@ class Roles:
 
 
 def roles_of(kernel: Kernel) -> Roles | None:
-    """Sort the dimensions by which operand they move; None if this is no product of matrices."""
+    """Sort the dimensions by which operand they move; None if neither operand is a matrix."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
     rank = len(kernel.kept)
@@ -59,10 +65,10 @@ def roles_of(kernel: Kernel) -> Roles | None:
     columns = groups(lambda d: a[d] == 0 and b[d] != 0)
     batch = groups(lambda d: (a[d] == 0) == (b[d] == 0))
     summed = merge_dims(kernel.reduced, [a[rank:], b[rank:]], range(len(kernel.reduced))).groups
-    if not rows or not columns or len(summed) > 1:
+    if not (rows or columns) or len(summed) > 1:
         return None
-    m = max(rows, key=lambda g: _extent(kernel.kept, g))
-    n = max(columns, key=lambda g: _extent(kernel.kept, g))
+    m = max(rows or columns, key=lambda g: _extent(kernel.kept, g))
+    n = max(columns, key=lambda g: _extent(kernel.kept, g)) if rows and columns else ()
     rest = [g for g in (*rows, *columns) if g not in (m, n)]
     return Roles((*batch, *rest), m, n, summed[0] if summed else ())
 
@@ -86,16 +92,16 @@ class _Matmul:
         assert isinstance(stage, Contraction)
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
         self.rank = len(kernel.kept)
+        if not stride_of(self.a.access.strides[: self.rank], roles.m):  # the vector comes first
+            self.a, self.b = self.b, self.a
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
         self.batch = [_extent(kernel.kept, g) for g in roles.batch]
         self.count = size_of(tuple(self.batch))
         self.swaps = profile.subgroups
-        self.form: Tile | Block = profile.tile(self.m, self.n, self.count) or profile.block(
-            self.m, self.n
-        )
+        self.form = self._chosen(profile)
         self.width = 4 if self.n % 4 == 0 else 1
-        if isinstance(self.form, Block):
+        if not isinstance(self.form, Tile):
             self.width, self.a_mode, self.b_mode = 1, "e", "e"
         else:
             self.a_mode = self._operand_mode(self.a, roles.m, self.m)
@@ -125,6 +131,12 @@ class _Matmul:
         self.params = Params()
         for value in (self.m, self.n, self.k, self.count, 0):
             self.params.add(value)
+
+    def _chosen(self, profile: Profile) -> Tile | Block | Column:
+        column = None if self.roles.n else profile.column(self.m, self.count)
+        if column is not None:
+            return column
+        return profile.tile(self.m, self.n, self.count) or profile.block(self.m, self.n)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
@@ -163,6 +175,13 @@ class _Matmul:
             constants = {"WORKGROUP": WORKGROUP, "ROWS": form.rows, "COLUMNS": form.columns}
             blocks = -(-self.m // form.rows) * -(-self.n // form.columns) * self.count
             groups = -(-blocks * 4 // WORKGROUP)
+        elif isinstance(form, Column):
+            template = "matmul_vector"
+            a, b = self._side(self.a, self.roles.m), self._side(self.b, ())
+            regions, code = vector_regions(form, str(self.a.dtype.wgsl), a, b)
+            constants = {"WORKGROUP": vectors.WORKGROUP, "ROWS": form.rows, "CHAIN": vectors.CHAIN}
+            blocks = -(-self.m // form.rows) * self.count
+            groups = -(-blocks // vectors.WORKGROUP)
         else:
             template = "matmul_tiled"
             operands = [
@@ -222,6 +241,8 @@ class _Matmul:
         form = self.form
         if isinstance(form, Block):
             return f"{form.rows}x{form.columns} blocks"
+        if isinstance(form, Column):
+            return f"{form.rows} rows by a vector"
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
         a, b = (along[x] for x in (self.a_mode, self.b_mode))
         size = f"tile {form.bm}x{form.bn}x{form.bk}"
@@ -257,7 +278,7 @@ class _Matmul:
             code += self._lanes(body, Space([*zs, "m", "n4"], self._result, 4), XYZW)
             code.append("  }")
         else:
-            for i, c in enumerate(XYZW):
+            for i, c in enumerate(XYZW if self.roles.n else XYZW[:1]):
                 code += [f"  let n_{i} = n4 * 4u + {i}u;", f"  if (m < {m} && n_{i} < {n}) {{"]
                 code += self._lanes(body, Space([*zs, "m", f"n_{i}"], self._result, 1), c)
                 code.append("  }")

@@ -15,10 +15,18 @@ _WORD = 2**32
 
 @dataclass(slots=True)
 class Params:
-    """The uniform block of a kernel: u32 values, and where constants are to be patched in."""
+    """The uniform block of a kernel: u32 values, and where constants are to be patched in.
+
+    `name` is that of the WGSL variable that the values are read from.
+    """
 
     values: list[int] = field(default_factory=list[int])
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
+    name: str = "params"
+
+    def copied(self, name: str) -> Params:
+        """The same block, its values read from a copy of the block in another variable."""
+        return Params(self.values, self.consts, name)
 
     def add(self, value: int) -> str:
         """Append a value, two's complement where negative; the WGSL that reads it."""
@@ -26,7 +34,7 @@ class Params:
         return self.at(len(self.values) - 1)
 
     def at(self, position: int) -> str:
-        return f"params[{position // 4}].{'xyzw'[position % 4]}"
+        return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"
 
     def const(self, const: Const) -> str:
         """Reserve a place for a constant; the WGSL that reads it in the constant's own type."""

@@ -22,7 +22,7 @@ SHIFTED = Accepts(
 bitwise_and = binary(
     "bitwise_and",
     BITS,
-    {"bool": "{0} && {1}", "*": "{0} & {1}"},
+    {"*": "{0} & {1}"},
     lambda np, x, y: np.bitwise_and(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="and",
@@ -31,7 +31,7 @@ bitwise_and = binary(
 bitwise_or = binary(
     "bitwise_or",
     BITS,
-    {"bool": "{0} || {1}", "*": "{0} | {1}"},
+    {"*": "{0} | {1}"},
     lambda np, x, y: np.bitwise_or(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="or",

@@ -240,7 +240,7 @@ logical_not = unary(
 add = binary(
     "add",
     ANY,
-    {"bool": "{0} || {1}", "*": "{0} + {1}"},
+    {"bool": "{0} | {1}", "*": "{0} + {1}"},
     lambda np, x, y: np.add(x, y),
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
@@ -316,7 +316,7 @@ _power = binary_of(POWER, NUMERIC, doc="`power`, without its checks.")
 maximum = binary(
     "maximum",
     ANY,
-    {"f32": "maximum_f32({0}, {1})", "bool": "{0} || {1}", "*": "max({0}, {1})"},
+    {"f32": "maximum_f32({0}, {1})", "bool": "{0} | {1}", "*": "max({0}, {1})"},
     lambda np, x, y: np.maximum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a > b), g * _share(a, b, b > a)),
     doc="The larger of the elements; NaN where either is NaN.",
@@ -324,7 +324,7 @@ maximum = binary(
 minimum = binary(
     "minimum",
     ANY,
-    {"f32": "minimum_f32({0}, {1})", "bool": "{0} && {1}", "*": "min({0}, {1})"},
+    {"f32": "minimum_f32({0}, {1})", "bool": "{0} & {1}", "*": "min({0}, {1})"},
     lambda np, x, y: np.minimum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
     doc="The smaller of the elements; NaN where either is NaN.",
@@ -426,7 +426,7 @@ greater_equal = comparison(
 logical_and = binary(
     "logical_and",
     LOGICAL,
-    "{0} && {1}",
+    "{0} & {1}",
     lambda np, x, y: np.logical_and(x, y),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether both elements are nonzero.",
@@ -434,7 +434,7 @@ logical_and = binary(
 logical_or = binary(
     "logical_or",
     LOGICAL,
-    "{0} || {1}",
+    "{0} | {1}",
     lambda np, x, y: np.logical_or(x, y),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether either element is nonzero.",

@@ -96,7 +96,7 @@ PROD = Reduction(
     parts=("T",),
     identity=lambda dtype: (1,),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} && {b0}",), "*": ("{a0} * {b0}",)},
+    combine={"bool": ("{a0} & {b0}",), "*": ("{a0} * {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
@@ -107,7 +107,7 @@ MAX = Reduction(
     parts=("T",),
     identity=lambda dtype: (_lowest(dtype),),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} || {b0}",), "*": ("max({a0}, {b0})",)},
+    combine={"bool": ("{a0} | {b0}",), "*": ("max({a0}, {b0})",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.max(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -117,7 +117,7 @@ MIN = Reduction(
     parts=("T",),
     identity=lambda dtype: (_highest(dtype),),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} && {b0}",), "*": ("min({a0}, {b0})",)},
+    combine={"bool": ("{a0} & {b0}",), "*": ("min({a0}, {b0})",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.min(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -144,7 +144,7 @@ ANY_TRUE = Reduction(
     parts=("T",),
     identity=lambda dtype: (False,),
     element={"*": ("{x}",)},
-    combine={"*": ("{a0} || {b0}",)},
+    combine={"*": ("{a0} | {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.any(x, axis=axes, keepdims=True),
     vjp=NOT_DIFFERENTIABLE,
@@ -154,7 +154,7 @@ ALL_TRUE = Reduction(
     parts=("T",),
     identity=lambda dtype: (True,),
     element={"*": ("{x}",)},
-    combine={"*": ("{a0} && {b0}",)},
+    combine={"*": ("{a0} & {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.all(x, axis=axes, keepdims=True),
     vjp=NOT_DIFFERENTIABLE,
@@ -166,7 +166,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
 
     The bools of `argmax` are compared as uint32.
     """
-    take = "({b0} > {a0} || ({b0} == {a0} && {b1} < {a1}))"
+    take = "({b0} > {a0}) | (({b0} == {a0}) & ({b1} < {a1}))"
     return Reduction(
         name,
         parts=("u32", "u32"),

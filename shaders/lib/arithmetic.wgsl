@@ -27,33 +27,27 @@ fn sign_f32(x: f32) -> f32 {
 }
 
 // The larger of x and y; NaN where either is NaN; x where both are zeros (np.maximum). Exact, subnormals included.
-fn maximum_f32(x: f32, y: f32) -> f32 {
-  let larger = select(x, y, ordered_i32(y) > ordered_i32(x));
-  return select(select(larger, y, is_nan(y)), x, is_nan(x));
-}
+fn maximum_f32(x: f32, y: f32) -> f32 { return select(x, y, ordered_i32(y) > ordered_i32(x)); }
 
 // The smaller of x and y; NaN where either is NaN; x where both are zeros (np.minimum). Exact, subnormals included.
-fn minimum_f32(x: f32, y: f32) -> f32 {
-  let smaller = select(x, y, ordered_i32(y) < ordered_i32(x));
-  return select(select(smaller, y, is_nan(y)), x, is_nan(x));
-}
+fn minimum_f32(x: f32, y: f32) -> f32 { return select(x, y, ordered_i32(neg_f32(y)) > ordered_i32(neg_f32(x))); }
 
 // Whether neither x nor y is NaN. Exact.
 fn are_ordered_f32(x: f32, y: f32) -> bool {
-  return max(bitcast<u32>(x) & 0x7fffffffu, bitcast<u32>(y) & 0x7fffffffu) <= 0x7f800000u;
+  return max(bitcast<i32>(x) & 0x7fffffff, bitcast<i32>(y) & 0x7fffffff) <= 0x7f800000;
 }
 
 // x == y by IEEE 754: false for NaN, -0 == +0. Exact, subnormals included.
-fn eq_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) && ordered_i32(x) == ordered_i32(y); }
+fn eq_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) & (ordered_i32(x) == ordered_i32(y)); }
 
 // x != y by IEEE 754: true for NaN. Exact, subnormals included.
-fn ne_f32(x: f32, y: f32) -> bool { return !(are_ordered_f32(x, y) && ordered_i32(x) == ordered_i32(y)); }
+fn ne_f32(x: f32, y: f32) -> bool { return !(are_ordered_f32(x, y) & (ordered_i32(x) == ordered_i32(y))); }
 
 // x < y by IEEE 754: false for NaN. Exact, subnormals included.
-fn lt_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) && ordered_i32(x) < ordered_i32(y); }
+fn lt_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) & (ordered_i32(x) < ordered_i32(y)); }
 
 // x <= y by IEEE 754: false for NaN. Exact, subnormals included.
-fn le_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) && ordered_i32(x) <= ordered_i32(y); }
+fn le_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) & (ordered_i32(x) <= ordered_i32(y)); }
 
 // x, or `rounded` with the sign bit of x where |x| < 2^23: from there on every f32 is an integer, infinite or NaN.
 fn keep_integral_f32(x: f32, rounded: f32) -> f32 {
@@ -123,8 +117,8 @@ fn divide_by_integers_f32(x: f32, y: f32) -> f32 {
     bitcast<f32>(sign | u32(quotient + 0x3f000000)), px.exponent - py.exponent - select(0, 1, less));
   let largest = max(ax, ay);
   let limit = select(bitcast<f32>(sign), f32_inf_signed(sign), ax > ay);  // x/0 and inf/y; 0/y and x/inf
-  let special = largest >= 0x7f800000u || min(ax, ay) == 0u;
-  let undefined = largest > 0x7f800000u || (special && ax == ay);  // NaN, 0/0, inf/inf
+  let special = (largest >= 0x7f800000u) | (min(ax, ay) == 0u);
+  let undefined = (largest > 0x7f800000u) | (special & (ax == ay));  // NaN, 0/0, inf/inf
   return select(select(finite, limit, special), f32_nan(), undefined);
 }
 

@@ -3,8 +3,8 @@
 // WGSL implementations may assume that NaN and infinity do not occur ("Floating Point Evaluation"), so that
 // `x != x` may fold to false: every test here looks at the bits, which no float rule can rewrite.
 
-// Whether x is a NaN of any sign and payload. Exact.
-fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+// Whether x is a NaN of any sign and payload. Exact. Vectors of a CPU compare signed integers only.
+fn is_nan(x: f32) -> bool { return (bitcast<i32>(x) & 0x7fffffff) > 0x7f800000; }
 
 // Whether x is +inf or -inf. Exact.
 fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
@@ -29,11 +29,11 @@ fn copysign_f32(x: f32, sign: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
 }
 
-// An integer that orders like x wherever x is not NaN, with -0 equal to +0 and subnormals kept apart. Exact.
+// An integer that orders like x, with NaN (any) above everything, -0 equal to +0 and subnormals kept apart. Exact.
 fn ordered_i32(x: f32) -> i32 {
-  let b = bitcast<u32>(x);
-  let magnitude = i32(b & 0x7fffffffu);
-  return select(magnitude, -magnitude, (b >> 31u) != 0u);
+  let b = bitcast<i32>(x);
+  let magnitude = b & 0x7fffffff;
+  return select(magnitude, -magnitude, b < -8388607);  // -0 to -inf
 }
 
 // A magnitude taken apart: |x| = mantissa * 2^(exponent - 150), mantissa in [2^23, 2^24).

@@ -5,7 +5,7 @@
 fn floor_divide_i32(x: i32, y: i32) -> i32 {
   let q = x / y;
   let r = x - q * y;
-  return select(q - select(0, 1, r != 0 && (r ^ y) < 0), 0, y == 0);
+  return select(q - select(0, 1, (r != 0) & ((r ^ y) < 0)), 0, y == 0);
 }
 
 // x // y. y == 0 gives 0.
@@ -14,7 +14,7 @@ fn floor_divide_u32(x: u32, y: u32) -> u32 { return select(x / y, 0u, y == 0u); 
 // x % y with the sign of y. y == 0 gives 0; -2^31 % -1 gives 0.
 fn remainder_i32(x: i32, y: i32) -> i32 {
   let r = x - (x / y) * y;
-  return select(r + select(0, y, r != 0 && (r ^ y) < 0), 0, y == 0);
+  return select(r + select(0, y, (r != 0) & ((r ^ y) < 0)), 0, y == 0);
 }
 
 // x % y. y == 0 gives 0.
@@ -37,9 +37,9 @@ fn pow_u32(x: u32, y: u32) -> u32 {
 // x to the power y, modulo 2^32. x^0 is 1; a negative y gives the integer part of the true result: 0, but 1 for x == 1
 // and +-1 for x == -1.
 fn pow_i32(x: i32, y: i32) -> i32 {
-  let unit = x == 1 || x == -1;  // x^y == x^-y: the parity of y is enough
+  let unit = (x == 1) | (x == -1);  // x^y == x^-y: the parity of y is enough
   let exponent = bitcast<u32>(y) & select(0xffffffffu, 1u, unit);
-  return select(bitcast<i32>(pow_u32(bitcast<u32>(x), exponent)), 0, y < 0 && !unit);
+  return select(bitcast<i32>(pow_u32(bitcast<u32>(x), exponent)), 0, (y < 0) & !unit);
 }
 
 // x * 2^y, modulo 2^32; 0 where y is negative, or 32 or more.

@@ -6,13 +6,12 @@
 // (S. Moshier, netlib.org/cephes/single) unless said otherwise. Arguments are reduced in integers: a driver may
 // reassociate a float Cody-Waite reduction, even one written with fma (llvmpipe lost 4e-4 that way).
 
-// exp(r) - 1 for |r| <= 0.5. 1 ulp. Cephes expf.c.
+// exp(r) - 1 for |r| <= 0.35. 1 ulp. A minimax polynomial of degree 6, off by 2^-26.
 fn expm1_poly_f32(r: f32) -> f32 {
-  var p = 1.9875691500e-4 * r + 1.3981999507e-3;
-  p = p * r + 8.3334519073e-3;
-  p = p * r + 4.1665795894e-2;
-  p = p * r + 1.6666665459e-1;
-  p = p * r + 5.0000001201e-1;
+  var p = 1.3882521e-3 * r + 8.3665187e-3;
+  p = p * r + 4.1667200e-2;
+  p = p * r + 1.6666543e-1;
+  p = p * r + 4.9999997e-1;
   return fma(p * r, r, r);
 }
 
@@ -38,11 +37,14 @@ fn exp_scaled_f32(x: f32, n: i32) -> f32 {
   return scale_pow2_f32(expm1_poly_f32(select(r, -r, negative)) + 1.0, n + select(k, -k, negative));
 }
 
-// exp(x) - 1: 3 ulp; keeps -0.
+// exp(x) - 1: 3 ulp; keeps -0. Near 0 by way of half the argument, for which the polynomial is made.
 fn expm1_f32(x: f32) -> f32 {
   let a = abs(x);
   if (a < 0x1p-25f) { return x; }
-  if (a < 0.5) { return expm1_poly_f32(x); }
+  if (a < 0.5) {
+    let p = expm1_poly_f32(0.5 * x);
+    return fma(p, p, 2.0 * p);
+  }
   let e = exp_f32(x);
   return select(e - 1.0, e, (bitcast<u32>(e) & 0x7f800000u) == 0x7f800000u);
 }
@@ -88,18 +90,23 @@ fn sigmoid_f32(x: f32) -> f32 {
   return select(select(1.0, e, x < 0.0) / (1.0 + e), x, is_nan(x));
 }
 
-// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Cephes tanhf.c, both its ranges for every x: vectors
-// and warps meet values of both, and a branch costs more than either.
+// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Both its ranges for every x: vectors and warps meet
+// values of both, and a branch costs more than either. Near 0 by Cephes' polynomial (tanhf.c), elsewhere as
+// 1 - 2 / (exp(2a) + 1), which forgives so much that exp needs one constant for ln 2, and no care for its ends.
 fn tanh_f32(x: f32) -> f32 {
   let a = abs(x);
-  let large = copysign_f32(1.0 - 2.0 / (exp_f32(min(2.0 * a, 20.0)) + 1.0), x);
-  let z = x * x;
+  let near = min(a, 9.02);  // 1 to 24 bits from there on
+  let k = round(near * 2.88539008);
+  let r = fma(k, -0.693147182, 2.0 * near);
+  let n = bitcast<u32>(k + 0x1.8p23f) << 23u;  // k to the exponent's place
+  let e = bitcast<f32>(bitcast<u32>(expm1_poly_f32(r) + 1.0) + n);
+  let z = a * a;
   var p = -5.70498872745e-3 * z + 2.06390887954e-2;
   p = p * z - 5.37397155531e-2;
   p = p * z + 1.33314422036e-1;
   p = p * z - 3.33332819422e-1;
-  let itself = a < 1e-4 || is_nan(x);
-  return select(select(large, fma(p * z, x, x), a <= 0.625), x, itself);
+  let t = select(1.0 - 2.0 / (e + 1.0), fma(p * z, a, a), a <= 0.625);
+  return select(copysign_f32(t, x), x, is_nan(x));
 }
 
 // The hyperbolic sine: 3 ulp; keeps -0; overflow gives an infinity. Cephes sinhf.c.

@@ -33,13 +33,15 @@ fn order_key_min_u32(x: u32) -> u32 { return ~x; }
 // The integer that orders like x among all values, -0 below +0, and NaN (any) above everything. Exact.
 fn rank_f32(x: f32) -> i32 {
   let b = bitcast<i32>(x);
-  return select(b ^ ((b >> 31u) & 0x7fffffff), 0x7fffffff, (b & 0x7fffffff) > 0x7f800000);
+  let magnitude = b & 0x7fffffff;
+  return select(magnitude, ~magnitude, b < -8388607);  // -0 to -inf
 }
 
 // The same with NaN (any) below everything. Exact.
 fn rank_min_f32(x: f32) -> i32 {
   let b = bitcast<i32>(x);
-  return select(b ^ ((b >> 31u) & 0x7fffffff), i32(-2147483648), (b & 0x7fffffff) > 0x7f800000);
+  let magnitude = b & 0x7fffffff;
+  return select(~magnitude, magnitude, (b >= 0) & (b < 0x7f800001));  // +0 to inf
 }
 
 // The value of this rank; NaN for that of NaN. Exact.

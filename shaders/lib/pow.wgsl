@@ -38,7 +38,7 @@ fn log2_fixed(bits: u32) -> FixedLog2 {
   let fraction = select(t >> ((scale - 32u) & 31u), t << 1u, scale < 32u);
   let opposite = upper == (e > 0);
   let lo = select(fraction, 0u - fraction, opposite);
-  let hi = u32(abs(e)) - select(0u, 1u, opposite && fraction != 0u);
+  let hi = u32(abs(e)) - select(0u, 1u, opposite & (fraction != 0u));
   let zeros = 158u - (bitcast<u32>(f32(i32(hi))) >> 23u);  // leading zeros of hi: at least 24
   // One of three has all the digits: log2(m) alone, the fraction (then at least 1/2), or both words.
   let short_t = select(0u, 1u, t < 0x80000000u);
@@ -105,8 +105,8 @@ fn pow_f32(x: f32, y: f32) -> f32 {
   let ey = ay >> 23u;
   let my = (ay & 0x007fffffu) | 0x00800000u;
   let unit = (150u - ey) & 31u;
-  let whole = ey >= 127u && ey <= 150u && (my & ((1u << unit) - 1u)) == 0u;
-  let odd = whole && ((my >> unit) & 1u) != 0u;
+  let whole = (ey >= 127u) & (ey <= 150u) & ((my & ((1u << unit) - 1u)) == 0u);
+  let odd = whole & (((my >> unit) & 1u) != 0u);
   let sign = select(0u, bx & 0x80000000u, odd);
   // |y * log2(x)| = product * 2^weight. A subnormal y counts as a small normal one: the result is 1 either way.
   let log2_x = log2_fixed(ax);
@@ -117,12 +117,13 @@ fn pow_f32(x: f32, y: f32) -> f32 {
   let fixed = select(select(select(product, rounded, down > 0), 0u, down > 32), product << 1u, down < 0);
   let finite = exp2_fixed_f32(fixed, log2_x.negative != (by >= 0x80000000u));
   // Past 256, and for x or y of 0 or infinity, the result is 0 or infinity.
-  let extreme = down < -1 || (down == -1 && product >= 0x80000000u) || ax == 0u || max(ax, ay) == 0x7f800000u;
+  let past = (down < -1) | ((down == -1) & (product >= 0x80000000u));
+  let extreme = past | (ax == 0u) | (max(ax, ay) == 0x7f800000u);
   let grows = (ax > 0x3f800000u) == (by < 0x80000000u);
   let limit = select(0u, 0x7f800000u, grows);
   let magnitude = select(select(bitcast<u32>(finite), limit, extreme), 0x3f800000u, ax == 0x3f800000u);
-  let fractional = ey < 151u && !whole;
-  let undefined = max(ax, ay) > 0x7f800000u || (bx > 0x80000000u && bx < 0xff800000u && fractional);
-  let one = bx == 0x3f800000u || ay == 0u;  // even for NaN
+  let fractional = (ey < 151u) & !whole;
+  let undefined = (max(ax, ay) > 0x7f800000u) | ((bx > 0x80000000u) & (bx < 0xff800000u) & fractional);
+  let one = (bx == 0x3f800000u) | (ay == 0u);  // even for NaN
   return bitcast<f32>(select(select(magnitude | sign, 0x7fc00000u, undefined), 0x3f800000u, one));
 }

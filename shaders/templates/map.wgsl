@@ -1,8 +1,9 @@
-// Elementwise kernel: each invocation computes `WIDTH` neighbouring elements of every output.
-// The expression is the function `compute`; around it, operands are loaded and results stored.
+// Elementwise kernel: each invocation computes `TURNS` times `WIDTH` neighbouring elements of every
+// output. The expression is the function `compute`; around it, operands are loaded and results stored.
 
 // <interface>
 const WORKGROUP = 256u;
+const TURNS = 1u;
 @group(0) @binding(0) var<storage, read> b0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> b1: array<vec4<f32>>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 1>;
@@ -15,10 +16,17 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let item = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  if (item >= params[0].x) { return; }
-  // <work>
-  let a0 = b0[item];
-  b1[item] = vec4<f32>(compute(a0.x), compute(a0.y), compute(a0.z), compute(a0.w));
-  // </work>
+  let items = params[0].x;
+  let first = (group.y * groups.x + group.x + params[0].y) * TURNS * WORKGROUP + invocation;
+  // <ahead>
+  let given = params;
+  // </ahead>
+  for (var turn = 0u; turn < TURNS; turn++) {
+    let item = first + turn * WORKGROUP;
+    if (item >= items) { return; }
+    // <work>
+    let a0 = b0[item];
+    b1[item] = vec4<f32>(compute(a0.x), compute(a0.y), compute(a0.z), compute(a0.w));
+    // </work>
+  }
 }

@@ -491,13 +491,13 @@ def test_ranks_sort_like_values_and_lead_back(gpu: Gpu, name: str) -> None:
     (x,) = draw(rng_for(name), ("f32",), [(bits,), (integers(-9, 9),)])
     rank, _ = evaluate(gpu, name, [x])
     nan = np.isnan(x)
-    assert (rank[nan] == np.int32(-(2**31) if "min" in name else 2**31 - 1)).all()
     finite = ~nan
+    beyond = rank[nan] < rank[finite].min() if "min" in name else rank[nan] > rank[finite].max()
+    assert beyond.all(), f"SHADER_LIB_SEED={SEED}"
     order = np.lexsort((~np.signbit(x[finite]), x[finite]))  # -0 before +0
     values, ranks = x[finite][order], rank[finite][order].astype(np.int64)
     different = np.diff(values.view(np.int32).astype(np.int64)) != 0
     assert (np.sign(np.diff(ranks)) == different).all(), f"SHADER_LIB_SEED={SEED}"
-    assert not nan.any() or abs(ranks).max() < 2**31 - 1
     back, _ = evaluate(gpu, "f32_from_rank", [rank])
     assert np.isnan(back[nan]).all()
     assert (back[finite].view(np.uint32) == x[finite].view(np.uint32)).all()

@@ -179,6 +179,38 @@ def test_vectors(device: str, rng: np.random.Generator) -> None:
     )
 
 
+@pytest.mark.computes
+def test_tall_matrices_by_vectors(
+    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel of software adapters for many rows: odd sizes, views, batches, what follows."""
+    if device == "webgpu":
+        backend: Any = pt.default_device().backend
+        monkeypatch.setattr(backend, "profile", replace(backend.profile, software=True))
+        backend._plans.clear()
+    odd = int(rng.integers(256, 400)), int(rng.integers(1, 600))
+    for m, k in ((256, 1), (264, 4), (257, 255), (300, 1031), odd):
+        what = f"M, K = {m}, {k}"
+        a, v, bias = random(rng, m, k), random(rng, k), random(rng, m)
+        a[-1] = np.nan  # which may not leak into other rows
+        for transposed in (False, True):
+            x, w = operand(a, transposed, device), pt.tensor(v, device=device)
+            near((x @ w)[:-1], *products(a[:-1], v), what)
+            near((w @ x.T)[:-1], *products(a[:-1], v), f"vector first, {what}")
+            near((x[::-1] @ w.flip())[1:], *products(a[-2::-1], v[::-1]), f"flipped, {what}")
+        product, bound = products(a[:-1], v)
+        slack = 8 * EPS * (np.abs(product) + np.abs(bias[:-1]))
+        shifted = x @ w * 2 + pt.tensor(bias, device=device)
+        near(shifted[:-1], product * 2 + bias[:-1], 2 * bound + slack, f"scaled, a bias, {what}")
+        i, j = (rng.integers(-9, 9, s, dtype=np.int32) for s in ((m, k), (k,)))
+        same(pt.tensor(i, device=device) @ pt.tensor(j, device=device), i @ j, what)
+    batch, vectors = random(rng, 5, 67, 33), random(rng, 5, 33, 1)
+    x, w = pt.tensor(batch, device=device), pt.tensor(vectors, device=device)
+    near(x @ w, *products(batch, vectors), "a batch of columns")
+    near(w.mT @ x.mT, *products(vectors.swapaxes(1, 2), batch.swapaxes(1, 2)), "rows")
+    near(x @ w[0, :, 0], *products(batch, vectors[0, :, 0]), "a batch by one vector")
+
+
 BATCHES = (
     ((2,), (2,)),
     ((3,), (1,)),
