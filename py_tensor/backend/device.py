@@ -18,7 +18,7 @@ MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
-MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush, for those that need no computing
+MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is at hand now
 
 
 class Backend(Protocol):
@@ -173,11 +173,15 @@ class Device:
                 return
 
     def _forget_computed(self, request: Request) -> None:
-        """Take what a flush computed off the list; once nothing is left there, count anew."""
+        """Take what a flush computed off the list; once nothing is left there, count anew.
+
+        What is left may be views of what was computed: they are looked for in as many steps as the
+        flush itself took.
+        """
         pending, order = self._pending, request.order
         for slot in request.wanted:
             pending.pop(order[slot], None)
-        if len(pending) <= MAX_LOOKED_THROUGH:
+        if len(pending) <= max(MAX_LOOKED_THROUGH, len(order)):
             for node in list(pending):
                 if is_at_hand(node):
                     pending.pop(node, None)

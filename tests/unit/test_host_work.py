@@ -109,6 +109,20 @@ def test_what_is_computed_does_not_count_as_pending(gpu: GPU) -> None:
     assert view.shape == (4, 4)
 
 
+@pytest.mark.parametrize("op", [lambda x: x.sum(), lambda x: x.reshape(4, 4) @ x[:4]])
+def test_views_of_what_is_computed_do_not_count_as_pending(
+    gpu: GPU, op: Callable[[pt.Tensor], pt.Tensor]
+) -> None:
+    """What reductions and products give is a view of what they compute."""
+    x = gpu.tensor(*range(16))
+    for _ in range(3 * MAX_PENDING_NODES // 200):
+        results = [op(x) for _ in range(200)]
+        pt.realize(*results)
+        assert not gpu.device._pending
+    assert gpu.backend.planned == 1
+    assert len(results) == 200
+
+
 @pytest.mark.parametrize("grow", [independent, layers, reductions])
 def test_planning_is_linear(monkeypatch: pytest.MonkeyPatch, gpu: GPU, grow: Grow) -> None:
     """Ten times as many pending ops, ten times as many calls."""

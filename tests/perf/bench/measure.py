@@ -6,9 +6,8 @@ calls that a sample takes some milliseconds. A contender first runs until its sa
 everything is compiled and planned), and its answers are compared with float64. Then the rounds
 begin: one sample of each contender, in turn, so that whatever else the machine does meets all of
 them. At the end the answers of the very last sample are compared again. py_tensor counts its
-dispatches meanwhile, and every sample must have at least as many as its calls need by themselves:
-nothing shared is timed twice. A kernel may compute several independent ops, each of which stores
-its own result.
+dispatches meanwhile, and every sample must have as many as its calls need: nothing shared is timed
+twice. One dispatch may do for several small independent calls, each of which stores its result.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tests.perf.bench.operands import Array, Made, make
 PLACES = 4096
 """Larger results are checked at so many places: the first, the last and others at random."""
 RESULTS = 8
-"""The most results that one kernel stores: independent ops need so many kernels at least."""
+"""The most results that one dispatch stores: independent ops need so many at least."""
 AGREED = 0.1
 """Two samples agree that are apart by no more than this part."""
 WARM_UPS = 6
@@ -266,9 +265,9 @@ class _Turn:
         self._spent += time.perf_counter() - started
         each = self.outcome.dispatches
         if each is not None and sample.dispatches is not None:
-            more = sample.dispatches - count * each
-            if more < 0:
+            if sample.dispatches < -(-count * each // RESULTS):
                 raise WrongError(f"{count} calls of {each} dispatches ran only {sample.dispatches}")
+            more = sample.dispatches - count * each
             self.outcome.more_dispatches = max(more, self.outcome.more_dispatches)
         return sample
 
