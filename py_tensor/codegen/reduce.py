@@ -234,7 +234,7 @@ def arrange(
     rows = size_of(dims.kept_extents) // (1 if by_rows else width)
     return Walk(
         dims=dims,
-        workgroup=profile.workgroup,
+        workgroup=profile.reduce_workgroup,
         shared=not profile.software,
         unroll=profile.unroll,
         levels=profile.levels,
@@ -333,8 +333,8 @@ def _sliced(walk: Walk, profile: Profile) -> Walk:
     else:
         worthwhile = walk.steps // LEAST_SLICE
         wanted = 1
-        if walk.rows < walk.workgroup:  # less than one workgroup: cut finely, for many cores
-            wanted = 4 * profile.wanted_groups * walk.workgroup // walk.rows
+        if walk.rows < profile.workgroup:  # few: cut finely, for many cores
+            wanted = 4 * profile.wanted_groups * profile.workgroup // walk.rows
     wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile, MAX_SLICES))
     return walk.cut(-(-walk.steps // slices))
