@@ -65,6 +65,8 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     """Static files with revalidation by ETag, and the page's headers on every response."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one piece: two would wait 40 ms for each other
+    disable_nagle_algorithm = True
     server_version = "py_tensor"
     sys_version = ""
     extensions_map = MIME_TYPES

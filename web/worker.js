@@ -19,8 +19,6 @@ let py;
 const host = /** @type {import("./bridge/heap.js").PyodideHost} */ ({});
 /** The Python object that runs things (python/boot.py). @type {any} */
 let python;
-/** @type {{ interrupt?: () => void } | undefined} */
-let bridge;
 /** A byte that Python looks at while it runs; the page writes to it. */
 let interruptFlag = /** @type {Uint8Array} */ (new Uint8Array(1));
 /** @type {number | null} the command that runs now */
@@ -29,6 +27,9 @@ let current = null;
 const questions = [];
 /** How many there have been before the first of them. */
 let answered = 0;
+
+/** So long after Python is there the user's first command, if it came at once, has what it needs. */
+const AFTER_READY_MS = 1000;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
@@ -49,8 +50,13 @@ function progress(text, fraction) {
 
 // Both begin at once, before the page has said a word.
 const startUp = new StartUp();
-const gpu = prepareGpu(host);
-gpu.catch(() => {}); // reported where it is awaited
+/** Compiles what is usually used: while Python starts, if that takes seconds, or after the first command. */
+let startCompiling = () => {};
+/** @type {Promise<void>} */
+const timeToCompile = new Promise((resolve) => {
+  startCompiling = resolve;
+});
+const bridge = prepareGpu(host, timeToCompile);
 
 /** @param {import("./protocol.js").BootCommand} command */
 async function boot({ interruptBuffer, distrusted }) {
@@ -61,7 +67,10 @@ async function boot({ interruptBuffer, distrusted }) {
   };
   const started = await startUp.boot(output, {
     distrusted,
-    onStart: (boot) => report({ kind: "progress", text: "Starting Python", fraction: 0.2, boot }),
+    onStart: (boot) => {
+      report({ kind: "progress", text: "Starting Python", fraction: 0.2, boot });
+      if (boot === "plain") startCompiling();
+    },
   });
   py = started.py;
   host._module = /** @type {any} */ (py)._module;
@@ -75,7 +84,6 @@ async function boot({ interruptBuffer, distrusted }) {
   }
 
   progress("Asking for the GPU", 0.9);
-  bridge = await gpu;
   py.registerJsModule("py_tensor_bridge", bridge);
   python = startConsole((await startUp.parts.lock).packages);
   const found = JSON.parse(await python.start());
@@ -85,6 +93,7 @@ async function boot({ interruptBuffer, distrusted }) {
     await py.loadPackage("numpy", quiet);
   }
   report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
+  setTimeout(startCompiling, AFTER_READY_MS);
 }
 
 /** @param {Record<string, { imports: string[] }>} packages */
@@ -160,7 +169,7 @@ async function benchmark(id, config) {
 function interrupt(id) {
   if (id !== current) return; // it has ended meanwhile
   interruptFlag[0] = 0;
-  bridge?.interrupt?.();
+  bridge.interrupt();
   python.interrupt();
   if (questions.length > 0) {
     dropQuestions();

@@ -210,7 +210,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
     sweep = Sweep.over(merged, len(kernel.kept), maps)
-    width = _width(kernel.outputs, sweep)
+    width = _width(kernel.outputs, sweep) if profile.takes_vectors(kernel.row.cost) else 1
     loads = kernel.row.loads()
     modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
     crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None

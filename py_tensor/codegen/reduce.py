@@ -224,6 +224,7 @@ def arrange(
         ),
         by_rows=by_rows,
     )
+    vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
     width = _width(dims, bodies, kernel.folds()) if vectors else 1
     if width == 1:
         dims = replace(dims, by_rows=True)

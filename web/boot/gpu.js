@@ -1,20 +1,20 @@
-/** The device and the kernels of the most usual expressions, got ready while Python starts. */
+/** The device and the kernels of the most usual expressions, got ready without waiting for Python. */
 
+import { createBridge } from "../bridge/index.js";
 import { choiceStore } from "./choices.js";
-import { fetchFile, urlOf } from "./files.js";
+import { fetchFile } from "./files.js";
 
 /** @typedef {import("../bridge/index.js").Bridge} Bridge */
 /** @typedef {import("../bridge/heap.js").PyodideHost} PyodideHost */
 
 /**
  * @param {PyodideHost} host whose `_module` may come later
- * @returns {Promise<Bridge>} the bridge, which has begun to look for the device
+ * @param {Promise<unknown>} time when there is time to compile
+ * @returns {Bridge} which has begun to look for the device
  */
-export async function prepareGpu(host) {
-  /** @type {typeof import("../bridge/index.js")} */
-  const { createBridge } = await import(urlOf("bridge/index.js"));
+export function prepareGpu(host, time) {
   const bridge = createBridge(host, { choiceStore });
-  compileUsual(bridge).catch(() => {}); // then Python asks for the device, and compiles what it uses
+  compileUsual(bridge, time).catch(() => {}); // then Python asks for the device, and compiles what it uses
   return bridge;
 }
 
@@ -22,12 +22,14 @@ export async function prepareGpu(host) {
  * Acquires the device as Python will, with the same trial: afterwards there is the one device.
  *
  * @param {Bridge} bridge
+ * @param {Promise<unknown>} time
  */
-async function compileUsual(bridge) {
+async function compileUsual(bridge, time) {
   const [trial, ...lists] = ["trial", "software", "gpu"].map(fetchKernels);
   for (const list of lists) list.catch(() => {});
   const { wgsl, counts } = await trial;
   const found = JSON.parse(await bridge.acquire(wgsl, counts));
+  await time;
   if (found.ok) bridge.precompile(await lists[found.adapter.isFallbackAdapter ? 0 : 1]);
 }
 
