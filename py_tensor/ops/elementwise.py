@@ -308,7 +308,9 @@ def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tupl
 POWER = Elementwise(
     "power",
     wgsl={"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
-    numpy=lambda np, x, y: _integer_power(np, x, y) if x.dtype.kind in "iu" else np.power(x, y),
+    numpy=lambda np, x, y: (
+        _integer_power(np, x, y) if x.dtype.kind in "iu" else _float_power(np, x, y)
+    ),
     vjp=_grad_power,
     cost=40,
 )
@@ -334,6 +336,14 @@ minimum = binary(
 def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
     """1 where the operand wins, half where they tie."""
     return where(equal(a, b), 0.5, where(wins, 1.0, 0.0))
+
+
+def _float_power(np: Any, x: Any, y: Any) -> Any:
+    """`np.power`, which takes the square root where one exponent of 0.5 serves a whole row.
+
+    That of -inf would be NaN, where IEEE 754 and other exponents have inf.
+    """
+    return np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
 
 
 def _integer_power(np: Any, x: Any, y: Any) -> Any:

@@ -135,9 +135,13 @@ def _remainder(x: Array, y: Array) -> Array:
 
 
 def _power(x: Array, y: Array) -> Array:
-    """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient."""
+    """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient.
+
+    Of floats as C99 and the array API have it: NumPy 2.3 and later take the root of -inf, which is
+    NaN, where a row has the one exponent 0.5.
+    """
     if _kind(x) == "f":
-        return np.power(x, y)
+        return np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
     x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
     result, base, left = np.ones_like(x), x.copy(), np.maximum(y, 0)
     while np.any(left):

@@ -133,6 +133,17 @@ def test_binary(name: str, dtype: str, device: str, rng: np.random.Generator) ->
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
 
 
+@pytest.mark.computes
+@pytest.mark.parametrize("exponent", [0.5, 1.5, 2.0, -0.5])
+def test_powers_of_minus_infinity(exponent: float, device: str) -> None:
+    """By a number, a tensor of one element and one of as many: all are the same."""
+    x = pt.tensor([-np.inf, 4.0, -np.inf], device=device)
+    expected = [np.inf if exponent > 0 else 0.0, 4.0**exponent, np.inf if exponent > 0 else 0.0]
+    for y in (exponent, pt.tensor(exponent, device=device), pt.full(3, exponent, device=device)):
+        same(pt.power(x, y), np.array(expected, np.float32), f"to the {exponent}")
+        same(x**y, np.array(expected, np.float32), f"to the {exponent}")
+
+
 @pytest.mark.parametrize("dtype", ref.WIDE_DTYPES)
 def test_64_bits_on_the_cpu(dtype: str, rng: np.random.Generator) -> None:
     for name, entry in ref.UNARY.items():
