@@ -225,7 +225,8 @@ class TestFallback:
 
     def test_a_boot_that_does_not_end_is_done_without(self, visitor: Visitor) -> None:
         """What came from the snapshot hangs: the next try is a plain one, and so are later ones."""
-        app = visitor.open({"**/bridge/index.js": lambda route: None})
+        hang = "navigator.gpu.requestAdapter = () => new Promise(() => {});\n"
+        app = visitor.open(in_worker("worker.js", hang))
         app.page.clock.install()
         app.page.goto(visitor.url)
         expect(app.page.locator("#status-text")).to_contain_text(

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from py_tensor.graph.pack import SMALL
 from tests.perf.bench.cases import FLOAT, Case
 from tests.perf.bench.contender import Contender, MissingError, Sample
 from tests.perf.bench.operands import Array, Made, make
@@ -27,7 +28,7 @@ from tests.perf.bench.operands import Array, Made, make
 PLACES = 4096
 """Larger results are checked at so many places: the first, the last and others at random."""
 RESULTS = 8
-"""The most results that one dispatch stores: independent ops need so many at least."""
+"""The most results that one dispatch stores, if they are small: ops need so many at least."""
 AGREED = 0.1
 """Two samples agree that are apart by no more than this part."""
 WARM_UPS = 6
@@ -265,17 +266,22 @@ class _Turn:
         self._spent += time.perf_counter() - started
         each = self.outcome.dispatches
         if each is not None and sample.dispatches is not None:
-            if sample.dispatches < -(-count * each // RESULTS):
+            if sample.dispatches < self._least(count * each):
                 raise WrongError(f"{count} calls of {each} dispatches ran only {sample.dispatches}")
             more = sample.dispatches - count * each
             self.outcome.more_dispatches = max(more, self.outcome.more_dispatches)
         return sample
 
+    def _least(self, kernels: int) -> int:
+        """Dispatches that do so much at the least."""
+        elements = int(np.prod(self._case.result_shape)) // self._case.ops
+        return kernels if elements > SMALL else -(-kernels // RESULTS)
+
     def _check_kernels(self, found: int | None) -> None:
         """Whether one call runs as many kernels as it has to, and no more than it may."""
         if found is None:
             return
-        least = max(self._case.least_kernels, -(-self._case.ops // RESULTS))
+        least = max(self._case.least_kernels, self._least(self._case.ops))
         most = self._case.most_kernels
         if found < least:
             raise WrongError(f"{found} dispatches, where {least} are the least that can be right")
