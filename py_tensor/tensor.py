@@ -134,10 +134,10 @@ class Tensor(Methods):
         return node
 
     def _stored(self) -> Node:
-        """A node with this tensor's elements, contiguous and computed."""
+        """A node with this tensor's elements, contiguous and computed, that is read next."""
         node = self._to_read()
         if node.storage is None and node.meta.size:
-            node.meta.device.compute([node])
+            node.meta.device.compute([node], read=node)
         return node
 
     def _read(self) -> memoryview:

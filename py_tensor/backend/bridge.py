@@ -39,7 +39,12 @@ def load() -> Any:
 
 def can_wait() -> bool:
     """Whether Python can block on a promise here (JSPI, under `runPythonAsync`)."""
-    return IN_PYODIDE and bool(import_module("pyodide.ffi").can_run_sync())
+    return IN_PYODIDE and bool(_ffi().can_run_sync())
+
+
+@cache
+def _ffi() -> Any:
+    return import_module("pyodide.ffi")
 
 
 def wait(promise: Any, what: str) -> Any:
@@ -51,7 +56,7 @@ def wait(promise: Any, what: str) -> Any:
         Where Python cannot block; the message names what to await instead.
     """
     check_can_wait(what)
-    return import_module("pyodide.ffi").run_sync(promise)
+    return _ffi().run_sync(promise)
 
 
 def check_can_wait(what: str) -> None:

@@ -28,6 +28,7 @@ class Candidate:
     def __init__(self, backend: WebGPU, choices: Choices) -> None:
         self.max_bytes = backend.max_bytes
         self.pending_work = backend.pending_work
+        self.ahead_work = backend.ahead_work
         self.times = 1
         self.poison = False
         self._backend = backend

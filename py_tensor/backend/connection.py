@@ -105,6 +105,7 @@ class Connection:
         record = self.record if again else ""
         self._adopt_choices(profile, found.get("choices") or record)
         self.pending_work = self.profile.pending_work
+        self.ahead_work = self.profile.ahead_work
         self.pool = Pool(limit=256 * MIB)
         self.checked_allocation = CHECKED_ALLOCATION
         self._info = found
@@ -308,11 +309,10 @@ class Connection:
         # JavaScript may still write to what an interrupted or cancelled read left here.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target = array("B", bytes(node.meta.nbytes))
-        stored = node.meta.size * node.meta.dtype.stored_itemsize
         narrow = int(node.meta.dtype.kind == "b")
         address = target.buffer_info()[0]
         self._targets[address] = target
-        promise = self.bridge.read(storage.number, 0, stored, address, narrow)
+        promise = self.bridge.read(storage.number, 0, node.meta.stored_nbytes, address, narrow)
         return Reading(storage, target, address, promise, self.ledger.last)
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:

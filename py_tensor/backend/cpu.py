@@ -27,7 +27,7 @@ class CPU:
     def __init__(self, numpy: Any) -> None:
         self.np = numpy
         self.max_bytes = 2**62
-        self.pending_work = 2**62
+        self.pending_work = self.ahead_work = 2**62
         self.computed = 0
 
     def info(self) -> dict[str, Any]:

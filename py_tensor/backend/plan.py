@@ -18,7 +18,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
-CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START = range(1, 8)
+CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH = range(1, 9)
 FIRST_START = 16  # dispatches, after which an idle GPU may start on a flush; then twice as many
 MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
@@ -81,6 +81,10 @@ class Plan:
     def is_submitted_at_once(self) -> bool:
         """Whether the flush happens as a whole or not at all."""
         return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
+
+    def position(self, slot: int) -> int | None:
+        """The number of the buffer with an output; None for what is written over a leaf."""
+        return len(self.leaves) + self.outputs.index(slot) if slot in self.outputs else None
 
     def repeated(self, times: int) -> Plan:
         """The plan with all that it runs so many times over, one after the other, in one flush."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
 MIB = 1 << 20
@@ -36,6 +36,8 @@ class Pool:
         self.peak_bytes = 0
         self._free: dict[int, list[int]] = {}
         self._sizes: dict[int, int] = {}
+        self._asked: dict[int, int] = {}  # when a size was last asked for
+        self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
         self.released: list[int] = []
@@ -53,7 +55,7 @@ class Pool:
     def has(self, nbytes: int, count: int = 1) -> bool:
         return len(self._free.get(size_class(nbytes), ())) >= count
 
-    def take(self, sizes: Iterable[int]) -> list[tuple[int, bool]]:
+    def take(self, sizes: Sequence[int]) -> list[tuple[int, bool]]:
         """A buffer of each of these size classes, and whether it exists: else it has a new id."""
         taken: list[tuple[int, bool]] = []
         pooled = new = 0
@@ -70,6 +72,8 @@ class Pool:
                 self._next = number + 1
                 self._sizes[number] = size
                 taken.append((number, False))
+        self._asks += 1
+        self._asked |= dict.fromkeys(sizes, self._asks)
         self.pooled_bytes -= pooled
         self.live_bytes += pooled + new
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
@@ -106,9 +110,12 @@ class Pool:
                 self._doomed[number] = None
 
     def doomed(self) -> list[int]:
-        """Ids to be destroyed: what is past the limit, largest first, and what was abandoned."""
+        """Ids to be destroyed: what is past the limit, and what was abandoned.
+
+        Of a size that nobody asked for in the longest time, as those of others may be needed next.
+        """
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
-            self._evict(max(self._free))
+            self._evict(min(self._free, key=lambda size: (self._asked.get(size, 0), -size)))
         return list(self._doomed)
 
     def doom(self, number: int) -> None:

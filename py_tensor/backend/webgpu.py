@@ -13,7 +13,16 @@ from typing import Any
 from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import Connection, request
 from py_tensor.backend.failures import Failure, Submission, error_of
-from py_tensor.backend.plan import CREATE, FILL, UPLOAD, Measure, Plan, largest_temporary, make_plan
+from py_tensor.backend.plan import (
+    CREATE,
+    FETCH,
+    FILL,
+    UPLOAD,
+    Measure,
+    Plan,
+    largest_temporary,
+    make_plan,
+)
 from py_tensor.backend.pool import size_class
 from py_tensor.backend.storage import Storage
 from py_tensor.codegen import trial
@@ -31,6 +40,7 @@ from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.reasons import Notes
 
 MAX_PLANS = 512
+FETCHED_BYTES = 1 << 16  # up to which what is read next is copied in the flush that computes it
 MAX_PIPELINES = 1024
 NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely integer
 
@@ -208,10 +218,11 @@ class WebGPU(Connection):
         new = made if poison else [storage for storage in made if not storage.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
         params = plan.patched(order)
+        read = self._read_ahead(plan, request)
         sources = {s.submission for s in leaves}
         number = self.ledger.last + 1
         try:
-            if not self._send_in_parts(plan, created, table, params, sources, made):
+            if not self._send_in_parts(plan, created, read, table, params, sources, made):
                 return False
             if self._timed is not None:
                 self._timed.dispatches.extend(plan.dispatches)
@@ -223,6 +234,15 @@ class WebGPU(Connection):
                 self._note_results(plan, order, made)
             raise
         return True
+
+    def _read_ahead(self, plan: Plan, request: Request) -> array[int]:
+        """The command that copies what is read next, while there is surely memory for the copy."""
+        slot = request.read
+        if slot is not None and (position := plan.position(slot)) is not None:
+            nbytes = request.order[slot].meta.stored_nbytes
+            if nbytes <= FETCHED_BYTES:
+                return array("I", (FETCH, position, nbytes))
+        return array("I")
 
     def _note_results(self, plan: Plan, order: list[Node], made: list[Storage]) -> None:
         """Give the nodes that a flush computes their storage; it may be done twice."""
@@ -237,6 +257,7 @@ class WebGPU(Connection):
         self,
         plan: Plan,
         created: array[int],
+        read: array[int],
         table: array[int],
         params: array[int],
         sources: set[Submission],
@@ -247,7 +268,7 @@ class WebGPU(Connection):
         Others may run in between; but a part whose device is gone is not sent to the next one.
         """
         generation = self.generation
-        commands = created + plan.commands
+        commands = created + plan.commands + read
         cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and js.can_wait() else []
         work = plan.work // (len(cuts) + 1)
         for start, end in pairwise((0, *cuts, len(commands))):

@@ -26,12 +26,15 @@ class Request:
     ----------
     spare : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
+    read : int, optional
+        The slot that is read as soon as it is computed.
     """
 
     order: list[Node]
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
     spare: frozenset[int] = frozenset()
+    read: int | None = None
 
     def signature(self) -> tuple[int, ...]:
         """Equal signatures have equal plans: structure, sharing, what is stored, what is spare.

@@ -9,8 +9,7 @@ from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Meta, Node, key_of, meta_of
-from py_tensor.graph.op import Op
-from py_tensor.graph.primitives import CONTRACT, EXPAND, RESHAPE
+from py_tensor.graph.primitives import CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import (
     RECIPES,
@@ -23,9 +22,10 @@ from py_tensor.ops.define import (
     node_of,
     register,
     step,
+    steps_to,
 )
-from py_tensor.ops.movement import astype, expand, reshape, tensor_of
-from py_tensor.shapes import Shape, broadcast, normalize_axes, reduced, size_of
+from py_tensor.ops.movement import astype, expand, tensor_of
+from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
 
 __all__ = [
@@ -33,15 +33,6 @@ __all__ = [
     "fused_multiply_add",
     "matmul",
 ]
-
-
-def _product_dtype(op: str, a: Tensor, b: Tensor) -> DType:
-    dtype = dtypes.promote(op, a.dtype, b.dtype)
-    if dtype is dtypes.bool_:
-        raise DTypeError(
-            f"{op}: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"
-        )
-    return dtype
 
 
 def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -> Tensor:
@@ -73,75 +64,89 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
     """
-    if type(x) is Tensor and type(y) is Tensor:
-        a, b = node_of(x), node_of(y)
-        recipe = _recipe(a.meta, b.meta)
-        if recipe is not None:
-            nodes = follow(a, recipe.left), follow(b, recipe.right)
-            product = Node(CONTRACT, nodes, recipe.axes, recipe.meta, recipe.key)
-            return Tensor(follow(product, recipe.after))
-    a, b = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
-    if not a.ndim or not b.ndim:
-        raise ShapeError(
-            f"matmul: operands need at least one axis, got shapes {a.shape} and {b.shape}"
-        )
-    dtype = _product_dtype("matmul", a, b)
-    a, b = astype(a, dtype), astype(b, dtype)
-    left = a if a.ndim > 1 else reshape(a, (1, *a.shape))
-    right = b if b.ndim > 1 else reshape(b, (*b.shape, 1))
-    (m, k), (k2, n) = left.shape[-2:], right.shape[-2:]
-    if k != k2:
-        raise ShapeError(
-            f"matmul: inner sizes differ: {a.shape} has {k} columns, {b.shape} has {k2} rows"
-        )
-    try:
-        batch = broadcast("matmul", left.shape[:-2], right.shape[:-2])
-    except ShapeError:
-        raise ShapeError(
-            f"matmul: the batch axes of {a.shape} and {b.shape} do not broadcast:"
-            f" {left.shape[:-2]} and {right.shape[:-2]}"
-        ) from None
-    shape = (*batch, m, k, n)
-    left = reshape(left, (*left.shape, 1))
-    right = reshape(right, (*right.shape[:-2], 1, *right.shape[-2:]))
-    product = _contract(left, right, shape, len(shape) - 2)
-    kept = (*batch, *((m,) if a.ndim > 1 else ()), *((n,) if b.ndim > 1 else ()))
-    return reshape(product, kept)
+    if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
+        x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
+    a, b = node_of(x), node_of(y)
+    recipe = _recipe(a.meta, b.meta)
+    if recipe.key is None:
+        return zeros(recipe.meta.shape, dtype=recipe.meta.dtype, device=recipe.meta.device)
+    nodes = follow(a, recipe.left), follow(b, recipe.right)
+    product = Node(CONTRACT, nodes, recipe.axes, recipe.meta, recipe.key)
+    return Tensor(follow(product, recipe.after))
 
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """What `matmul` does for matrices of given metas: steps for each, the product, and after it."""
+    """What `matmul` does for operands of given metas: steps for each, the product, and after it.
+
+    Without a key there is nothing to multiply: the result is zeros, if anything, of that meta.
+    """
 
     left: tuple[Step, ...]
     right: tuple[Step, ...]
     axes: tuple[int, ...]
     meta: Meta
-    key: int
+    key: int | None
     after: tuple[Step, ...]
 
 
 @lru_cache(RECIPES)
-def _recipe(a: Meta, b: Meta) -> _Recipe | None:
-    """The recipe of a product of two matrices that fit; None for all else."""
-    if a.device is not b.device or a.dtype is not b.dtype or a.dtype is dtypes.bool_:
-        return None
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
-        return None
-    if not a.size or not b.size:
-        return None
-    (m, k), n = a.shape, b.shape[1]
+def _recipe(a: Meta, b: Meta) -> _Recipe:
+    """The recipe of a product; vectors are matrices of one row, or of one column."""
+    dtype = _matmul_dtype(a, b)
+    batch, m, k, n = _sizes(a.shape, b.shape)
+    shape = check_rank("matmul", (*batch, m, k, n))
+    left = _seen(a, (*a.shape[:-2], m, k, 1), shape, dtype)
+    right = _seen(b, (*b.shape[:-2], 1, k, n), shape, dtype)
+    kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
+    result = meta_of(kept, dtype, a.device)
+    if not size_of(shape):
+        return _Recipe((), (), (), result, None, ())
+    axes = (len(shape) - 2,)
+    product = meta_of((*batch, m, 1, n), dtype, a.device)
+    after = (step(RESHAPE, None, result),)
+    return _Recipe(left, right, axes, product, key_of(CONTRACT, axes, product), after)
 
-    def to(op: Op, shape: Shape) -> Step:
-        return step(op, None, meta_of(shape, a.dtype, a.device))
 
-    def expanded(shape: Shape) -> tuple[Step, ...]:
-        return (to(RESHAPE, shape), *((to(EXPAND, (m, k, n)),) if shape != (m, k, n) else ()))
+def _matmul_dtype(a: Meta, b: Meta) -> DType:
+    dtype = dtypes.promote("matmul", a.dtype, b.dtype)
+    if dtype is dtypes.bool_:
+        raise DTypeError(
+            "matmul: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"
+        )
+    return dtype
 
-    product = meta_of((m, 1, n), a.dtype, a.device)
-    key = key_of(CONTRACT, (1,), product)
-    after = (to(RESHAPE, (m, n)),)
-    return _Recipe(expanded((m, k, 1)), expanded((1, k, n)), (1,), product, key, after)
+
+def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
+    """The batch axes of a product, the rows of the left operand, its columns, and the right one's.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such product.
+    """
+    if not a or not b:
+        raise ShapeError(f"matmul: operands need at least one axis, got shapes {a} and {b}")
+    m, k = a[-2:] if len(a) > 1 else (1, *a)
+    k2, n = b[-2:] if len(b) > 1 else (*b, 1)
+    if k != k2:
+        raise ShapeError(f"matmul: inner sizes differ: {a} has {k} columns, {b} has {k2} rows")
+    try:
+        return broadcast("matmul", a[:-2], b[:-2]), m, k, n
+    except ShapeError:
+        raise ShapeError(
+            f"matmul: the batch axes of {a} and {b} do not broadcast: {a[:-2]} and {b[:-2]}"
+        ) from None
+
+
+def _seen(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
+    """The steps from an operand to what a product reads: cast, with an axis more, expanded."""
+    first = steps_to(x, x.shape, dtype)
+    return (
+        *first,
+        step(RESHAPE, None, meta_of(inner, dtype, x.device)),
+        *steps_to(meta_of(inner, dtype, x.device), shape, dtype),
+    )
 
 
 def dot(x: Operand, y: Operand, /) -> Tensor:

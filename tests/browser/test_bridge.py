@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -380,13 +381,13 @@ def test_unknown_command_and_pipeline(run: Run) -> None:
     result = run("""
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
-        const unknown = [host.command(8, 1, 2).flush(2), host.noted(host.bridge.failures())];
+        const unknown = [host.command(99, 1, 2).flush(2), host.noted(host.bridge.failures())];
         const flushed = host.affine(1, 2, {pipeline: 77}).flush(3);
         const undefinedPipeline = [flushed, host.noted(host.bridge.failures())];
         return [unknown, undefinedPipeline, host.noted(await host.bridge.synchronize())];
     """)
     (code, [failure]), (code2, [failure2]), rest = result
-    assert (code, failure["kind"], failure["message"]) == (-1, "exception", "no command 8")
+    assert (code, failure["kind"], failure["message"]) == (-1, "exception", "no command 99")
     assert (code2, failure2["label"], failure2["message"]) == (
         -1,
         "pipeline 77",
@@ -619,6 +620,52 @@ def test_failures_are_reported_until_they_are_forgotten(run: Run) -> None:
     assert [each["flush"] for each in first] == [2]
     assert first == second
     assert third == ""
+
+
+def test_a_copy_ahead_serves_the_read_that_comes_next(run: Run) -> None:
+    reads, submits, staging = run("""
+        const FETCH = 8;
+        const host = await Host.open();
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        const submits = [];
+        const reads = [];
+        const read = async (id, count) => {
+            reads.push((await host.floatsOf(id, count)).values);
+            submits.push(host.stats().submits);
+        };
+        submits.push(host.stats().submits);
+        host.affine(1, 2, {factor: 2}).command(FETCH, 2, 16).flush(2);
+        await read(2, 4);
+        await read(2, 4);  // the copy is used up
+        host.affine(1, 2, {factor: 3}).command(FETCH, 2, 16).flush(3);
+        await read(2, 3);  // not all of what was copied
+        host.affine(1, 2, {factor: 4}).command(FETCH, 2, 16).flush(4);
+        host.affine(1, 2, {factor: 5}).flush(5);
+        await read(2, 4);  // not what it was when it was copied
+        return [reads, submits, host.stats().stagingBuffers];
+    """)
+    assert reads == [[2, 4, 6, 8], [2, 4, 6, 8], [3, 6, 9], [5, 10, 15, 20]]
+    assert [b - a for a, b in pairwise(submits)] == [1, 1, 2, 3]
+    assert staging <= 3
+
+
+@pytest.mark.parametrize("fault", ["validation", "no buffer"])
+def test_a_copy_ahead_of_a_flush_that_fails(run: Run, fault: str) -> None:
+    failures, read, left = run(f"""
+        const FETCH = 8;
+        const gpu = faultyGpu(navigator.gpu);
+        const host = await Host.open({{gpu}});
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        if ("{fault}" === "validation") gpu.faults.arm("validation");
+        else host.command(FETCH, 2, 16).command(FETCH, 9, 16);
+        host.affine(1, 2).command(FETCH, 2, 16).flush(2);
+        const failures = (await host.floatsOf(1, 4)).outcome;
+        host.affine(1, 2).command(FETCH, 2, 16).flush(3);
+        return [failures, await host.floatsOf(2, 4), host.stats().inFlight];
+    """)
+    assert [each["flush"] for each in failures] == [2]
+    assert read == {"outcome": "", "values": [1, 2, 3, 4]}
+    assert left == 0
 
 
 def test_where_a_read_may_still_write(run: Run) -> None:

@@ -19,10 +19,10 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
-from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FILL, START, SUBMIT, UPLOAD
+from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FETCH, FILL, START, SUBMIT, UPLOAD
 from py_tensor.backend.webgpu import WebGPU
 
-LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1}
+LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
 MIB = 1 << 20
 
 
@@ -106,6 +106,7 @@ class FakeBridge:
         self.alive = False
         self.buffers: dict[int, int] = {}
         self.contents: dict[int, bytes] = {}
+        self.ahead: tuple[int, int] | None = None  # what the last flush copied for a read
         self.ids: set[int] = set()
         self.pipelines: dict[int, tuple[str, str, int, int]] = {}
         self.unnoted: list[dict[str, Any]] = []
@@ -186,6 +187,8 @@ class FakeBridge:
         if not self.alive:
             return 0
         self.counts["flushes"] += 1
+        self.counts["submits"] += 1
+        self.ahead = None
         stream = array("I", self.heap.bytes(address, 4 * words))
         block = self.heap.bytes(params, size)
         commands = list(_commands(stream, array("I", self.heap.all(table))))
@@ -265,6 +268,9 @@ class FakeBridge:
             case (op, number, value, size) if op == FILL:
                 self._check(number, size)
                 self.contents[number] = value.to_bytes(4, "little")
+            case (op, number, size) if op == FETCH:
+                self._check(number, size)
+                self.ahead = number, size
             case (op,) if op in (SUBMIT, START):
                 self.counts["submits"] += op == SUBMIT
             case _:
@@ -357,6 +363,7 @@ class FakeBridge:
     def read(self, number: int, offset: int, size: int, target: int, mode: int) -> Promise:
         if self.alive:
             self._check(number, size)
+        self.counts["submits"] += offset != 0 or self.ahead != (number, size)
         data = self.contents.get(number, b"nothing") * size
         message = f'[Invalid Buffer "buffer {number}"] is invalid due to a previous error.'
         bad = [self._failure(-1, "validation", message)] if number in self.invalid else []
@@ -409,14 +416,15 @@ def _used(commands: list[tuple[int, ...]]) -> set[int]:
 
 
 def _commands(stream: array[int], table: array[int]) -> Iterator[tuple[int, ...]]:
-    """The commands, dispatches with the ids of their buffers."""
+    """The commands, with ids of buffers in place of positions."""
     at = 0
     while at < len(stream):
         end = at + LENGTHS[stream[at]]
-        ids = (
-            [table[n] for n in stream[end : end + stream[at + 7]]] if stream[at] == DISPATCH else []
-        )
-        yield (*stream[at:end], *ids)
+        ids: list[int] = []
+        if stream[at] == DISPATCH:
+            ids = [table[n] for n in stream[end : end + stream[at + 7]]]
+        command = (*stream[at:end], *ids)
+        yield (FETCH, table[command[1]], command[2]) if stream[at] == FETCH else command
         at = end + len(ids)
 
 

@@ -82,7 +82,7 @@ class Simulator:
         self.max_buffers = max_buffers
         self.execute = execute
         self.max_bytes = 1 << 30
-        self.pending_work = 2**62
+        self.pending_work = self.ahead_work = 2**62
         self.programs = programs  # if there, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []

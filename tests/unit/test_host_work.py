@@ -151,3 +151,40 @@ def test_an_unread_loop_is_bounded(gpu: GPU) -> None:
     assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT
     assert gpu.backend.memory_info()["device_bytes"] <= 100 * 256
     assert gpu.backend.planned <= 4
+
+
+def test_large_results_that_are_held_are_computed_while_more_is_recorded(gpu: GPU) -> None:
+    """In flushes that come at the same places again, so that they are planned once."""
+    x = pt.ones((64, 64), device=gpu.device).realize()
+    gpu.backend.ahead_work = 10 * x.size
+    for loop in range(3):
+        before, planned = gpu.bridge.counts.copy(), gpu.backend.planned
+        results = [(x + n).tanh() for n in range(100)]
+        ahead = gpu.bridge.counts["flushes"] - before["flushes"]
+        assert 3 <= ahead <= 100 // devices.FEWEST_AHEAD
+        pt.realize(*results)
+        assert gpu.bridge.counts["dispatches"] - before["dispatches"] <= 100, "computed twice"
+        assert loop == 0 or gpu.backend.planned == planned
+        del results
+
+
+def test_what_is_not_held_is_not_computed_ahead(gpu: GPU) -> None:
+    x = pt.ones((64, 64), device=gpu.device).realize()
+    gpu.backend.ahead_work = 10 * x.size
+    y = x
+    for n in range(40):
+        y = y + n
+    assert gpu.bridge.counts["flushes"] == 1  # of the operand
+    held = [x * n for n in range(devices.YOUNG)]
+    z = x + y
+    del held
+    assert gpu.bridge.counts["flushes"] == 1
+    z.realize()
+    assert gpu.bridge.counts["dispatches"] == 2
+
+
+def test_small_results_that_are_held_wait(gpu: GPU) -> None:
+    x = gpu.tensor(1.0)
+    held = [x + n for n in range(500)]
+    assert gpu.bridge.counts["flushes"] == 1
+    assert len(held) == 500

@@ -178,3 +178,21 @@ def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
             release(pool, number)
         pool.collect()
         assert pool.live_bytes == 0
+
+
+def test_what_nobody_asked_for_goes_first() -> None:
+    pool = Pool(limit=MIB)
+    small = [allocate(pool, 1000) for _ in range(8)]
+    large = [allocate(pool, MIB) for _ in range(8)]
+    peak = pool.peak_bytes
+    for number in (*large, *small):
+        release(pool, number)
+    pool.collect()
+    middle = [allocate(pool, MIB // 2) for _ in range(8)]  # beside what is pooled
+    for number in [*middle[4:], allocate(pool, MIB)]:
+        release(pool, number)
+    pool.collect()
+    doomed = destroy(pool)
+    assert set(doomed) <= {*small, *middle}, "large ones were asked for last"
+    assert set(small) <= set(doomed)
+    assert pool.pooled_bytes <= peak

@@ -89,7 +89,6 @@ export function createBridge(pyodide, options = {}) {
   const failures = new FailureLog();
   const flights = new Flights();
   let lastFlush = 0;
-  let dispatchesLanded = 0; // at the latest, when nothing was under way
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
   const context = { sources, counters, bindGroupCapacity };
@@ -99,7 +98,7 @@ export function createBridge(pyodide, options = {}) {
     () => {
       if (connection.session === null) return null;
       if (poking !== undefined) return poking;
-      return scheduleFor(connection.isFallback, counters.dispatches - dispatchesLanded);
+      return scheduleFor(connection.isFallback);
     },
   );
 
@@ -157,8 +156,8 @@ export function createBridge(pyodide, options = {}) {
       const { session } = connection;
       if (session === null) return 0;
       const idle = flights.count === 0;
-      if (idle) dispatchesLanded = counters.dispatches;
       counters.flushes++;
+      session.dropAhead();
       openScopes(session.device);
       const { HEAPU8, HEAPU32 } = pyodide._module;
       const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2, idle };
@@ -201,8 +200,12 @@ export function createBridge(pyodide, options = {}) {
       if (session === null) return noDevice();
       counters.reads++;
       destinations.add(destination);
-      const readback = new Readback(session, byteLength);
-      const arrived = Promise.all([readback.fetch(id, byteOffset), flights.landed()]);
+      let readback = session.takeAhead(id, byteOffset, byteLength);
+      if (readback === null) {
+        readback = new Readback(session, id, byteOffset, byteLength);
+        readback.fetch();
+      }
+      const arrived = Promise.all([readback.arrived, flights.landed()]);
       const ended = await waiter.wait(arrived);
       destinations.delete(destination); // from here on there is no more waiting
       if (ended === INTERRUPTED) {

@@ -13,48 +13,88 @@ const LOSS_GRACE = 100;
 /** A copy of a part of a buffer, on its way to where JavaScript can see it. */
 export class Readback {
   #session;
+  #id;
+  #offset;
   #bytes;
   /** @type {GPUBuffer | null} */
   #staging = null;
   /** Why it did not arrive. @type {Failure[]} */
   failures = [];
+  /** Resolves, never rejects, when the bytes are there or `failures` says why not. @type {Promise<void>} */
+  arrived = Promise.resolve();
 
   /**
    * @param {Session} session
+   * @param {number} id
+   * @param {number} offset
    * @param {number} bytes
    */
-  constructor(session, bytes) {
+  constructor(session, id, offset, bytes) {
     this.#session = session;
+    this.#id = id;
+    this.#offset = offset;
     this.#bytes = bytes;
   }
 
   /**
-   * Copies and submits before it returns, so that the contents are those of this moment.
-   *
    * @param {number} id
    * @param {number} offset
-   * @returns {Promise<void>} resolves, never rejects, when the bytes are there or `failures` says why not
+   * @param {number} bytes
    */
-  async fetch(id, offset) {
-    const { device, buffers, staging, recorder, pipelines } = this.#session;
+  isOf(id, offset, bytes) {
+    return this.#id === id && this.#offset === offset && this.#bytes === bytes;
+  }
+
+  /** Copies and submits before it returns, so that the contents are those of this moment. */
+  fetch() {
+    const { device, recorder, pipelines } = this.#session;
+    openScopes(device);
     /** @type {Promise<unknown>} */
     let mapped = Promise.resolve(null);
-    openScopes(device);
     try {
-      const source = buffers.get(id);
-      this.#staging = staging.take(this.#copied);
-      recorder.copy(source, offset, this.#staging, 0, this.#copied);
+      this.record();
       recorder.submit();
-      mapped = this.#staging.mapAsync(GPUMapMode.READ, 0, this.#copied).catch((error) => error);
+      mapped = this.#mapped();
     } catch (error) {
       recorder.abandon();
-      this.failures.push(thrownFailure(THIS_CALL, error, `buffer ${id}`));
+      this.failures.push(thrownFailure(THIS_CALL, error, `buffer ${this.#id}`));
     }
-    this.failures.push(...(await closeScopes(device, pipelines, THIS_CALL)));
+    this.arrived = this.#arrive(closeScopes(device, pipelines, THIS_CALL), mapped);
+  }
+
+  /** The first half of a fetch that somebody else submits, with error scopes of theirs. */
+  record() {
+    const { buffers, staging, recorder } = this.#session;
+    const source = buffers.get(this.#id);
+    this.#staging = staging.take(this.#copied);
+    recorder.copy(source, this.#offset, this.#staging, 0, this.#copied);
+  }
+
+  /** The second half, once that is submitted. */
+  map() {
+    this.arrived = this.#arrive(Promise.resolve([]), this.#mapped());
+  }
+
+  /** @returns {Promise<unknown>} null, or what stands in the way */
+  #mapped() {
+    const mapping = /** @type {GPUBuffer} */ (this.#staging).mapAsync(GPUMapMode.READ, 0, this.#copied);
+    return mapping.then(
+      () => null,
+      (error) => error,
+    );
+  }
+
+  /**
+   * @param {Promise<Failure[]>} found
+   * @param {Promise<unknown>} mapped
+   */
+  async #arrive(found, mapped) {
+    this.failures.push(...(await found));
     const obstacle = await mapped;
-    if (!obstacle || this.failures.length > 0) return;
-    this.failures.push(thrownFailure(THIS_CALL, obstacle, `buffer ${id}`));
-    await Promise.race([device.lost, new Promise((resolve) => setTimeout(resolve, LOSS_GRACE))]);
+    if (obstacle === null || this.failures.length > 0) return;
+    this.failures.push(thrownFailure(THIS_CALL, obstacle, `buffer ${this.#id}`));
+    const grace = new Promise((resolve) => setTimeout(resolve, LOSS_GRACE));
+    await Promise.race([this.#session.device.lost, grace]);
   }
 
   /**

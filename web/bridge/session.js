@@ -38,6 +38,28 @@ export class Session {
     this.bindGroups = new BindGroups(device, this.buffers, this.params.buffer, bindGroupCapacity);
     this.recorder = new Recorder(device, counters);
     this.staging = new StagingPool(device);
+    /** The copy that the last flush made for the read that is to follow. @type {import("./reading.js").Readback | null} */
+    this.ahead = null;
+  }
+
+  /**
+   * What was copied ahead, if it is this and nothing was flushed since; it is nobody else's then.
+   *
+   * @param {number} id
+   * @param {number} offset
+   * @param {number} bytes
+   */
+  takeAhead(id, offset, bytes) {
+    const { ahead } = this;
+    if (!ahead?.isOf(id, offset, bytes)) return null;
+    this.ahead = null;
+    return ahead;
+  }
+
+  dropAhead() {
+    const { ahead } = this;
+    this.ahead = null;
+    ahead?.arrived.then(() => ahead.release());
   }
 
   /** @param {number} id */

@@ -10,13 +10,15 @@
  *     5 FILL     id value bytes
  *     6 SUBMIT
  *     7 START    submits if the GPU has nothing to do
+ *     8 FETCH    position bytes: copies the start of a buffer to where a read that comes next finds it
  *
- * The buffers of a dispatch are positions in a table of ids beside the stream, so that the same commands
+ * The buffers of a dispatch, and that of FETCH, are positions in a table of ids beside the stream, so that the same commands
  * serve every flush of their kind.
  */
 
 import { StreamError } from "./failures.js";
 import { upload } from "./heap.js";
+import { Readback } from "./reading.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number, idle: boolean }} Heap views of the Wasm heap for one flush, the index in `words` of its table of ids, and whether no other flush is under way */
@@ -30,9 +32,10 @@ const DISPATCH = 4;
 const FILL = 5;
 const SUBMIT = 6;
 const START = 7;
+const FETCH = 8;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1, 1];
+const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1, 1, 3];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -60,9 +63,11 @@ export function replay(session, heap, first, count, params) {
       at = next(words, at);
     }
     session.recorder.submit();
+    session.ahead?.map();
     return null;
   } catch (error) {
     session.recorder.abandon();
+    session.dropAhead();
     const label = at < end ? labelAt(session, words, at) : "";
     keepTable(session, words, at, end);
     return { error, label };
@@ -103,6 +108,11 @@ function perform(session, heap, at) {
       return;
     case START:
       if (heap.idle) session.recorder.submit();
+      return;
+    case FETCH:
+      session.dropAhead();
+      session.ahead = new Readback(session, words[heap.table + words[at + 1]], 0, words[at + 2]);
+      session.ahead.record();
       return;
     default:
       throw new Error(`no command ${words[at]}`);

@@ -34,7 +34,7 @@ def place(request: pytest.FixtureRequest, gpu: GPU) -> GPU:
     """A device whose kernels are chosen for either kind of adapter."""
     software = request.param == "software"
     gpu.backend.profile = replace(gpu.backend.profile, software=software, max_buffers=10)
-    gpu.backend.pending_work = 2**62  # nothing runs but what is asked for
+    gpu.backend.pending_work = gpu.backend.ahead_work = 2**62  # nothing runs but what is asked for
     return gpu
 
 
@@ -83,11 +83,13 @@ def test_the_second_time_brings_nothing_new(place: GPU, expression: Expression) 
 
 
 def test_a_read_is_two_calls(place: GPU) -> None:
-    """A flush and a read; the first time the kernel is defined, or compiled, before."""
+    """A flush and a read, one submit; the first time the kernel is defined, or compiled, before."""
     x = place.tensor(*range(16))
     float((x * 2).sum())
     counting = Counting(place.bridge)
     place.backend.bridge = counting
+    before = place.bridge.counts["submits"]
     float((x * 3).sum())
+    assert place.bridge.counts["submits"] == before + 1
     assert counting.calls["flush"] == counting.calls["read"] == 1
     assert set(counting.calls) <= {"flush", "read", "isReading"}
