@@ -168,7 +168,8 @@ class TestOwnOriginAlone:
     """One page is opened for all of these: booting is what takes the time."""
 
     @pytest.fixture(scope="class")
-    def booted(self, session: Any) -> Any:
+    @classmethod
+    def booted(cls, session: Any) -> Any:
         app = session.open_page(boot=False)
         requested: list[str] = []
         app.page.on("request", lambda request: requested.append(request.url))
@@ -246,7 +247,8 @@ class TestWithoutJSPI:
     """Nothing can block then: the page awaits what it shows."""
 
     @pytest.fixture(scope="class")
-    def without(self, session: Any) -> Any:
+    @classmethod
+    def without(cls, session: Any) -> Any:
         app = session.open_page(routes={"**/worker.js": serve_without_jspi})
         yield app
         app.page.context.close()
