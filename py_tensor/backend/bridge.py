@@ -17,6 +17,11 @@ from py_tensor.errors import DeviceError, WaitError
 
 IN_PYODIDE = sys.platform == "emscripten"
 
+_ffi: Any = import_module("pyodide.ffi") if IN_PYODIDE else None
+# As it is when this is imported. A host may put its own in place of it, to interrupt what waits;
+# the bridge's promises end by themselves when it is told to.
+_run_sync: Any = getattr(_ffi, "run_sync", None)
+
 
 @cache
 def load() -> Any:
@@ -39,16 +44,11 @@ def load() -> Any:
 
 def can_wait() -> bool:
     """Whether Python can block on a promise here (JSPI, under `runPythonAsync`)."""
-    return IN_PYODIDE and bool(_ffi().can_run_sync())
-
-
-@cache
-def _ffi() -> Any:
-    return import_module("pyodide.ffi")
+    return IN_PYODIDE and bool(_ffi.can_run_sync())
 
 
 def wait(promise: Any, what: str) -> Any:
-    """Block until the promise is fulfilled; its value.
+    """Block until the promise, one of the bridge's, is fulfilled; its value.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def wait(promise: Any, what: str) -> Any:
         Where Python cannot block; the message names what to await instead.
     """
     check_can_wait(what)
-    return _ffi().run_sync(promise)
+    return _run_sync(promise)
 
 
 def check_can_wait(what: str) -> None:
@@ -82,7 +82,7 @@ def load_numpy() -> Any:
             "NumPy is not loaded, and Python cannot block here to load it;"
             ' write `await pyodide.loadPackage("numpy")` in JavaScript first'
         )
-    wait(import_module("pyodide_js").loadPackage("numpy"), "loading NumPy")
+    _ffi.run_sync(import_module("pyodide_js").loadPackage("numpy"))
     return import_module("numpy")
 
 

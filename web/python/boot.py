@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import importlib.util
 import json
 import os
@@ -42,6 +43,7 @@ class Console:
         self._interrupts.install()
         finder = VendoredFinder(providers, load, self._interrupts.held)
         sys.meta_path.append(finder)
+        importlib.import_module("py_tensor.backend.bridge")  # it waits by Pyodide's own
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (
