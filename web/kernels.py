@@ -91,10 +91,10 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
     """The pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
     import py_tensor as pt
     from py_tensor.backend.device import GPU_DEVICE
-    from py_tensor.backend.pool import size_class
     from py_tensor.backend.storage import Storage
     from py_tensor.backend.webgpu import WebGPU
     from py_tensor.codegen import trial
+    from py_tensor.codegen.slabs import size_class
     from py_tensor.graph.node import Meta, Node
 
     class Unread(WebGPU):

@@ -13,11 +13,12 @@ from typing import Any
 from py_tensor.backend import bridge as js
 from py_tensor.backend.failures import NONE, Failure, Ledger, Submission, error_of, parsed
 from py_tensor.backend.plan import DESTROY
-from py_tensor.backend.pool import MIB, Pool
-from py_tensor.backend.storage import Storage
+from py_tensor.backend.pool import Pool
+from py_tensor.backend.storage import Storage, Stored
 from py_tensor.codegen import trial
 from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.slabs import MIB
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.node import Node
 
@@ -31,7 +32,7 @@ OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 class Reading:
     """A read under way: where its bytes will be, and the last flush whose outcome it brings."""
 
-    storage: Storage
+    storage: Stored
     target: array[int]
     address: int
     promise: Any
@@ -145,7 +146,7 @@ class Connection:
         if not self._send_nothing():
             self._adopt(await request(self.bridge))
 
-    def _check_alive(self, storage: Storage) -> None:
+    def _check_alive(self, storage: Stored) -> None:
         if storage.pool is not self.pool or self._is_lost:
             raise DeviceLostError(
                 "this tensor was on a GPU device that has been lost; make it anew from its source"
@@ -303,7 +304,7 @@ class Connection:
         return self._end_read(reading, await reading.promise)
 
     def _start_read(self, node: Node) -> Reading:
-        storage: Storage = node.storage
+        storage: Stored = node.storage
         self._check_alive(storage)
         self.ledger.check(storage.submission)
         # JavaScript may still write to what an interrupted or cancelled read left here.

@@ -10,9 +10,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from py_tensor.backend.pool import size_class
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.dtypes import DType
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
@@ -38,7 +38,8 @@ class Measure:
 class Plan:
     """Commands over numbered buffers, and what to patch into their parameters.
 
-    Buffers are numbered: first the leaves, then the outputs, then the temporaries.
+    Buffers are numbered: first the leaves, then the slabs, the outputs that are slices of these,
+    the other outputs, and the temporaries.
 
     Attributes
     ----------
@@ -46,12 +47,18 @@ class Plan:
         Dispatches with the numbers of their buffers.
     params : array of u32
     consts : list of (position, slot of the constant node, dtype)
-    leaves, outputs : list of int
+    leaves : list of int
         The slot of each.
+    slabs : list of Slab
+        Buffers that the flush takes from the pool, each for several of its outputs.
+    slices : list of int
+        The slots of those outputs, slab by slab.
+    outputs : list of int
+        The slot of each output in a buffer of its own.
     replaced : list of (slot, slot of a leaf)
         Further outputs, each written over the elements of a leaf.
     sizes : list of int
-        The size class of each output and temporary: all that the flush takes from the pool.
+        The size class of the buffer of each of these, and of each temporary.
     dispatches : list of Measure
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
@@ -67,6 +74,8 @@ class Plan:
     params: array[int]
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
     leaves: list[int] = field(default_factory=list[int])
+    slabs: list[Slab] = field(default_factory=list[Slab])
+    slices: list[int] = field(default_factory=list[int])
     outputs: list[int] = field(default_factory=list[int])
     replaced: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     sizes: list[int] = field(default_factory=list[int])
@@ -84,7 +93,15 @@ class Plan:
 
     def position(self, slot: int) -> int | None:
         """The number of the buffer with an output; None for what is written over a leaf."""
-        return len(self.leaves) + self.outputs.index(slot) if slot in self.outputs else None
+        stored = (*self.slices, *self.outputs)
+        if slot not in stored:
+            return None
+        return len(self.leaves) + len(self.slabs) + stored.index(slot)
+
+    @property
+    def first_sized(self) -> int:
+        """The number of the first buffer in `sizes`."""
+        return len(self.leaves) + len(self.slabs) + len(self.slices)
 
     def repeated(self, times: int) -> Plan:
         """The plan with all that it runs so many times over, one after the other, in one flush."""
@@ -162,7 +179,7 @@ def largest_temporary(request: Request, lowered: Lowered) -> tuple[int, str]:
         (_nbytes(request, lowered, slot), _name(request, dispatch, slot))
         for dispatch in lowered.dispatches
         for slot in dispatch.slots
-        if _is_temporary(request, slot)
+        if _is_temporary(request, slot) and slot not in lowered.slabs
     ]
     return max(sizes, default=(0, ""))
 
@@ -213,7 +230,13 @@ def _assign_buffers(
             first_use.setdefault(slot, n)
             last_use[slot] = n
     outputs: list[int] = []
+    for slot, slots in lowered.slabs.items():
+        plan.slabs.append(Slab(lowered.temporaries[-1 - slot] // len(slots), len(slots)))
+        plan.slices += slots
+    sliced = set(plan.slices)
     for slot in last_use:
+        if slot in sliced:
+            continue
         if not _is_temporary(request, slot) and slot not in request.wanted:
             plan.leaves.append(slot)
             if slot in result:
@@ -222,7 +245,9 @@ def _assign_buffers(
             outputs.append(slot)
             plan.outputs.append(result.get(slot, slot))
     plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
-    number = {slot: n for n, slot in enumerate((*plan.leaves, *outputs))}
+    numbered = (*plan.leaves, *lowered.slabs, *plan.slices, *outputs)
+    number = {slot: n for n, slot in enumerate(numbered)}
+    sized = plan.first_sized
     free: dict[int, list[int]] = {}
     for n in range(len(pieces) - 1, -1, -1):
         for slot in buffers[n]:
@@ -231,11 +256,11 @@ def _assign_buffers(
                 if reusable := free.get(size):
                     number[slot] = reusable.pop()
                 else:
-                    number[slot] = len(plan.leaves) + len(plan.sizes)
+                    number[slot] = sized + len(plan.sizes)
                     plan.sizes.append(size)
         for slot in buffers[n]:
-            if first_use[slot] == n and number[slot] >= len(plan.leaves):
-                size = plan.sizes[number[slot] - len(plan.leaves)]
+            if first_use[slot] == n and number[slot] >= sized:
+                size = plan.sizes[number[slot] - sized]
                 free.setdefault(size, []).append(number[slot])
     return number | {slot: number[first] for slot, first in origin.items()}
 

@@ -1,32 +1,31 @@
-"""Buffers by id: how sizes are rounded, which freed buffers are kept, and what they add up to."""
+"""Buffers by id: which freed ones are kept, and what they add up to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
-MIB = 1 << 20
-_LARGE_STEP = MIB // 4
-_LEAST = 256
+from py_tensor.codegen.slabs import Slab
+
+Kind = int | Slab
+"""Of a buffer: a size class, or a slab. What is freed serves the next of its kind."""
 
 
-def size_class(nbytes: int) -> int:
-    """The size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
-    if nbytes <= _LEAST:
-        return _LEAST
-    if nbytes <= MIB:
-        return 1 << (nbytes - 1).bit_length()
-    return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
+def bytes_of(kind: Kind) -> int:
+    """What a buffer of this kind takes."""
+    return kind.nbytes if isinstance(kind, Slab) else kind
 
 
 class Pool:
-    """Freed buffers, kept by size for the next that asks.
+    """Freed buffers, kept by kind for the next that asks.
 
     That one gets the buffer made first, whatever was freed last, so that a loop has the same
     buffers in the same places and finds its bind groups.
 
     The pool keeps at most as many bytes as were ever in use at once, or `limit` if that is more.
-    Ids are never reused. The caller sends CREATE and DESTROY to the device.
+    Ids are never reused; those of a slab's slices are the ones behind its own. A slab is one buffer
+    here: whoever holds slices of it releases it with the last of them. The caller sends CREATE and
+    DESTROY to the device.
     """
 
     def __init__(self, limit: int) -> None:
@@ -34,9 +33,9 @@ class Pool:
         self.pooled_bytes = 0
         self.live_bytes = 0
         self.peak_bytes = 0
-        self._free: dict[int, list[int]] = {}
-        self._sizes: dict[int, int] = {}
-        self._asked: dict[int, int] = {}  # when a size was last asked for
+        self._free: dict[Kind, list[int]] = {}
+        self._kinds: dict[int, Kind] = {}
+        self._asked: dict[Kind, int] = {}  # when a kind was last asked for
         self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
@@ -46,76 +45,78 @@ class Pool:
 
     @property
     def live_buffers(self) -> int:
-        return len(self._sizes) - self.pooled_buffers
+        return len(self._kinds) - self.pooled_buffers
 
     @property
     def pooled_buffers(self) -> int:
         return sum(map(len, self._free.values()))
 
-    def has(self, nbytes: int, count: int = 1) -> bool:
-        return len(self._free.get(size_class(nbytes), ())) >= count
+    def has(self, kind: Kind, count: int = 1) -> bool:
+        return len(self._free.get(kind, ())) >= count
 
-    def take(self, sizes: Sequence[int]) -> list[tuple[int, bool]]:
-        """A buffer of each of these size classes, and whether it exists: else it has a new id."""
+    def take(self, kinds: Sequence[Kind]) -> list[tuple[int, bool]]:
+        """A buffer of each of these kinds, and whether it exists: else it has a new id."""
         taken: list[tuple[int, bool]] = []
         pooled = new = 0
-        for size in sizes:
-            free = self._free.get(size)
+        for kind in kinds:
+            free = self._free.get(kind)
             if free:
-                pooled += size
+                pooled += bytes_of(kind)
                 taken.append((heappop(free), True))
                 if not free:
-                    del self._free[size]
+                    del self._free[kind]
             else:
-                new += size
-                number = self._next
-                self._next = number + 1
-                self._sizes[number] = size
-                taken.append((number, False))
+                new += bytes_of(kind)
+                taken.append((self._number(kind), False))
         self._asks += 1
-        self._asked |= dict.fromkeys(sizes, self._asks)
+        self._asked |= dict.fromkeys(kinds, self._asks)
         self.pooled_bytes -= pooled
         self.live_bytes += pooled + new
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
         return taken
 
-    def new(self, size: int) -> int:
-        """The id of a buffer of this size class that is to be created."""
-        number = self._next
-        self._next = number + 1
-        self._sizes[number] = size
-        self.live_bytes += size
+    def new(self, kind: Kind) -> int:
+        """The id of a buffer of this kind that is to be created."""
+        number = self._number(kind)
+        self.live_bytes += bytes_of(kind)
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
         return number
 
-    def size_of(self, number: int) -> int:
-        """The size class of a buffer in use."""
-        return self._sizes[number]
+    def _number(self, kind: Kind) -> int:
+        """A new id, and behind it those of its slices."""
+        number = self._next
+        self._next = number + 1 + (kind.slices if isinstance(kind, Slab) else 0)
+        self._kinds[number] = kind
+        return number
+
+    def kind_of(self, number: int) -> Kind:
+        """The kind of a buffer in use."""
+        return self._kinds[number]
 
     def collect(self) -> None:
         """Take back what finalizers released."""
         released = self.released
         while released:
             number = released.pop()
-            size = self._sizes.get(number)
-            if size is not None:  # else: it died with its device
-                self.live_bytes -= size
-                self.pooled_bytes += size
-                heappush(self._free.setdefault(size, []), number)
+            kind = self._kinds.get(number)
+            if kind is not None:  # else: it died with its device
+                self.live_bytes -= bytes_of(kind)
+                self.pooled_bytes += bytes_of(kind)
+                heappush(self._free.setdefault(kind, []), number)
         while self.abandoned:
             number = self.abandoned.pop()
-            size = self._sizes.pop(number, None)
-            if size is not None:
-                self.live_bytes -= size
+            kind = self._kinds.pop(number, None)
+            if kind is not None:
+                self.live_bytes -= bytes_of(kind)
                 self._doomed[number] = None
 
     def doomed(self) -> list[int]:
         """Ids to be destroyed: what is past the limit, and what was abandoned.
 
-        Of a size that nobody asked for in the longest time, as those of others may be needed next.
+        Of a kind that nobody asked for in the longest time, as those of others may be needed next.
         """
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
-            self._evict(min(self._free, key=lambda size: (self._asked.get(size, 0), -size)))
+            self._evict(min(self._free, key=lambda k: (self._asked.get(k, 0), -bytes_of(k))))
         return list(self._doomed)
 
     def doom(self, number: int) -> None:
@@ -132,14 +133,14 @@ class Pool:
         while self._free:
             self._evict(next(iter(self._free)))
 
-    def _evict(self, size: int) -> None:
-        free = self._free[size]
+    def _evict(self, kind: Kind) -> None:
+        free = self._free[kind]
         self._doomed[free[0]] = None
         number = heappop(free)
         if not free:
-            del self._free[size]
-        self.pooled_bytes -= size
-        del self._sizes[number]
+            del self._free[kind]
+        self.pooled_bytes -= bytes_of(kind)
+        del self._kinds[number]
 
     def reconcile(self, owned: set[int]) -> None:
         """Put the books in order after an interrupt, which may have come between any two steps.
@@ -147,15 +148,15 @@ class Pool:
         `owned` are the ids that somebody still holds. Whatever is neither owned nor pooled is
         doomed: nobody knows whether it exists.
         """
-        for size, free in list(self._free.items()):
-            self._free[size] = sorted(number for number in free if number not in self._doomed)
-            if not self._free[size]:
-                del self._free[size]
+        for kind, free in list(self._free.items()):
+            self._free[kind] = sorted(number for number in free if number not in self._doomed)
+            if not self._free[kind]:
+                del self._free[kind]
         pooled = {number for free in self._free.values() for number in free}
-        for number in [n for n in self._sizes if n not in owned and n not in pooled]:
+        for number in [n for n in self._kinds if n not in owned and n not in pooled]:
             self._doomed[number] = None
-            del self._sizes[number]
+            del self._kinds[number]
         self.released.clear()
         self.abandoned.clear()
-        self.pooled_bytes = sum(size * len(free) for size, free in self._free.items())
-        self.live_bytes = sum(self._sizes.get(number, 0) for number in owned)
+        self.pooled_bytes = sum(bytes_of(kind) * len(free) for kind, free in self._free.items())
+        self.live_bytes = sum(bytes_of(self._kinds.get(number, 0)) for number in owned)

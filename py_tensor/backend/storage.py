@@ -1,4 +1,4 @@
-"""Storage: what a computed node holds, a buffer of the pool with the elements of one tensor."""
+"""Storage: what a computed node holds, a buffer of the pool, or a slice of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from py_tensor.backend.pool import Pool
 
 
 class Storage:
-    """A buffer with the elements of one node; goes back to the pool with its last reference.
+    """A buffer with the elements of one node, or of several: a slab.
+
+    It goes back to the pool with its last reference.
 
     Attributes
     ----------
@@ -35,3 +37,32 @@ class Storage:
         except AttributeError:  # interrupted in __init__
             return
         (self.pool.released if sound else self.pool.abandoned).append(self.number)
+
+
+class Slice:
+    """A part of a slab, with the elements of one node. The slab lives as long as any of its slices.
+
+    Attributes
+    ----------
+    slab : Storage
+    number : int
+        The slice's own id.
+    """
+
+    __slots__ = ("number", "slab")
+
+    def __init__(self, slab: Storage, position: int) -> None:
+        self.slab = slab
+        self.number = slab.number + 1 + position
+
+    @property
+    def pool(self) -> Pool:
+        return self.slab.pool
+
+    @property
+    def submission(self) -> Submission:
+        """The flush that computes the slab's elements."""
+        return self.slab.submission
+
+
+Stored = Storage | Slice  # the elements of a node

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter_ns
@@ -23,14 +24,15 @@ from py_tensor.backend.plan import (
     largest_temporary,
     make_plan,
 )
-from py_tensor.backend.pool import size_class
-from py_tensor.backend.storage import Storage
+from py_tensor.backend.pool import Kind, bytes_of
+from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
 from py_tensor.codegen.choices import knobs
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
@@ -57,7 +59,7 @@ async def acquire_async() -> WebGPU:
     return WebGPU(bridge, await request(bridge))
 
 
-def _store(node: Node, storage: Storage) -> None:
+def _store(node: Node, storage: Stored) -> None:
     """Make a node a leaf. In this order: one with storage is a leaf whatever else it holds."""
     node.storage = storage
     node.key = node.meta.leaf_key or leaf_key(node.meta)
@@ -185,10 +187,10 @@ class WebGPU(Connection):
         """Run a plan of a request; with `poison`, in buffers that are filled with NaN before."""
         if self.wgsl:
             self._show_new(plan.programs)
-        storages: list[Storage] = [request.order[slot].storage for slot in plan.leaves]
+        storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
         generation = self.generation
         waited = self._warm(plan.programs)
-        waited |= self._ensure_large(plan.sizes)
+        waited |= self._ensure_large(plan.sizes, plan.slabs)
         # From here to the first submit nothing waits; before, other Python may have run.
         for storage in storages:
             self._check_alive(storage)
@@ -209,11 +211,20 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.ledger.check(request.order[slot].storage.submission)
 
-    def _run(self, plan: Plan, request: Request, leaves: list[Storage], poison: bool) -> bool:
+    def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
         order = request.order
-        made = self._allocate(plan.sizes)
-        table = array("I", [storage.number for storage in (*leaves, *made)])
+        made = self._allocate([*plan.slabs, *plan.sizes])
+        slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
+        slices = [
+            Slice(slab, position)
+            for slab, kind in zip(slabs, plan.slabs, strict=True)
+            for position in range(kind.slices)
+        ]
+        table = array("I", [x.number for x in (*leaves, *slabs, *slices, *buffers)])
+        # Behind the outputs come the temporaries.
+        results: list[tuple[int, Stored]] = [*zip(plan.slices, slices, strict=True)]
+        results += zip(plan.outputs, buffers, strict=False)
         self._define(plan.programs)
         new = made if poison else [storage for storage in made if not storage.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
@@ -226,12 +237,12 @@ class WebGPU(Connection):
                 return False
             if self._timed is not None:
                 self._timed.dispatches.extend(plan.dispatches)
-            self._note_results(plan, order, made)
+            self._note_results(plan, order, results)
         except BaseException:
             # Interrupted. What is written over cannot be computed again: its results must be kept.
             if plan.replaced and self.bridge.lastFlush() >= number:
                 self._note_sent(made, self.ledger.newest)
-                self._note_results(plan, order, made)
+                self._note_results(plan, order, results)
             raise
         return True
 
@@ -244,13 +255,15 @@ class WebGPU(Connection):
                 return array("I", (FETCH, position, nbytes))
         return array("I")
 
-    def _note_results(self, plan: Plan, order: list[Node], made: list[Storage]) -> None:
+    def _note_results(
+        self, plan: Plan, order: list[Node], results: list[tuple[int, Stored]]
+    ) -> None:
         """Give the nodes that a flush computes their storage; it may be done twice."""
         for slot, leaf in plan.replaced:
             storage = order[leaf].storage
             storage.submission = self.ledger.newest
             _store(order[slot], storage)
-        for slot, storage in zip(plan.outputs, made, strict=False):  # behind them: temporaries
+        for slot, storage in results:
             _store(order[slot], storage)
 
     def _send_in_parts(
@@ -381,45 +394,49 @@ class WebGPU(Connection):
 
     # -- Buffers --------------------------------------------------------------------------------
 
-    def _allocate(self, sizes: list[int]) -> list[Storage]:
-        """Buffers of these size classes: pooled ones, or such as `_created` makes in the flush."""
+    def _allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
+        """Buffers of these kinds: pooled ones, or such as `_created` makes in the flush."""
         pool = self.pool
         pool.collect()
-        return [Storage(pool, number, exists) for number, exists in pool.take(sizes)]
+        return [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
 
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
         """The commands that make a buffer there, and poison it where that is asked for."""
-        size = self._size(storage)
-        create = () if storage.exists else (CREATE, storage.number, size)
+        size, slices = self._size(storage)
+        create = () if storage.exists else (CREATE, storage.number, size, slices)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
 
-    def _size(self, storage: Storage) -> int:
-        """Bytes of the buffer: those of its size class, as far as the device allows.
+    def _size(self, storage: Storage) -> tuple[int, int]:
+        """Bytes of the buffer, those of its kind as far as the device allows; and its slices.
 
         So what is in one place of the pool has one size.
         """
-        return min(self.pool.size_of(storage.number), self.max_bytes)
+        kind = self.pool.kind_of(storage.number)
+        slices = kind.slices if isinstance(kind, Slab) else 0
+        return min(bytes_of(kind), self.max_bytes), slices
 
-    def _ensure_large(self, sizes: list[int]) -> bool:
+    def _ensure_large(self, sizes: Sequence[int], slabs: Sequence[Slab] = ()) -> bool:
         """Make large buffers that the pool lacks at once, and wait for each; whether it waited.
 
         So running out of memory is known here, where everything can still be tried again.
         """
-        if max(sizes, default=0) < self.checked_allocation or self._is_lost or not js.can_wait():
+        least = self.checked_allocation
+        large: list[Kind] = sorted(size for size in sizes if size >= least)
+        large += [slab for slab in slabs if slab.nbytes >= least]
+        if not large or self._is_lost or not js.can_wait():
             return False
-        large = sorted(size for size in sizes if size >= self.checked_allocation)
         with self._books():
-            for position, size in enumerate(large):
+            for position, kind in enumerate(large):
                 self.pool.collect()
-                same = large[: position + 1].count(size)
-                if not self.pool.has(size, same):
-                    self._create_checked(size)
+                same = large[: position + 1].count(kind)
+                if not self.pool.has(kind, same):
+                    self._create_checked(kind)
         return True
 
-    def _create_checked(self, size: int) -> None:
-        """A pooled buffer of this size, made now; empties the pool and tries again if need be."""
+    def _create_checked(self, kind: Kind) -> None:
+        """A pooled buffer of this kind, made now; empties the pool and tries again if need be."""
         for attempt in range(2):
-            failure = self._create(size)
+            failure = self._create(kind)
             self.pool.collect()
             if failure is None or failure["kind"] == "lost":
                 return  # the flush will find the loss out, and go on with a new device
@@ -429,14 +446,14 @@ class WebGPU(Connection):
             if not attempt:
                 self.empty_cache()
         raise MemoryError(
-            f"the GPU has no room for a buffer of {size / 2**20:.0f} MiB"
+            f"the GPU has no room for a buffer of {bytes_of(kind) / 2**20:.0f} MiB"
             f" ({self.pool.live_bytes / 2**20:.0f} MiB in use)"
         )
 
-    def _create(self, size: int) -> Failure | None:
+    def _create(self, kind: Kind) -> Failure | None:
         """Make a buffer and leave it to the pool, or tell why there is none."""
-        storage = Storage(self.pool, self.pool.new(size), exists=False)
-        promise = self.bridge.allocate(storage.number, self._size(storage))
+        storage = Storage(self.pool, self.pool.new(kind), exists=False)
+        promise = self.bridge.allocate(storage.number, *self._size(storage))
         outcome = js.wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
             raise KeyboardInterrupt

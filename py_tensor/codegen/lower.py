@@ -12,6 +12,7 @@ from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.graph.kernel import (
@@ -36,14 +37,18 @@ class Lowered:
     Attributes
     ----------
     temporaries : tuple of int
-        The bytes of each buffer that dispatches need between them: slot -1, -2, ...
+        The bytes of each buffer that is no node's: slot -1, -2, ... Dispatches need it between
+        them, or it is a slab.
     replaced : dict of int to int
         Slots whose elements are written over those of another slot, into the same buffer.
+    slabs : dict of int to tuple of int
+        The slot of each slab, and the slots of the nodes in its slices.
     """
 
     dispatches: tuple[Dispatch, ...]
     temporaries: tuple[int, ...]
     replaced: dict[int, int] = field(default_factory=dict[int, int])
+    slabs: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
 
 
 def lower(
@@ -58,6 +63,7 @@ def lower(
     """
     sizes: list[int] = []
     replaced: dict[int, int] = {}
+    slabs: dict[int, tuple[int, ...]] = {}
 
     def temporary(nbytes: int) -> int:
         sizes.append(nbytes)
@@ -73,8 +79,13 @@ def lower(
             }
             kernel, pairs = writing_over(kernel, over)
             replaced |= pairs
+        if kernel.slab:
+            assert not replaced.keys() & kernel.writes(), "a slab is written once"
+            slot = temporary(slab_of(kernel).nbytes)
+            slabs[slot] = tuple(output.slot for output in kernel.outputs)
+            kernel = in_slab(kernel, slot)
         dispatches += _lower_one(kernel, context)
-    return Lowered(tuple(dispatches), tuple(sizes), replaced)
+    return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs)
 
 
 def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:

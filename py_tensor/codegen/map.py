@@ -49,7 +49,7 @@ def bind(
 ) -> list[Binding]:
     """One binding for each buffer read and each written; a buffer is a vector if any use is.
 
-    One that is both is read as it is written.
+    One that is both is read as it is written. Outputs may lie in one buffer.
     """
     read: dict[int, Binding] = {}
     over = {output.slot for output, _ in outputs}
@@ -58,8 +58,8 @@ def bind(
             continue
         vector = vector or (load.slot in read and read[load.slot].vector)
         read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
-    written = [Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs]
-    return [*read.values(), *written]
+    written = {o.slot: Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs}
+    return [*read.values(), *written.values()]
 
 
 def interface(

@@ -334,6 +334,8 @@ class Kernel:
         Accumulators are numbered through all of them; a stage may use those of stages before it.
     label : str
         The ops it computes, for messages.
+    slab : bool
+        Whether the outputs, of one size and all of them results of the flush, lie in one buffer.
     """
 
     kept: tuple[int, ...]
@@ -344,6 +346,7 @@ class Kernel:
     label: str
     spread: Body = field(default_factory=Body)
     spread_outputs: tuple[Output, ...] = ()
+    slab: bool = False
 
     @property
     def revisits(self) -> bool:
@@ -402,7 +405,8 @@ class Kernel:
 
         Passes hand over every part of every accumulator; those of a sort pairs and their places.
         """
-        together = len(self.reads()) + len(self.outputs) + len(self.spread_outputs)
+        stored = 1 if self.slab else len(self.outputs)
+        together = len(self.reads()) + stored + len(self.spread_outputs)
         if any(isinstance(stage, Scanned) for stage in self.stages):
             return together + 1
         if any(isinstance(stage, Sorted) for stage in self.stages):

@@ -5,11 +5,14 @@ tensors runs several of its steps at a time: horizontal fusion (Li et al., Autom
 Fusion for GPU Kernels, 2022) of kernels that differ in their buffers and constants alone. How many
 stand in one kernel depends on what they compute, not on how many there are, so that loops of any
 length share their programs.
+
+Results that outlive the flush lie in one buffer, a slab, so that a kernel has its bindings for what
+it reads. A slab lives as long as any result in it: one alone keeps at most `MOST` times its bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from py_tensor.graph.kernel import Body, Const, Gather, Kernel, Load, Output, copied
@@ -18,7 +21,7 @@ from py_tensor.shapes import size_of
 
 SMALL = 1 << 14  # points, up to which launching a kernel is most of its time
 FEWEST = 8  # kernels alike: for fewer, another program to compile does not pay
-MOST = 8  # in one
+MOST = 8  # in one, and slices of a slab
 
 _Form = tuple[object, ...]
 
@@ -30,35 +33,39 @@ class _Member:
     kernel: Kernel
     place: int
     slots: tuple[int, ...]
+    slab: bool  # whether its results may lie in one
 
 
-def pack(kernels: list[Kernel], max_buffers: int) -> list[Kernel]:
+def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kernel]:
     """Kernels that do the same in fewer dispatches.
 
     Parameters
     ----------
     kernels
         In an order in which each finds its operands computed; so are those returned.
+    wanted
+        The slots that are stored for good.
     """
     if len(kernels) < FEWEST:
         return kernels
     packed: dict[int, Kernel | None] = {}  # by place; None: it stands in an earlier one
-    for run in _runs(kernels):
+    for run in _runs(kernels, wanted):
         if len(run) >= FEWEST:
             for members in _divided(run, max_buffers):
                 packed |= {member.place: None for member in members}
-                packed[members[0].place] = _joined(members)
+                packed[min(member.place for member in members)] = _joined(members)
     found = (packed.get(place, kernel) for place, kernel in enumerate(kernels))
     return [kernel for kernel in found if kernel is not None]
 
 
-def _runs(kernels: list[Kernel]) -> Iterator[list[_Member]]:
+def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
     """Kernels of one form, each of which could run where the first of them stands."""
     written: dict[int, int] = {}  # a slot, and the place of the kernel that writes it
     open_runs: dict[_Form, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
         if not kernel.stages and size_of(kernel.kept) <= SMALL:
-            form, slots = _form(kernel)
+            slab = _fits_slab(kernel, wanted)
+            form, slots = _form(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)
             run = open_runs.get(form)
             if run is not None and ready >= run[0].place:
@@ -66,12 +73,22 @@ def _runs(kernels: list[Kernel]) -> Iterator[list[_Member]]:
                 run = None
             if run is None:
                 run = open_runs[form] = []
-            run.append(_Member(kernel, place, slots))
+            run.append(_Member(kernel, place, slots, slab))
         written |= dict.fromkeys(kernel.writes(), place)
     yield from open_runs.values()
 
 
-def _form(kernel: Kernel) -> tuple[_Form, tuple[int, ...]]:
+def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
+    """Whether its outputs may share a buffer: whole results, stored alike."""
+    storages = {output.dtype.storage for output in kernel.outputs}
+    return (
+        len(storages) == 1
+        and 2 * len(kernel.outputs) <= MOST
+        and all(output.whole and output.slot in wanted for output in kernel.outputs)
+    )
+
+
+def _form(kernel: Kernel, slab: bool) -> tuple[_Form, tuple[int, ...]]:
     """What a kernel computes, whichever its buffers and constants; and the buffers it reads."""
     numbers: dict[int, int] = {}  # of slots, in the order in which they turn up
     reads: dict[int, None] = {}
@@ -85,34 +102,59 @@ def _form(kernel: Kernel) -> tuple[_Form, tuple[int, ...]]:
         else:
             code.append(x)
     outputs = tuple(replace(output, slot=0) for output in kernel.outputs)
-    return (kernel.kept, tuple(code), outputs), tuple(reads)
+    return (kernel.kept, tuple(code), outputs, slab), tuple(reads)
 
 
 def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
     """Packs of two sizes, as many as find room and two, of members that share buffers alike.
 
     An operand is the same for all of a pack, or another one for each: a pack is therefore one of a
-    few programs. What is left over stays by itself.
+    few programs. Members that follow each other come first. Those left over, at the ends of the
+    rows of an outer product, say, may share another operand. What is then left comes in twos, or
+    stays by itself.
     """
+    left = run
+    for column in (None, *reversed(range(len(run[0].slots)))):
+        packs, left = _in_order(left, max_buffers, column)
+        yield from packs
+    yield from _in_order(left, max_buffers, most=2)[0]
+
+
+def _in_order(
+    members: list[_Member], max_buffers: int, column: int | None = None, most: int = MOST
+) -> tuple[list[list[_Member]], list[_Member]]:
+    """Packs of members that follow each other, as many as find room, and what is left over.
+
+    With a `column` only of those that share this operand, wherever they stand.
+    """
+    packs: list[list[_Member]] = []
+    left: list[_Member] = []
+    if column is not None:
+        members = sorted(members, key=lambda member: member.slots[column])
     at = 0
-    while at + 1 < len(run):
-        size = _room(run, at, max_buffers)
-        size = size if _is_alike(run[at : at + size]) and at + size <= len(run) else 2
-        members = run[at : at + size]
-        if size > 1 and _is_alike(members):
-            yield members
+    while at < len(members):
+        size = min(most, _room(members[at : at + 2], max_buffers))
+        found = members[at : at + size]
+        shares = column is None or found[0].slots[column] == found[-1].slots[column]
+        if 1 < len(found) == size and shares and _is_alike(found):
+            packs.append(found)
             at += size
         else:
+            left.append(members[at])
             at += 1
+    return packs, sorted(left, key=lambda member: member.place)
 
 
-def _room(run: list[_Member], at: int, max_buffers: int) -> int:
-    """How many kernels one may stand for, if they share the operands that the first two share."""
-    first, second = run[at], run[at + 1]
-    shared = sum(a == b for a, b in zip(first.slots, second.slots, strict=True))
-    each = len(first.slots) - shared + len(first.kernel.outputs)
-    by_buffers = (max_buffers - shared) // each
-    return min(MOST, by_buffers, MAX_BODY // len(first.kernel.row.instructions))
+def _room(two: list[_Member], max_buffers: int) -> int:
+    """How many kernels one may stand for, if they share the operands that these two share."""
+    first, last = two[0], two[-1]
+    shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
+    each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
+    by_code = MAX_BODY // len(first.kernel.row.instructions)
+    if first.slab:
+        by_buffers = (max_buffers - shared - 1) // each if each else MOST
+        return min(MOST // outputs, by_buffers, by_code)
+    return min(MOST, (max_buffers - shared) // (each + outputs), by_code)
 
 
 def _is_alike(members: list[_Member]) -> bool:
@@ -130,4 +172,4 @@ def _joined(members: list[_Member]) -> Kernel:
         kernel = member.kernel
         values = copied(kernel.row, [o.value for o in kernel.outputs], row.add)
         outputs += [replace(o, value=values[o.value]) for o in kernel.outputs]
-    return replace(members[0].kernel, row=row, outputs=tuple(outputs))
+    return replace(members[0].kernel, row=row, outputs=tuple(outputs), slab=members[0].slab)

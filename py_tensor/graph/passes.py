@@ -26,4 +26,4 @@ def kernels_of(
     """
     kernels = schedule(request, max_buffers, notes)
     kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)
-    return pack(kernels, max_buffers)
+    return pack(kernels, request.wanted, max_buffers)

@@ -76,9 +76,9 @@ export class Host {
     return this;
   }
 
-  /** @param {number} id @param {number} size */
-  create(id, size) {
-    return this.command(1, id, size);
+  /** @param {number} id @param {number} size @param {number} [slices] */
+  create(id, size, slices = 0) {
+    return this.command(1, id, size, slices);
   }
 
   /** @param {number} id @param {Data} data @param {{ offset?: number, mode?: number }} [how] */

@@ -202,6 +202,53 @@ def test_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
     assert failures == ""
 
 
+def test_slices_of_a_slab(run: Run) -> None:
+    """They are uploaded, filled, read, copied ahead and bound as buffers are, each in its place."""
+    whole, slices, later, part, bound, ahead, none, allocated, stats = run("""
+        const host = await Host.open();
+        const floats = (id) => host.floatsOf(id, 4).then(({ values }) => values);
+        host.floats(1, [1, 2, 3, 4]).create(10, 1024, 4).command(5, 10, 0, 1024);
+        // The slab itself is written in one place, by a dispatch that knows where.
+        host.affine(1, 10, { factor: 2 });
+        host.upload(12, new Float32Array([5, 6])).upload(12, new Float32Array([7]), { offset: 12 });
+        host.command(5, 13, 0x3f800000, 8).flush(1);
+        const whole = (await host.floatsOf(10, 256)).values;
+        const slices = [];
+        for (const id of [11, 12, 13, 14]) slices.push(await floats(id));
+        const later = (await host.floatsOf(12, 1, 12)).values;
+        host.create(2, 256).affine(12, 2, { n: 64, addend: 1 }).flush(2);
+        const part = await floats(2);
+        host.create(3, 16).affine(13, 3).affine(12, 3, { factor: 10 }).flush(3);
+        const bound = await floats(3);
+        host.upload(14, new Float32Array([8, 9, 10, 11])).command(8, 14, 16).flush(4);
+        const submits = host.stats().submits;
+        const ahead = [await floats(14), host.stats().submits - submits];
+        const before = host.stats();
+        host.command(2, 10).flush(5);
+        await host.bridge.synchronize();
+        const none = [];
+        for (const id of [10, 12]) none.push((await host.floatsOf(id, 4)).outcome[0].message);
+        const after = host.stats();
+        const allocated = [await host.bridge.allocate(20, 512, 2), await floats(22)];
+        const counts = ({ buffers, bufferBytes, bindGroups }) => [buffers, bufferBytes, bindGroups];
+        return [
+            whole, slices, later, part, bound, ahead, none, allocated,
+            [counts(before), counts(after)],
+        ];
+    """)
+    expected = [[2, 4, 6, 8], [5, 6, 0, 7], [1, 1, 0, 0], [0, 0, 0, 0]]
+    assert slices == expected
+    assert [whole[64 * n : 64 * n + 4] for n in range(4)] == expected
+    assert sum(map(abs, whole)) == sum(map(sum, expected))
+    assert later == [7]
+    assert part == [6, 7, 1, 8]
+    assert bound == [50, 60, 0, 70]
+    assert ahead == [[8, 9, 10, 11], 0]
+    assert none == ["buffer 10 does not exist", "buffer 12 does not exist"]
+    assert allocated == ["", [0, 0, 0, 0]]
+    assert stats == [[4, 1024 + 16 + 256 + 16, 4], [3, 16 + 256 + 16, 0]]
+
+
 def test_parameters_beyond_the_window(run: Run) -> None:
     """Each dispatch writes one element fewer than the one before, so each decides one element."""
     outcome, stats = run("""
@@ -355,6 +402,9 @@ def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
     ("record", "words"),
     [
         ("host.affine(1, 1)", "writable"),
+        ("host.affine(5, 6)", "the buffer of 5 and 6 is bound at 0 and at 1"),
+        ("host.affine(5, 4)", "the buffer of 5 and 4 is bound at 0 and at 1"),
+        ("host.affine(4, 6)", "the buffer of 4 and 6 is bound at 0 and at 1"),
         ("host.affine(1, 2, {groups: [70000, 1, 1]})", "workgroups"),
         ("host.affine(1, 99)", "buffer 99 does not exist"),
         ("host.command(4, 1, 0, 0, 1, 1, 1, 1, 1)", "1 buffers for a pipeline of 2"),
@@ -364,7 +414,7 @@ def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
 def test_bad_dispatch_is_refused_by_name(run: Run, record: str, words: str) -> None:
     returned, failures, after = run(f"""
         const host = await Host.open();
-        host.floats(1, [1, 2, 3, 4]).create(2, 16).flush(1);
+        host.floats(1, [1, 2, 3, 4]).create(2, 16).create(4, 768, 3).flush(1);
         {record};
         const returned = host.flush(2);
         const failures = host.noted(host.bridge.failures());
@@ -404,9 +454,9 @@ def test_out_of_memory(run: Run) -> None:
         host.create(1, 1 << 20).flush(1);
         const inFlush = host.noted(await host.bridge.synchronize());
         gpu.faults.arm("out-of-memory");
-        const inAllocate = parsed(await host.bridge.allocate(2, 1 << 20));
-        const tooLarge = parsed(await host.bridge.allocate(3, 2 ** 40));
-        const good = await host.bridge.allocate(2, 16);
+        const inAllocate = parsed(await host.bridge.allocate(2, 1 << 20, 0));
+        const tooLarge = parsed(await host.bridge.allocate(3, 2 ** 40, 0));
+        const good = await host.bridge.allocate(2, 16, 0);
         host.upload(2, new Float32Array([7])).flush(2);
         const after = [good, await host.floatsOf(2, 1)];
         return [inFlush, inAllocate, tooLarge, after, host.stats().buffers];
@@ -427,7 +477,7 @@ def test_lost_device_and_the_next_generation(run: Run) -> None:
         const refused = host.create(3, 16).flush(2);
         const ended = [(await pending[0]).outcome, host.noted(await pending[1])];
         const read = await host.bridge.read(2, 0, 16, 256, 0);
-        const reads = [host.noted(read), parsed(await host.bridge.allocate(9, 16))];
+        const reads = [host.noted(read), parsed(await host.bridge.allocate(9, 16, 0))];
         const empty = host.stats();
         const info = parsed(await host.bridge.acquire());
         const stale = (await host.floatsOf(2, 4)).outcome;
@@ -543,7 +593,7 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
         const address = host.reserve(16);
         const waits = [host.bridge.read(1, 0, 16, address, 0),
                        host.bridge.synchronize(), host.bridge.drain(1),
-                       host.bridge.allocate(5, 16)];
+                       host.bridge.allocate(5, 16, 0)];
         host.bridge.interrupt();
         const outcomes = await Promise.all(waits);
         await host.bridge.synchronize();
@@ -734,9 +784,9 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
         const memory = new ArrayBuffer(1 << 16);
         const heap = {{HEAPU8: new Uint8Array(memory), HEAPU32: new Uint32Array(memory)}};
         const bridge = packed({{_module: heap}});
-        new Uint32Array(memory).set([1, 1, 16, 5, 1, 42, 16]);
+        new Uint32Array(memory).set([1, 1, 16, 0, 5, 1, 42, 16]);
         await bridge.acquire();
-        const flight = bridge.flush(0, 7, 0, 0, 0, 1);
+        const flight = bridge.flush(0, 8, 0, 0, 0, 1);
         const outcome = await bridge.read(1, 4, 4, 1024, 0);
         return [flight, outcome, new Uint32Array(memory)[256]];
     """) == [1, "", 42]

@@ -96,7 +96,7 @@ EXPRESSIONS = (
     E("add", lambda x, y: x + y, ((16,), (16,)), C(1, 1), C(1, 1)),
     E("one chain", lambda a, b: pt.tanh(a * b + pt.exp(-a)), (SQUARE, SQUARE), C(1, 1), C(1, 1)),
     E("12 ops with row and column", chain, (SQUARE, ROW, COLUMN), C(1, 1), C(1, 1)),
-    E("200 independent additions", many, ((16,),) * 200, C(40, 40), C(40, 40)),
+    E("200 independent additions", many, ((16,),) * 200, C(25, 25), C(25, 25)),
     E("adam step", adam_step, (SQUARE,) * 4, C(1, 1), C(1, 1)),
     E("sum of all", lambda x: x.sum(), (SQUARE,), C(1, 2), C(1, 2)),
     E("sum of all, 268 M", lambda x: x.sum(), ((2**28,),), C(1, 2), C(1, 2)),

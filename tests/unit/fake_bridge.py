@@ -22,7 +22,7 @@ from py_tensor.backend.device import Device
 from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FETCH, FILL, START, SUBMIT, UPLOAD
 from py_tensor.backend.webgpu import WebGPU
 
-LENGTHS = {CREATE: 3, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
+LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
 MIB = 1 << 20
 
 
@@ -105,6 +105,7 @@ class FakeBridge:
         self.generation = 0
         self.alive = False
         self.buffers: dict[int, int] = {}
+        self.slices: dict[int, tuple[int, int]] = {}  # the slab of each, and its bytes
         self.contents: dict[int, bytes] = {}
         self.ahead: tuple[int, int] | None = None  # what the last flush copied for a read
         self.ids: set[int] = set()
@@ -157,7 +158,7 @@ class FakeBridge:
 
     def loseDevice(self) -> None:  # noqa: N802 - JavaScript's name
         self.alive = False
-        for table in (self.buffers, self.contents, self.ids, self.invalid):
+        for table in (self.buffers, self.slices, self.contents, self.ids, self.invalid):
             table.clear()
 
     def warm(self, number: int) -> None:
@@ -223,13 +224,13 @@ class FakeBridge:
         """What comes to light when somebody waits."""
         if fault == "out-of-memory":
             made = [command[1] for command in commands if command[0] == CREATE]
-            self.invalid.update(made)
+            self.invalid.update(made)  # and with a slab its slices, see `_is_invalid`
             message = "no memory for a test"
             self.fail(self._failure(flush, fault, message, f"buffer {made[0]}"))
         elif fault == "validation":
             label = next(iter(self.pipelines.values()))[1]
             self.fail(self._failure(flush, "validation", "refused for a test", label))
-        elif not self.invalid.isdisjoint(_used(commands)):
+        elif any(map(self._is_invalid, _used(commands))):
             message = '[Invalid Buffer "buffer 1"] is invalid due to a previous error.'
             self.fail(self._failure(flush, "validation", message, "buffer 1"))
         else:
@@ -253,11 +254,14 @@ class FakeBridge:
 
     def _perform(self, command: tuple[int, ...], params: bytes, written: dict[int, bool]) -> None:
         match command:
-            case (op, number, size) if op == CREATE:
-                self._create(number, size)
+            case (op, number, size, slices) if op == CREATE:
+                self._create(number, size, slices)
             case (op, number) if op == DESTROY:
+                assert number not in self.slices, "slices go with their slab"
                 self.buffers.pop(number, None)  # one that is not there is no error
-                self.contents.pop(number, None)
+                for each in (number, *self._slices_of(number)):
+                    self.slices.pop(each, None)
+                    self.contents.pop(each, None)
                 self.invalid.discard(number)
             case (op, number, 0, address, size, mode) if op == UPLOAD:
                 self._check(number, size * (4 if mode else 1))
@@ -267,7 +271,8 @@ class FakeBridge:
                 self._dispatch(program, params[offset : offset + size], (x, y, z), slots, written)
             case (op, number, value, size) if op == FILL:
                 self._check(number, size)
-                self.contents[number] = value.to_bytes(4, "little")
+                for each in (number, *self._slices_of(number)):
+                    self.contents[each] = value.to_bytes(4, "little")
             case (op, number, size) if op == FETCH:
                 self._check(number, size)
                 self.ahead = number, size
@@ -276,15 +281,29 @@ class FakeBridge:
             case _:
                 raise InvalidError(f"no command {command}")
 
-    def _create(self, number: int, size: int) -> None:
-        if number in self.ids:
+    def _create(self, number: int, size: int, slices: int) -> None:
+        ids = range(number, number + 1 + slices)
+        if not self.ids.isdisjoint(ids):
             raise InvalidError(f"buffer {number} was there before: ids are never reused")
         assert size % 16 == 0
-        self.ids.add(number)
+        assert not slices or size % (256 * slices) == 0, "slices begin where bindings may"
+        self.ids.update(ids)
         self.buffers[number] = size
+        self.slices |= dict.fromkeys(ids[1:], (number, size // max(1, slices)))
+
+    def _whole(self, number: int) -> int:
+        """The buffer itself, or the slab of a slice."""
+        return self.slices.get(number, (number, 0))[0]
+
+    def _slices_of(self, slab: int) -> list[int]:
+        return [number for number, (whole, _) in self.slices.items() if whole == slab]
+
+    def _is_invalid(self, number: int) -> bool:
+        return self._whole(number) in self.invalid
 
     def _check(self, number: int, size: int = 0) -> None:
-        if self.buffers.get(number, -1) < size:
+        of_slice = self.slices.get(number, (0, -1))[1]
+        if self.buffers.get(number, of_slice) < size:
             raise InvalidError(f"no buffer {number} of {size} bytes")
 
     def _dispatch(
@@ -306,7 +325,8 @@ class FakeBridge:
             self._check(slot)
         writes = [s for n, s in enumerate(slots) if mask >> n & 1]
         reads = [s for n, s in enumerate(slots) if not mask >> n & 1]
-        if set(reads) & set(writes) or len(set(writes)) < len(writes):
+        wholes = [self._whole(slot) for slot in writes]
+        if {self._whole(slot) for slot in reads} & set(wholes) or len(set(wholes)) < len(writes):
             raise InvalidError(f"{label}: a buffer is bound as read and as read_write")
         digest = hashlib.sha256(repr((wgsl, params, grid)).encode())
         for slot in reads:
@@ -322,8 +342,10 @@ class FakeBridge:
                 f"{c}b{binding}[" in wgsl for c in ("= ", "(")
             ):  # it is read
                 one.update(self.contents.get(slot, b"nothing"))
-            self.contents[slot] = one.digest()
-            written[slot] = True
+            for each in (slot, *self._slices_of(slot)):
+                one.update(b"%d" % (each - slot))
+                self.contents[each] = one.digest()
+                written[each] = True
 
     # -- Waiting --------------------------------------------------------------------------------
 
@@ -349,14 +371,14 @@ class FakeBridge:
 
         return Promise(settle)
 
-    def allocate(self, number: int, size: int) -> Promise:
+    def allocate(self, number: int, size: int, slices: int) -> Promise:
         answer = self.allocations.pop(0) if self.allocations else ""
         if answer == "lost":
             self.loseDevice()
         if not self.alive:
             answer = "lost"
         if answer in ("", "interrupted"):  # an interrupted one goes on by itself
-            self._create(number, size)
+            self._create(number, size, slices)
             return Promise(lambda: answer)
         return Promise(lambda: json.dumps(self._failure(-1, answer, "none left")))
 
@@ -366,7 +388,7 @@ class FakeBridge:
         self.counts["submits"] += offset != 0 or self.ahead != (number, size)
         data = self.contents.get(number, b"nothing") * size
         message = f'[Invalid Buffer "buffer {number}"] is invalid due to a previous error.'
-        bad = [self._failure(-1, "validation", message)] if number in self.invalid else []
+        bad = [self._failure(-1, "validation", message)] if self._is_invalid(number) else []
         ended = self._wait(self.generation if self.alive else -1, *bad)
         self.reading.add(target)
 

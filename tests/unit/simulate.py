@@ -43,8 +43,8 @@ from py_tensor.graph.kernel import (
     Stage,
 )
 from py_tensor.graph.node import Meta, Node, key_of
-from py_tensor.graph.order import Request
-from py_tensor.graph.pack import pack
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
+from py_tensor.graph.pack import MOST, pack
 from py_tensor.graph.primitives import CONCAT, LEAF
 from py_tensor.graph.rows import fuse_rows
 from py_tensor.shapes import Shape, size_of
@@ -108,7 +108,7 @@ class Simulator:
         check(self.kernels, request, self.max_buffers)
         self.kernels = fuse_rows(self.kernels, request.wanted, self.max_buffers, self.fits)
         check(self.kernels, request, self.max_buffers)
-        self.kernels = pack(self.kernels, self.max_buffers)
+        self.kernels = pack(self.kernels, request.wanted, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
         if self.programs is not None:
             profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)
@@ -166,7 +166,9 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
         reads, writes = kernel.reads(), kernel.writes()
         assert not reads & writes, f"{kernel.label}: reads what it writes"
         outputs = len(kernel.outputs) + len(kernel.spread_outputs)
-        assert len(reads) + outputs <= max_buffers, f"{kernel.label}: too many buffers"
+        stored = 1 if kernel.slab else outputs
+        assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
+        _check_slab(kernel, request)
         _check_passes(kernel, max_buffers)
         assert len(writes) == outputs
         for slot in reads:
@@ -192,6 +194,17 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
             parts = sum(len(fold.op.parts) for fold in stage.folds)
             assert len(stage.element.slots()) + parts <= max_buffers
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
+
+
+def _check_slab(kernel: Kernel, request: Request) -> None:
+    """What lies in a slab is a small result: nothing is ever written over it."""
+    if kernel.slab:
+        metas = [request.order[output.slot].meta for output in kernel.outputs]
+        assert not kernel.stages
+        assert kernel.writes() <= request.wanted
+        assert len({(meta.stored_nbytes, meta.dtype.storage) for meta in metas}) == 1
+        assert metas[0].stored_nbytes < OVERWRITTEN_BYTES
+        assert 2 <= len(metas) <= MOST
 
 
 def _check_alive(kernel: Kernel) -> None:

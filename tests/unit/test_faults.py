@@ -488,7 +488,7 @@ def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
     assert x.tolist() == [1, 2]
     del y, z, bad
     assert data(x + 3)
-    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._sizes)
+    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._kinds)
     del x, again
     assert gpu.is_clean()
 
@@ -517,7 +517,7 @@ def test_a_buffer_that_was_not_made_is_never_used_again(gpu: GPU) -> None:
     del first, second, bad
     for _ in range(5):
         assert data(expression(x)) == expected
-    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._sizes)
+    assert gpu.bridge.invalid.isdisjoint(gpu.backend.pool._kinds)
     del x
     assert gpu.is_clean()
 

@@ -59,13 +59,15 @@ def dispatches(
 @pytest.mark.parametrize(
     ("make", "count", "max_buffers", "kernels"),
     [
-        (sums, 16, 10, 16),  # 64 results; of four that share an operand, nine buffers
-        (sums, 16, 8, 24),  # of three, seven: 3 + 3 + 2
-        (sums, 16, 4, 64),  # of two, five
-        (pairs, 48, 10, 8),  # of three, nine
-        (pairs, 50, 10, 9),  # 25 results, one by itself
-        (pairs, 52, 10, 9),  # 26 results, two of them in one
-        (scaled, 24, 10, 6),  # of five, ten; of the last four 2 and 2
+        (sums, 16, 10, 8),  # 64 results; of eight that share an operand, nine buffers and a slab
+        (sums, 16, 8, 12),  # of six, seven and a slab; of two columns again 6, and twice 2
+        (sums, 16, 4, 32),  # of two, three and a slab
+        (sums, 20, 10, 14),  # of each row 8, of two columns 8, and twice 2 that are left of these
+        (pairs, 48, 10, 6),  # of four, eight and a slab
+        (pairs, 50, 10, 7),  # 25 results, one by itself
+        (pairs, 52, 10, 7),  # 26 results, two of them in one
+        (scaled, 24, 10, 3),  # of eight, eight and a slab
+        (scaled, 24, 4, 8),  # of three
         (neighbours, 25, 10, 24),  # what is read twice is another operand each time
     ],
 )
@@ -94,7 +96,7 @@ def test_large_ones_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "most"), [(sums, 4), (pairs, 3), (neighbours, 1), (scaled, 3), (powers, 6)]
+    ("make", "most"), [(sums, 6), (pairs, 3), (neighbours, 1), (scaled, 3), (powers, 6)]
 )
 def test_loops_of_any_length_share_their_programs(make: Make, most: int) -> None:
     programs = Programs()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from py_tensor.backend.pool import MIB, Pool, size_class
+from py_tensor.backend.pool import Kind, Pool, bytes_of
+from py_tensor.codegen.slabs import MIB, Slab, size_class
 
 
 def test_size_classes() -> None:
@@ -27,7 +28,7 @@ def allocate(pool: Pool, nbytes: int) -> int:
 
 def reuse(pool: Pool, nbytes: int) -> int | None:
     """A buffer that was there, taken out of the pool."""
-    return allocate(pool, nbytes) if pool.has(nbytes) else None
+    return allocate(pool, nbytes) if pool.has(size_class(nbytes)) else None
 
 
 def release(pool: Pool, number: int) -> None:
@@ -42,34 +43,55 @@ def destroy(pool: Pool) -> list[int]:
     return numbers
 
 
+KINDS: tuple[Kind, ...] = (
+    *map(size_class, (1, 300, 5000, MIB, 2 * MIB + 7)),
+    Slab(256, 2),
+    Slab(256, 8),
+    Slab(512, 4),
+    Slab(65536, 8),
+)
+
+
 def test_accounting(source: Random) -> None:
     """Whatever happens, live and pooled bytes are those of the buffers that are there."""
     pool = Pool(limit=8 * MIB)
-    live: dict[int, int] = {}
-    pooled: dict[int, int] = {}
+    live: dict[int, Kind] = {}
+    pooled: dict[int, Kind] = {}
     ids: set[int] = set()
     for _ in range(3000):
         if source.random() < 0.5 and len(live) < 30:
-            nbytes = source.choice((1, 300, 5000, MIB, 2 * MIB + 7))
-            number = allocate(pool, nbytes)
-            if number in pooled:
-                assert pooled.pop(number) == size_class(nbytes)
-            else:
-                assert number not in ids
-            assert number not in live
-            ids.add(number)
-            live[number] = size_class(nbytes)
+            kinds = source.choices(KINDS, k=source.randrange(1, 4))
+            for (number, exists), kind in zip(pool.take(kinds), kinds, strict=True):
+                slices = kind.slices if isinstance(kind, Slab) else 0
+                numbers = range(number, number + 1 + slices)
+                assert exists == (number in pooled)
+                if exists:
+                    assert pooled.pop(number) == kind
+                else:
+                    assert ids.isdisjoint(numbers)
+                assert number not in live
+                assert pool.kind_of(number) == kind
+                ids.update(numbers)
+                live[number] = kind
         elif live:
             number = source.choice(sorted(live))
-            release(pool, number)
-            pooled[number] = live.pop(number)
+            if source.random() < 0.8:
+                release(pool, number)
+                pooled[number] = live.pop(number)
+            else:
+                pool.abandoned.append(number)
+                pool.collect()
+                del live[number]
+                assert number in pool.doomed()
+                pool.destroyed([number])
         pool.collect()
         for number in destroy(pool):
             del pooled[number]
-        assert pool.live_bytes == sum(live.values())
-        assert pool.pooled_bytes == sum(pooled.values())
+        assert pool.live_bytes == sum(map(bytes_of, live.values()))
+        assert pool.pooled_bytes == sum(map(bytes_of, pooled.values()))
         assert (pool.live_buffers, pool.pooled_buffers) == (len(live), len(pooled))
         assert pool.pooled_bytes <= max(pool.limit, pool.peak_bytes)
+        assert pool.live_bytes <= pool.peak_bytes
     for number in live:
         release(pool, number)
     pool.collect()
@@ -102,8 +124,8 @@ def test_only_the_size_class_is_reused() -> None:
     pool.collect()
     assert reuse(pool, 2000) is None
     assert reuse(pool, 500) is None
-    assert pool.has(900)
-    assert not pool.has(900, 2)
+    assert pool.has(size_class(900))
+    assert not pool.has(size_class(900), 2)
     assert reuse(pool, 900) is not None
 
 
@@ -154,16 +176,17 @@ def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
     """What is owned stays, what is pooled may be taken, everything else is destroyed."""
     for _ in range(200):
         pool = Pool(limit=MIB)
-        numbers = [allocate(pool, source.choice((100, 5000))) for _ in range(10)]
+        kinds = size_class(100), size_class(5000), Slab(256, 4)
+        numbers = [number for number, _ in pool.take(source.choices(kinds, k=10))]
         for number in numbers[:4]:
             release(pool, number)
         pool.collect()
         owned = set(source.sample(numbers[4:], 3))
         match source.randrange(3):  # what an interrupt cut off: the result is lost
             case 0:
-                numbers += [number for number, _ in pool.take([size_class(100)])]
+                numbers += [number for number, _ in pool.take([source.choice(kinds)])]
             case 1:
-                numbers.append(pool.new(size_class(100)))
+                numbers.append(pool.new(source.choice(kinds)))
             case _:
                 release(pool, numbers[9])
         pool.live_bytes += source.choice((0, 256))
@@ -172,7 +195,10 @@ def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
         assert pool.live_buffers == len(owned)
         assert set(pool.doomed()) == set(numbers) - owned - pooled
         assert pool.pooled_buffers == len(pooled)
-        taken = {reuse(pool, size) for size in (100, 5000) for _ in range(10)} - {None}
+        taken: set[int] = set()
+        for kind in kinds:
+            while pool.has(kind):
+                taken.update(number for number, _ in pool.take([kind]))
         assert taken == pooled
         for number in owned | pooled:
             release(pool, number)

@@ -114,10 +114,11 @@ export class BindGroups {
    * @returns {GPUBindGroup}
    */
   #make(pipeline, paramSize, ids) {
-    refuseAliases(ids, pipeline.source.writableMask);
+    const ranges = Array.from(ids, (id) => this.#buffers.get(id));
+    refuseAliases(ids, ranges, pipeline.source.writableMask);
     if (this.#leaves.size >= this.#capacity) this.#evict();
     /** @type {GPUBindGroupEntry[]} */
-    const entries = Array.from(ids, (id, binding) => ({ binding, resource: { buffer: this.#buffers.get(id) } }));
+    const entries = ranges.map((resource, binding) => ({ binding, resource }));
     entries.push({ binding: ids.length, resource: { buffer: this.#params, size: paramSize } });
     const { layout, source } = pipeline;
     const group = this.#device.createBindGroup({ label: source.label, layout, entries });
@@ -171,16 +172,19 @@ export class BindGroups {
 }
 
 /**
- * Dawn reports a buffer that is bound twice, once writable, without a word about the dispatch.
+ * Dawn reports a buffer that is bound twice, once writable, without a word about the dispatch. So it does where one
+ * dispatch reads a slice of a buffer and writes another.
  *
  * @param {Uint32Array} ids
+ * @param {import("./buffers.js").Range[]} ranges
  * @param {number} writableMask
  */
-function refuseAliases(ids, writableMask) {
+function refuseAliases(ids, ranges, writableMask) {
   for (let i = 1; i < ids.length; i++) {
-    const other = ids.indexOf(ids[i]);
+    const other = ranges.findIndex(({ buffer }) => buffer === ranges[i].buffer);
     if (other < i && ((writableMask >>> i) | (writableMask >>> other)) & 1) {
-      throw new StreamError(`buffer ${ids[i]} is bound at ${other} and at ${i}, and one of them is writable`);
+      const what = ids[other] === ids[i] ? `buffer ${ids[i]}` : `the buffer of ${ids[other]} and ${ids[i]}`;
+      throw new StreamError(`${what} is bound at ${other} and at ${i}, and one of them is writable`);
     }
   }
 }

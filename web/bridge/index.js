@@ -54,8 +54,8 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {() => number} lastFlush the last flush that was carried out, 0 before the first: what an interrupted
  *   caller cannot know
  *
- * @property {(id: number, size: number) => Promise<string>} allocate
- *   Creates a buffer; or JSON of one failure, and then it does not exist.
+ * @property {(id: number, size: number, slices: number) => Promise<string>} allocate
+ *   Creates a buffer, as CREATE does; or JSON of one failure, and then it does not exist.
  * @property {(id: number, byteOffset: number, byteLength: number, destination: number, mode: number) => Promise<string>} read
  *   Copies byteLength bytes of a buffer to the heap: mode 0 as they are, 1 a byte for each u32. The
  *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
@@ -174,14 +174,14 @@ export function createBridge(pyodide, options = {}) {
 
     lastFlush: () => lastFlush,
 
-    async allocate(id, size) {
+    async allocate(id, size, slices) {
       const { session } = connection;
       if (session === null) return JSON.stringify(lostFailure(connection.loss));
       openScopes(session.device);
       /** @type {import("./failures.js").Failure[]} */
       const own = [];
       try {
-        session.buffers.create(id, size);
+        session.buffers.create(id, size, slices);
       } catch (error) {
         own.push(thrownFailure(THIS_CALL, error, `buffer ${id}`));
       }

@@ -67,7 +67,7 @@ export class Readback {
     const { buffers, staging, recorder } = this.#session;
     const source = buffers.get(this.#id);
     this.#staging = staging.take(this.#copied);
-    recorder.copy(source, this.#offset, this.#staging, 0, this.#copied);
+    recorder.copy(source.buffer, source.offset + this.#offset, this.#staging, 0, this.#copied);
   }
 
   /** The second half, once that is submitted. */

@@ -62,12 +62,12 @@ export class Session {
     ahead?.arrived.then(() => ahead.release());
   }
 
-  /** @param {number} id */
+  /** @param {number} id of a whole buffer */
   destroyBuffer(id) {
-    const buffer = this.buffers.remove(id);
-    if (buffer === undefined) return;
-    this.bindGroups.forgetBuffer(id);
-    this.recorder.destroy(buffer);
+    const whole = this.buffers.remove(id);
+    if (whole === undefined) return;
+    for (let each = id; each <= id + whole.slices; each++) this.bindGroups.forgetBuffer(each);
+    this.recorder.destroy(whole.buffer);
   }
 
   /** @param {number} id */

@@ -3,8 +3,8 @@
  *
  * Every command is a run of u32 words, the first of them its number:
  *
- *     1 CREATE   id size
- *     2 DESTROY  id
+ *     1 CREATE   id bytes slices: a slab, whose slices have the ids that follow; 0 slices: any other buffer
+ *     2 DESTROY  id: a buffer, with its slices
  *     3 UPLOAD   id dstByteOffset srcAddress srcBytes mode
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
@@ -13,7 +13,7 @@
  *     8 FETCH    position bytes: copies the start of a buffer to where a read that comes next finds it
  *
  * The buffers of a dispatch, and that of FETCH, are positions in a table of ids beside the stream, so that the same commands
- * serve every flush of their kind.
+ * serve every flush of their kind. An id in UPLOAD and FILL, and one in the table, may be a slice's.
  */
 
 import { StreamError } from "./failures.js";
@@ -35,7 +35,7 @@ const START = 7;
 const FETCH = 8;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 3, 2, 6, 8, 4, 1, 1, 3];
+const LENGTHS = [Number.NaN, 4, 2, 6, 8, 4, 1, 1, 3];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -86,7 +86,7 @@ function perform(session, heap, at) {
       dispatch(session, heap, at);
       return;
     case CREATE:
-      session.buffers.create(words[at + 1], words[at + 2]);
+      session.buffers.create(words[at + 1], words[at + 2], words[at + 3]);
       return;
     case DESTROY:
       session.destroyBuffer(words[at + 1]);
@@ -94,9 +94,9 @@ function perform(session, heap, at) {
     case UPLOAD: {
       // writeBuffer lands before all that is recorded and not submitted.
       session.recorder.submit();
-      const buffer = session.buffers.get(words[at + 1]);
+      const range = session.buffers.get(words[at + 1]);
       const [offset, address, bytes, mode] = words.subarray(at + 2, at + 6);
-      upload(session.device.queue, buffer, offset, heap.bytes, address, bytes, mode);
+      upload(session.device.queue, range.buffer, range.offset + offset, heap.bytes, address, bytes, mode);
       return;
     }
     case FILL:
@@ -153,11 +153,11 @@ function dispatch(session, heap, at) {
  * @param {number} bytes a multiple of 4
  */
 function fill(session, id, value, bytes) {
-  const buffer = session.buffers.get(id);
+  const range = session.buffers.get(id);
   const pattern = new Uint32Array(Math.min(bytes >>> 2, FILL_AT_ONCE)).fill(value);
   for (let offset = 0; offset < bytes; offset += pattern.byteLength) {
     const words = Math.min(pattern.length, (bytes - offset) >>> 2);
-    session.device.queue.writeBuffer(buffer, offset, pattern, 0, words);
+    session.device.queue.writeBuffer(range.buffer, range.offset + offset, pattern, 0, words);
   }
 }
 
@@ -173,7 +173,7 @@ function fill(session, id, value, bytes) {
 function keepTable(session, words, at, end) {
   for (let i = next(words, at); i < end; i = next(words, i)) {
     try {
-      if (words[i] === CREATE) session.buffers.create(words[i + 1], words[i + 2]);
+      if (words[i] === CREATE) session.buffers.create(words[i + 1], words[i + 2], words[i + 3]);
       else if (words[i] === DESTROY) session.destroyBuffer(words[i + 1]);
     } catch {
       // The failure that is reported is the one that came first.

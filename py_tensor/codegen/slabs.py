@@ -1,0 +1,57 @@
+"""Which buffers there are: sizes that others find use for, and slabs, which small results share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from py_tensor.graph.kernel import Kernel
+from py_tensor.shapes import size_of
+
+MIB = 1 << 20
+_LARGE_STEP = MIB // 4
+_LEAST = 256  # bytes: the most that WebGPU may ask the offset of a binding to be a multiple of
+
+
+def size_class(nbytes: int) -> int:
+    """The size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
+    if nbytes <= _LEAST:
+        return _LEAST
+    if nbytes <= MIB:
+        return 1 << (nbytes - 1).bit_length()
+    return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
+
+
+class Slab(NamedTuple):
+    """A kind of buffer: one that is cut into slices of a size class (suballocation).
+
+    One dispatch writes all slices, through one binding. After that each is read as if it were a
+    buffer of its own, until none is needed any more: WebGPU does not let a dispatch read one part
+    of a buffer and write another, so slices come and go together.
+    """
+
+    slice_bytes: int
+    slices: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.slice_bytes * self.slices
+
+
+def slab_of(kernel: Kernel) -> Slab:
+    """The slab for the outputs of a kernel."""
+    nbytes = size_of(kernel.kept) * kernel.outputs[0].dtype.stored_itemsize
+    return Slab(size_class(nbytes), len(kernel.outputs))
+
+
+def in_slab(kernel: Kernel, slot: int) -> Kernel:
+    """The kernel with its outputs in the slices of the slab with this slot.
+
+    Where a slice begins is a part of the offset of its output, and so a parameter of the program.
+    """
+    step = slab_of(kernel).slice_bytes // kernel.outputs[0].dtype.stored_itemsize
+    outputs = tuple(
+        replace(o, slot=slot, access=replace(o.access, offset=o.access.offset + n * step))
+        for n, o in enumerate(kernel.outputs)
+    )
+    return replace(kernel, outputs=outputs)
