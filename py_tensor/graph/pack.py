@@ -16,12 +16,12 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from py_tensor.graph.kernel import Body, Const, Gather, Kernel, Load, Output, copied
-from py_tensor.graph.store import MAX_BODY
 from py_tensor.shapes import size_of
 
 SMALL = 1 << 14  # points, up to which launching a kernel is most of its time
 FEWEST = 8  # kernels alike: for fewer, another program to compile does not pay
 MOST = 8  # in one, and slices of a slab
+MOST_CODE = 96  # instructions of one: SwiftShader compiles 4 sinh in half a second, 8 in minutes
 
 _Form = tuple[object, ...]
 
@@ -150,7 +150,7 @@ def _room(two: list[_Member], max_buffers: int) -> int:
     first, last = two[0], two[-1]
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
-    by_code = MAX_BODY // len(first.kernel.row.instructions)
+    by_code = max(1, MOST_CODE // first.kernel.row.cost)
     if first.slab:
         by_buffers = (max_buffers - shared - 1) // each if each else MOST
         return min(MOST // outputs, by_buffers, by_code)

@@ -11,7 +11,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.codegen.program import Programs
-from py_tensor.graph.pack import FEWEST, SMALL
+from py_tensor.graph.pack import FEWEST, MOST_CODE, SMALL
 from tests.unit import simulate
 
 Make = Callable[[list[pt.Tensor]], list[pt.Tensor]]
@@ -93,6 +93,40 @@ def test_few_are_left_alone() -> None:
 def test_large_ones_are_left_alone() -> None:
     assert dispatches(scaled, 20, shape=(SMALL,)) < 20
     assert dispatches(scaled, 20, shape=(SMALL + 1,)) == 20
+
+
+def test_code_is_bounded() -> None:
+    """The time to compile straight code grows faster than the code."""
+    place = simulate.device(10, execute=False)
+    for steps in range(1, 8):
+        results: list[pt.Tensor] = []
+        for n in range(20):
+            y = pt.full((3,), float(n), device=place).realize()
+            for _ in range(steps):
+                y = pt.sinh(y)
+            results.append(y)
+        pt.realize(*results)
+        kernels = simulate.kernels_of(place)
+        assert all(k.row.cost <= MOST_CODE or len(k.outputs) == 1 for k in kernels)
+        assert (len(kernels) < 20) == (steps <= 2)
+
+
+def test_only_results_alike_share_a_slab() -> None:
+    """What is needed in the flush alone has a buffer of its own, and so has what is stored otherwise."""
+    place = simulate.device(10)
+    xs = [pt.full((4, 4), float(n), device=place).realize() for n in range(1, 25)]
+    held = [x * 2 for x in xs]
+    products = [pt.exp(x) @ x for x in xs]
+    mixed = [y for x in xs for y in (x > 3, x.astype(pt.int32))]
+    pt.realize(*held, *products, *mixed)
+    kernels = [k for k in simulate.kernels_of(place) if not k.stages]
+    slabs = [k for k in kernels if k.slab]
+    backend = place.backend
+    assert isinstance(backend, simulate.Simulator)
+    wanted = backend.requests[-1].wanted
+    for kernel in kernels:
+        assert kernel.slab == (kernel.writes() <= wanted and len(kernel.outputs) > 1)
+    assert sum(len(k.outputs) for k in slabs) == len(held) + len(mixed)
 
 
 @pytest.mark.parametrize(
