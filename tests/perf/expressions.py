@@ -83,6 +83,10 @@ def adam_step(w: pt.Tensor, g: pt.Tensor, m: pt.Tensor, v: pt.Tensor) -> Results
     return w - 0.001 * m / (pt.sqrt(v) + 1e-8), m, v
 
 
+def each_and_each(*xs: pt.Tensor) -> Results:
+    return tuple(a + b for a in xs[:20] for b in xs[20:])
+
+
 def many(*xs: pt.Tensor) -> Results:
     return tuple(x + 1 for x in xs)
 
@@ -96,6 +100,7 @@ EXPRESSIONS = (
     E("add", lambda x, y: x + y, ((16,), (16,)), C(1, 1), C(1, 1)),
     E("one chain", lambda a, b: pt.tanh(a * b + pt.exp(-a)), (SQUARE, SQUARE), C(1, 1), C(1, 1)),
     E("12 ops with row and column", chain, (SQUARE, ROW, COLUMN), C(1, 1), C(1, 1)),
+    E("20 by 10 additions", each_and_each, ((16,),) * 30, C(28, 28), C(28, 28)),
     E("200 independent additions", many, ((16,),) * 200, C(25, 25), C(25, 25)),
     E("adam step", adam_step, (SQUARE,) * 4, C(1, 1), C(1, 1)),
     E("sum of all", lambda x: x.sum(), (SQUARE,), C(1, 2), C(1, 2)),

@@ -112,7 +112,7 @@ def test_code_is_bounded() -> None:
 
 
 def test_only_results_alike_share_a_slab() -> None:
-    """What is needed in the flush alone has a buffer of its own, and so has what is stored otherwise."""
+    """What only the flush needs has a buffer of its own."""
     place = simulate.device(10)
     xs = [pt.full((4, 4), float(n), device=place).realize() for n in range(1, 25)]
     held = [x * 2 for x in xs]

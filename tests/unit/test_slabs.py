@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from random import Random
 
 import pytest
@@ -140,6 +141,12 @@ def test_poison_and_reads_ahead(gpu: GPU) -> None:
 # -- Faults -------------------------------------------------------------------------------------
 
 
+def assert_fail(results: Iterable[pt.Tensor], error: type[Exception], words: str) -> None:
+    for y in results:
+        with pytest.raises(error, match=words):
+            data(y)
+
+
 def test_a_flush_that_throws(gpu: GPU) -> None:
     x = operand(gpu)
     results = scaled(x)
@@ -163,11 +170,9 @@ def test_a_late_error_reaches_every_result_of_the_flush(gpu: GPU) -> None:
     gpu.bridge.faults = ["validation"]
     realize(results := scaled(x))
     realize(after := [y + 1 for y in results])
-    for y in (*results, *after):
-        with pytest.raises(GPUError, match="refused for a test"):
-            data(y)
+    assert_fail((*results, *after), GPUError, "refused for a test")
     assert all(data(y) for y in (x, *good))
-    del x, good, results, after, y
+    del x, good, results, after
     assert gpu.is_clean()
 
 
@@ -176,10 +181,8 @@ def test_slabs_that_were_not_made(gpu: GPU) -> None:
     x = operand(gpu)
     gpu.bridge.faults = ["out-of-memory"]
     realize(results := scaled(x))
-    for y in results:
-        with pytest.raises(MemoryError, match="out of memory"):
-            data(y)
-    del results, y
+    assert_fail(results, MemoryError, "out of memory")
+    del results
     gpu.bridge.allocations = ["", "out-of-memory", ""]  # the second is tried again
     realize(again := scaled(x))
     assert len(slabs(again)) == 2
