@@ -132,7 +132,7 @@ class Bench {
     this.device = device;
     this.waiter = new Waiter(
       () => device.queue.submit([]),
-      () => scheduleFor(software, Number.POSITIVE_INFINITY),
+      () => scheduleFor(software),
     );
   }
 

@@ -83,7 +83,7 @@ class Contender {
     // As py_tensor waits: without it Chromium says 3 ms late that the work is done.
     const waiter = new Waiter(
       () => device.queue.submit([]),
-      () => scheduleFor(software, Number.POSITIVE_INFINITY),
+      () => scheduleFor(software),
     );
     this.wait = () => waiter.wait(device.queue.onSubmittedWorkDone());
   }
