@@ -141,12 +141,9 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
 
 def _seen(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     """The steps from an operand to what a product reads: cast, with an axis more, expanded."""
-    first = steps_to(x, x.shape, dtype)
-    return (
-        *first,
-        step(RESHAPE, None, meta_of(inner, dtype, x.device)),
-        *steps_to(meta_of(inner, dtype, x.device), shape, dtype),
-    )
+    reshaped = meta_of(inner, dtype, x.device)
+    cast = steps_to(x, x.shape, dtype)
+    return (*cast, step(RESHAPE, None, reshaped), *steps_to(reshaped, shape, dtype))
 
 
 def dot(x: Operand, y: Operand, /) -> Tensor:
