@@ -11,6 +11,10 @@ from py_tensor.autotune.tuning import tune as tune
 from py_tensor.autotune.tuning import tuning as tuning
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
+from py_tensor.displaying import Display as Display
+from py_tensor.displaying import display as display
+from py_tensor.displaying import imshow as imshow
+from py_tensor.displaying import plot as plot
 from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import float32 as float32

@@ -8,13 +8,19 @@ from typing import Any, TypeGuard
 
 from py_tensor import dtypes, layout
 from py_tensor.backend.device import Device, parse
-from py_tensor.display import DEFAULT_OPTIONS, PrintOptions, edge_indices, format_str, format_tensor
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Meta, make, meta_of
 from py_tensor.graph.primitives import COPY, EDGES, leaf
 from py_tensor.ops.define import coerce, common_dtype, empty_node, node_of
 from py_tensor.ops.movement import astype, concat, getitem, stack
+from py_tensor.printing import (
+    DEFAULT_OPTIONS,
+    PrintOptions,
+    edge_indices,
+    format_str,
+    format_tensor,
+)
 from py_tensor.shapes import MAX_RANK, Shape, check_rank, size_of
 from py_tensor.tensor import Tensor
 
@@ -60,6 +66,24 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
 def asarray(data: Any, *, dtype: object = None, device: Any = None, op: str = "asarray") -> Tensor:
     """`tensor`, but a tensor of the wanted dtype and device is given back itself."""
     return _make(data, dtype, device, op)
+
+
+def drawable(data: Any, op: str) -> Tensor:
+    """A tensor to draw from anything that `asarray` takes.
+
+    Arrays of others are drawn on the CPU, in their own dtype where that device has it, else as
+    int32, float32 or float64.
+    """
+    if isinstance(data, Tensor) or not (_is_array(data) and hasattr(data, "astype")):
+        return asarray(data, op=op)
+    kind, size = data.dtype.kind, data.dtype.itemsize
+    if kind in "iu" and size < 4:
+        data = data.astype("int32")
+    elif kind == "u" and size == 8:
+        data = data.astype("float64")
+    elif kind == "f" and size not in (4, 8):
+        data = data.astype("float32")
+    return _make(data, None, "cpu", op)
 
 
 def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
@@ -279,29 +303,6 @@ def to_device(x: Tensor, device: str | Device) -> Tensor:
         return Tensor(empty_node(meta))
     data = x._read()  # pyright: ignore[reportPrivateUsage]
     return _uploaded(data, meta)
-
-
-def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What NumPy's elementwise function `name` gives for tensors: our function of that name.
-
-    NumPy asks for ``np.exp(x)``, and for its operators: ``array + x`` is ``pt.add(array, x)``.
-
-    Raises
-    ------
-    TypeError
-        For functions that are not there, and for what NumPy's can do besides.
-    """
-    import py_tensor
-
-    ours = getattr(py_tensor, name, None)
-    if ours is None:
-        raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
-    if method != "__call__":
-        raise TypeError(f"np.{name}.{method}: takes no tensors; x.numpy() is a copy it takes")
-    if options:
-        given = ", ".join(options)
-        raise TypeError(f"np.{name}: takes no {given} with a tensor; use pt.{name}")
-    return ours(*inputs)
 
 
 # -- Text ---------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ the same bits.
 from __future__ import annotations
 
 import secrets
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
@@ -199,6 +200,20 @@ def randint(
 ) -> Tensor:
     """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None."""
     return _default.randint(low, high, size, device=device)
+
+
+if not TYPE_CHECKING:
+    _NUMPY = {
+        "seed": "manual_seed", "default_rng": "Generator", "random": "rand", "uniform": "rand",
+        "normal": "randn", "standard_normal": "randn", "integers": "randint",
+    }  # fmt: skip
+
+    def __getattr__(name: str) -> Any:
+        """What NumPy has under another name is named as that."""
+        words = f"module 'py_tensor.random' has no attribute '{name}'"
+        if name in _NUMPY:
+            raise AttributeError(f"{words}; it is pt.{_NUMPY[name]}")
+        raise AttributeError(words, name=name, obj=sys.modules[__name__])
 
 
 for _function in (rand, randn, randint):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from py_tensor.backend import bridge
 from py_tensor.backend.device import (
     CPU_DEVICE,
@@ -12,11 +10,12 @@ from py_tensor.backend.device import (
     default_device,
     set_default_device,
 )
+from py_tensor.describing import DeviceInfo
 from py_tensor.errors import DeviceError
 from py_tensor.interop import tensor
 
 
-async def init() -> dict[str, Any]:
+async def init() -> DeviceInfo:
     """Get the device, awaited; afterwards ops need not wait for it.
 
     Needed once where Python cannot block, and again there after the device was lost; elsewhere the
@@ -29,8 +28,8 @@ async def init() -> dict[str, Any]:
         except DeviceError as error:
             await _init_cpu()
             set_default_device(CPU_DEVICE)
-            return CPU_DEVICE.backend.info() | {"no_webgpu": str(error)}
-    return default_device().backend.info()
+            return DeviceInfo(CPU_DEVICE.backend.info() | {"no_webgpu": str(error)})
+    return DeviceInfo(default_device().backend.info())
 
 
 async def _init_gpu() -> None:
@@ -53,16 +52,17 @@ async def _init_cpu() -> None:
         CPU_DEVICE.use(CPU(numpy))
 
 
-def device_info(device: str | Device | None = None) -> dict[str, Any]:
+def device_info(device: str | Device | None = None) -> DeviceInfo:
     """What the device is: backend, adapter, features, limits, and its self-test.
 
+    A dict, which prints as a table of what matters most.
     `"self_test"` tells for NaN, infinities, signed zero and integer overflow whether this device
     computes with them as NumPy does.
     """
     from py_tensor.backend.device import parse
 
     place = parse(device)
-    info = place.backend.info()
+    info = DeviceInfo(place.backend.info())
     if place is CPU_DEVICE or bridge.can_wait():
         info["self_test"] = self_test(place)
     return info

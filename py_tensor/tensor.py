@@ -9,8 +9,9 @@ from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
 from py_tensor.graph.node import Meta, Node, make
 from py_tensor.graph.op import Movement
+from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import CONST, COPY, INDEX
-from py_tensor.graph.store import bottom, is_flat
+from py_tensor.graph.store import is_flat
 from py_tensor.shapes import Shape, row_major
 
 if TYPE_CHECKING:
@@ -50,6 +51,20 @@ class Tensor(Methods):
         node.live -= 1
         if not node.live:
             node.meta.device.forget(node)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What is a function and no method is named as that."""
+            import py_tensor
+
+            words = f"'Tensor' object has no attribute '{name}'"
+            if not name.startswith("_") and callable(getattr(py_tensor, name, None)):
+                # Of no object, or Python would go on to suggest another name.
+                raise AttributeError(
+                    f"{words}; there is the function pt.{name}", name=name, obj=None
+                )
+            raise AttributeError(words, name=name, obj=self)
 
     # -- What it is -----------------------------------------------------------------------------
 
@@ -231,9 +246,14 @@ class Tensor(Methods):
         return array if dtype is None else array.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from py_tensor.interop import of_ufunc
+        from py_tensor.numpy_functions import of_ufunc
 
         return of_ufunc(ufunc.__name__, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        from py_tensor.numpy_functions import of_function
+
+        return of_function(function, args, options)
 
     # -- Elsewhere ------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FIREFOX_NAMES = ("firefox", "firefox-esr")
 CHROMIUM_PATHS = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
 
 
@@ -124,22 +125,41 @@ def ensure_chromium(python: Path) -> str:
 
 
 def _chromium_from_apt() -> str | None:
+    installed = _install_from_apt("chromium", hint="Trying Playwright's browser instead.")
+    return find_chromium() if installed else None
+
+
+def find_firefox() -> str | None:
+    """The installed Firefox: `FIREFOX` if set, else the first on the path that starts."""
+    if chosen := os.environ.get("FIREFOX"):
+        return chosen
+    found = (path for name in FIREFOX_NAMES if (path := shutil.which(name)))
+    return next((path for path in found if succeeds(path, "--version")), None)
+
+
+def ensure_firefox() -> None:
+    """Installs a Firefox where there is none and we may; else the tests in it are skipped."""
+    if find_firefox() is None:
+        _install_from_apt("firefox-esr", hint="The tests in Firefox will be skipped.")
+
+
+def _install_from_apt(package: str, hint: str) -> bool:
     """Installs Debian's package where we may: as root, or by a sudo that asks for no password."""
     if shutil.which("apt-get") is None:
-        return None
+        return False
     if os.geteuid() == 0:
         sudo: list[str] = []
     elif succeeds("sudo", "-n", "true"):
         sudo = ["sudo", "-n"]
     else:
-        return None
+        return False
     try:
-        call(*sudo, "apt-get", "update", "-q", hint="Trying Playwright's browser instead.")
-        call(*sudo, "apt-get", "install", "-yq", "chromium", hint="Trying Playwright's instead.")
+        call(*sudo, "apt-get", "update", "-q", hint=hint)
+        call(*sudo, "apt-get", "install", "-yq", package, hint=hint)
     except SetupError as error:
         print(error, flush=True)
-        return None
-    return find_chromium()
+        return False
+    return True
 
 
 def _chromium_from_playwright(python: Path) -> str | None:

@@ -1,6 +1,6 @@
 """Runs every check of the project, after setting up what a fresh machine lacks.
 
-usage: python3 tests/run.py [--only PART]... [--no-setup] [options for pytest ...]
+usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS] [pytest options]
 
     npm test                                   everything
     npm test -- -k exp                         the tests whose name holds "exp"
@@ -13,6 +13,10 @@ CPU device), browser (the page, and every op on WebGPU, in one browser), ops-web
 alone), perf (counts and ratios, which unit and browser hold as well). What is not an option of this
 program goes to pytest. The last line is
 "N passed, N failed", over everything; the exit code is 0 only if something ran and nothing failed.
+
+The parts go in pieces, so many at a time as there are lanes, and a piece's output is shown when it
+is over; with `--lanes 1`, as it comes (for --pdb, say). What is measured by the clock, or needs
+much memory, is marked `alone`: it runs last, with nothing beside it.
 """
 
 from __future__ import annotations
@@ -21,9 +25,11 @@ import argparse
 import os
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,23 +42,51 @@ ROOT = environment.ROOT
 RESULTS = ROOT / ".cache" / "test-results"
 NO_TESTS_COLLECTED = 5  # pytest's exit code, which -k may well cause in one part of several
 
-# pytest's targets and options per part, in the order in which they run.
+PIECE_SECONDS = 1800
+"""So long may a piece take: one that hangs has to end, or its output is never seen."""
+LANES = 2  # a browser test waits for about half of its time
+
+ON_WEBGPU = ["--device", "webgpu"]
+CROWDED, ALONE = "not alone", "alone"
+"""Values of pytest's -m."""
+
+
+def slices(folder: str, count: int) -> list[list[str]]:
+    """The folder's test files in so many sets; neighbours by name are alike, so they are parted."""
+    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py"))
+    return [files[i::count] for i in range(count)]
+
+
+# pytest's targets and options: per part, and per piece of it.
 SUITES = {
-    "unit": ["tests/unit", "tests/perf/counts"],
-    "ops": ["tests/ops", "--device", "cpu"],
     "browser": [
-        "tests/browser",
-        "tests/perf/page",
-        "tests/perf/bench",
-        "tests/ops",
-        "--device",
-        "webgpu",
+        *slices("tests/browser", 6),
+        *([*files, *ON_WEBGPU] for files in slices("tests/ops", 3)),
+        ["tests/perf/page", "tests/perf/bench"],
     ],
-    "ops-webgpu": ["tests/ops", "--device", "webgpu"],
-    "perf": ["tests/perf"],
+    "ops-webgpu": [["tests/ops", *ON_WEBGPU]],
+    "perf": [["tests/perf"]],
+    "ops": [["tests/ops", "--device", "cpu"]],
+    "unit": [["tests/unit", "tests/perf/counts"]],
+}
+# The tests that are marked so, of those parts that hold any.
+SUITES_ALONE = {
+    "browser": ["tests/browser", "tests/perf/page", "tests/ops", *ON_WEBGPU],
+    "ops-webgpu": ["tests/ops", *ON_WEBGPU],
+    "perf": ["tests/perf/page"],
+    "ops": ["tests/ops", "--device", "cpu"],
 }
 IN_BROWSER = {"browser", "ops-webgpu", "perf"}
 EVERYTHING = ["lint", "unit", "ops", "browser"]  # "unit" and "browser" hold "ops-webgpu" and "perf"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A command that can run beside others: one of pytest's, or a check that passes or fails."""
+
+    name: str
+    command: Sequence[str]
+    results: Path | None = None  # pytest's JUnit file
 
 
 @dataclass(frozen=True)
@@ -78,21 +112,24 @@ def main() -> int:
     except environment.SetupError as error:
         print(f"\nset-up failed: {error}\n\n0 passed, 1 failed")
         return 1
-    outcomes = list(run_parts(parts, python, for_pytest, build=options.setup))
-    return summarize(outcomes)
+    in_pytest = Pytest(python, options.marks, for_pytest)
+    lanes = 1 if os.environ.get("CHROMIUM_GPU_FLAGS") else options.lanes  # one GPU, one browser
+    return summarize(list(run_parts(parts, in_pytest, lanes, build=options.setup)))
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our own options, and the rest, which is pytest's."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
-        usage="%(prog)s [--only PART]... [--no-setup] [options for pytest ...]",
+        usage="%(prog)s [--only PART]... [--no-setup] [--lanes N] [-m MARKS] [pytest options]",
         description=__doc__.partition("\n\n")[2].partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # or an option of pytest's could pass for one of ours
     )
     parser.add_argument("--only", action="append", choices=["lint", *SUITES], metavar="PART")
     parser.add_argument("--no-setup", dest="setup", action="store_false")
+    parser.add_argument("--lanes", type=int, default=LANES, metavar="N")
+    parser.add_argument("-m", dest="marks", metavar="MARKS", help="as pytest has it")
     return parser.parse_known_args(arguments)
 
 
@@ -103,54 +140,126 @@ def set_up(parts: list[str]) -> Path:
         environment.ensure_node_modules()
     if IN_BROWSER.intersection(parts):
         os.environ["CHROMIUM"] = environment.ensure_chromium(python)
+    if "browser" in parts:
+        environment.ensure_firefox()
     return python
 
 
-def run_parts(
-    parts: list[str], python: Path, for_pytest: list[str], *, build: bool
-) -> Iterator[Outcome]:
-    """Runs the parts, each whatever the ones before it found."""
-    if "lint" in parts:
-        yield from lint(python)
-    for part in (name for name in SUITES if name in parts):
-        if part in IN_BROWSER and build:
-            # By the Python that has pip: the venv's has none.
-            built = check("build the page", [sys.executable, "web/build.py"])
-            yield built
-            if built.failed:
-                return  # an older build must not pass for this one
-            build = False
-        yield suite(part, python, for_pytest)
+def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -> Iterator[Outcome]:
+    """Runs the parts, each whatever the others find."""
+    if build and IN_BROWSER.intersection(parts):
+        # By the Python that has pip: the venv's has none.
+        built = run(Piece("build the page", [sys.executable, "web/build.py"]))
+        yield built
+        if built.failed:  # an older build must not pass for this one
+            parts = [part for part in parts if part not in IN_BROWSER]
+    suites = [part for part in SUITES if part in parts]
+    # The shortest last, so that the lanes end at about the same time.
+    crowd = [piece for part in suites for piece in in_pytest.pieces(part)]
+    crowd += lint(in_pytest.python) if "lint" in parts else []
+    if lanes == 1 or len(crowd) == 1:
+        yield from map(run, crowd)
+    else:
+        with ThreadPoolExecutor(lanes) as pool:
+            yield from pool.map(run_quietly, crowd)
+    for part in suites:
+        if part in SUITES_ALONE:
+            yield run(in_pytest.piece(f"{part}-alone", SUITES_ALONE[part], ALONE))
 
 
-def lint(python: Path) -> Iterator[Outcome]:
+@dataclass(frozen=True)
+class Pytest:
+    """How this run calls pytest.
+
+    Attributes
+    ----------
+    marks, options
+        What was given on the command line: of -m, and all else.
+    """
+
+    python: Path
+    marks: str | None
+    options: Sequence[str]
+
+    def pieces(self, part: str) -> list[Piece]:
+        """The pieces of a part, without what has to run alone."""
+        targets = SUITES[part]
+        if len(targets) == 1 or "-k" in self.options:  # a few tests: one browser will do
+            whole = dict.fromkeys(word for target in targets for word in target)
+            return [self.piece(part, list(whole), CROWDED)]
+        return [self.piece(f"{part}-{i}", target, CROWDED) for i, target in enumerate(targets, 1)]
+
+    def piece(self, name: str, target: list[str], marks: str) -> Piece:
+        results = RESULTS / f"{name}.xml"
+        marks = f"({self.marks}) and {marks}" if self.marks else marks
+        options = ["-m", marks, f"--junitxml={results}", *self.options]
+        command = [str(self.python), "-m", "pytest", *target, *options]
+        return Piece(f"pytest {name}", command, results)
+
+
+def lint(python: Path) -> list[Piece]:
     """The checks that read the code without running it."""
     tool = [str(python), "-m"]
-    yield check("ruff check", [*tool, "ruff", "check", "."])
-    yield check("ruff format", [*tool, "ruff", "format", "--check", "."])
     # Named, or pyright would prefer a pyrightconfig.json in a folder above this one.
     project = ["--project", str(ROOT / "pyproject.toml")]
-    yield check("pyright", [*tool, "pyright", *project, "--pythonpath", str(python)])
-    yield check("tsc (check:js)", ["npm", "run", "--silent", "check:js"])
-    yield check("lint:js", ["npm", "run", "--silent", "lint:js"])
+    return [
+        Piece("pyright", [*tool, "pyright", *project, "--pythonpath", str(python)]),
+        Piece("tsc (check:js)", ["npm", "run", "--silent", "check:js"]),
+        Piece("lint:js", ["npm", "run", "--silent", "lint:js"]),
+        Piece("ruff check", [*tool, "ruff", "check", "."]),
+        Piece("ruff format", [*tool, "ruff", "format", "--check", "."]),
+    ]
 
 
-def check(name: str, command: list[str]) -> Outcome:
-    """Runs a command that either passes or fails as a whole."""
-    code, seconds = timed(name, command)
-    return Outcome(name, passed=int(code == 0), failed=int(code != 0), seconds=seconds)
+def run(piece: Piece) -> Outcome:
+    """Runs a piece and shows its output as it comes."""
+    print(headline(piece), flush=True)
+    code, seconds, output = timed(piece, None)
+    print(output, end="", flush=True)
+    return outcome(piece, code, seconds)
 
 
-def suite(part: str, python: Path, for_pytest: list[str]) -> Outcome:
-    """Runs one of pytest's suites and counts its results from the JUnit file."""
-    results = RESULTS / f"{part}.xml"
-    results.unlink(missing_ok=True)
-    command = [str(python), "-m", "pytest", *SUITES[part], f"--junitxml={results}", *for_pytest]
-    code, seconds = timed(f"pytest {part}", command)
-    passed, failed, skipped = counts(results)
+_showing = threading.Lock()
+
+
+def run_quietly(piece: Piece) -> Outcome:
+    """Runs a piece beside others, and shows its output at its end."""
+    code, seconds, output = timed(piece, subprocess.PIPE)
+    with _showing:
+        print(headline(piece), output, sep="\n", flush=True)
+    return outcome(piece, code, seconds)
+
+
+def timed(piece: Piece, stream: int | None) -> tuple[int, float, str]:
+    """Exit code, seconds, and what was written, if `stream` is a pipe."""
+    if piece.results is not None:
+        piece.results.unlink(missing_ok=True)
+    start = time.monotonic()
+    try:
+        joined = None if stream is None else subprocess.STDOUT
+        done = subprocess.run(
+            piece.command, cwd=ROOT, stdout=stream, stderr=joined, timeout=PIECE_SECONDS
+        )
+        code, output = done.returncode, (done.stdout or b"").decode(errors="replace")
+    except subprocess.TimeoutExpired as error:
+        code, output = 124, f"{(error.output or b'').decode(errors='replace')}\n{error}"
+    except OSError as error:
+        code, output = 127, str(error)
+    return code, time.monotonic() - start, output
+
+
+def headline(piece: Piece) -> str:
+    return f"\n=== {piece.name}: {' '.join(piece.command)}"
+
+
+def outcome(piece: Piece, code: int, seconds: float) -> Outcome:
+    """What a piece found: counted from the JUnit file, where it is one of pytest's."""
+    if piece.results is None:
+        return Outcome(piece.name, passed=int(code == 0), failed=int(code != 0), seconds=seconds)
+    passed, failed, skipped = counts(piece.results)
     if code not in (0, NO_TESTS_COLLECTED) and failed == 0:
         failed = 1  # pytest itself broke: a usage error, a page that does not boot, an interrupt
-    return Outcome(f"pytest {part}", passed, failed, seconds, skipped)
+    return Outcome(piece.name, passed, failed, seconds, skipped)
 
 
 def counts(junit: Path) -> tuple[int, int, int]:
@@ -164,18 +273,6 @@ def counts(junit: Path) -> tuple[int, int, int]:
 
     failed, skipped = total("failures") + total("errors"), total("skipped")
     return total("tests") - failed - skipped, failed, skipped
-
-
-def timed(name: str, command: list[str]) -> tuple[int, float]:
-    """Runs a command under a headline; gives its exit code and seconds."""
-    print(f"\n=== {name}: {' '.join(command)}", flush=True)
-    start = time.monotonic()
-    try:
-        code = subprocess.run(command, cwd=ROOT).returncode
-    except OSError as error:
-        print(error)
-        code = 127
-    return code, time.monotonic() - start
 
 
 def summarize(outcomes: list[Outcome]) -> int:

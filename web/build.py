@@ -1,5 +1,9 @@
 """Makes web/dist, the page as it is served: Pyodide, the wheels, the page's own files.
 
+All of them lie below builds/BUILD/, whose name changes with any of them, and so a page that is open
+never gets a file of another build. Outside are the page that names that folder, and what tells of
+it.
+
 usage: python3 web/build.py [--wheel FILE] [--output DIR]
 
 Needs Python 3.11+ with pip, and npm; downloads once (npm's packages, NumPy's and micropip's wheels)
@@ -16,6 +20,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,16 +29,22 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from fnmatch import fnmatch
+from html import escape
 from pathlib import Path
+
+from notices import NoLicenseError, notices
+from serve import CONTENT_SECURITY_POLICY, HEADERS
 
 WEB = Path(__file__).resolve().parent
 ROOT = WEB.parent
 CACHE = ROOT / ".cache"
-PYODIDE = ROOT / "node_modules" / "pyodide"
+NODE_MODULES = ROOT / "node_modules"
+PYODIDE = NODE_MODULES / "pyodide"
 
 PYODIDE_VERSION = "0.29.5"
-PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm")
 PYODIDE_CDN = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/"
 
 # A build of NumPy for Pyodide's ABI inside an npm package (DESIGN.md, "Facts about the tools").
@@ -45,8 +56,16 @@ NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2
 MICROPIP_VERSION = "0.11.1"
 MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 
+# What the service worker keeps only when it has been used: large, and no first visit needs it.
+ON_DEMAND = ("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfjs.js")
+
+# What every address of a build begins with; sw.js knows it too.
+BUILDS = "builds"
+
 # What of web/ the browser gets. Everything else there is for the host.
-WEB_SUFFIXES = {".html", ".css", ".js", ".svg", ".wgsl"}
+WEB_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".wgsl"}
+# The errors that the ops promise, a table that their definitions cannot loosen.
+REFERENCES = ROOT / "tests" / "ops" / "references.py"
 # What a change of makes the wheel stale.
 WHEEL_SOURCES = ("py_tensor", "shaders", "web/bridge", "pyproject.toml", "README.md", "LICENSE")
 
@@ -80,7 +99,7 @@ class Package:
 
 def build(output: Path, wheel: Path | None = None) -> None:
     """Bring `output` up to date; files there that belong to nothing are removed."""
-    ensure_pyodide()
+    ensure_npm_packages()
     library = library_package(wheel or ensure_library())
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
@@ -89,48 +108,160 @@ def build(output: Path, wheel: Path | None = None) -> None:
     ]
     files = {Path("pyodide", name): PYODIDE / name for name in PYODIDE_FILES}
     files |= {Path("wheels", package.wheel.name): package.wheel for package in packages}
+    stdlib, bytecode = ensure_bytecode(library.wheel)
+    files |= {Path("pyodide", stdlib.name): stdlib, Path("python", bytecode.name): bytecode}
     files |= {Path("kernels", path.name): path for path in ensure_kernels(library.wheel)}
     files |= {path.relative_to(WEB): path for path in page_sources()}
-    lock = json.dumps(trimmed_lock(packages), indent=1)
-    texts = {Path("pyodide", "lock.json"): lock, Path("build.json"): build_json(files, lock)}
+    files |= {Path("vendor", path.name): path for path in ensure_bundles()}
+    files |= {Path(path.name): path for path in ensure_texts(library.wheel)}
+    texts = {
+        Path("pyodide", "lock.json"): json.dumps(trimmed_lock(packages), indent=1),
+        Path("index.html"): index_page(),
+        Path("licenses.txt"): third_party(packages),
+    }
+    files = {target: source for target, source in files.items() if target not in texts}
+    listed = list_of_files(files, texts)
+    folder = Path(BUILDS, str(listed["build"]))
+    tells = json.dumps({"build": listed["build"]})
+    page = addressed(texts[Path("index.html")], {*files, *texts}, folder)
 
+    files = {folder / target: source for target, source in files.items()}
+    files[Path("wheels", library.wheel.name)] = library.wheel  # for other pages
+    texts = {folder / target: text for target, text in texts.items()}
+    texts |= {
+        folder / "build.json": tells,
+        Path(".nojekyll"): "",  # or GitHub Pages would leave out python/__init__.py
+        Path("index.html"): page,
+        Path("sw.js"): service_worker(),
+        Path("files.json"): json.dumps(listed, indent=1),
+        Path("build.json"): tells,
+    }
     output.mkdir(parents=True, exist_ok=True)
     for target, source in files.items():
         copy_if_changed(source, output / target)
-    for target, text in texts.items():
+    for target, text in texts.items():  # those that tell of the build come last
         write_if_changed(output / target, text)
     remove_all_but(output, {*files, *texts})
 
 
-def build_json(files: Mapping[Path, Path], lock: str) -> str:
-    """What tells this build from every other one: the page keeps things for one build alone."""
-    total = hashlib.sha256(lock.encode())
-    for target, source in sorted(files.items()):
-        total.update(f"{target.as_posix()}\0{sha256(source)}\n".encode())
-    return json.dumps({"build": total.hexdigest()})
+def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict[str, object]:
+    """The name of the build, which tells it from every other one, and what it consists of.
+
+    The page keeps things for one build alone; the service worker (sw.js) goes by the list.
+    """
+    hashes = {target.as_posix(): sha256(source) for target, source in files.items()}
+    hashes |= {
+        target.as_posix(): hashlib.sha256(text.encode()).hexdigest()
+        for target, text in texts.items()
+    }
+    hashes = dict(sorted(hashes.items()))
+    # It sets the headers of what it keeps, and is itself outside of the build.
+    named = {**hashes, "sw.js": hashlib.sha256(service_worker().encode()).hexdigest()}
+    build = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
+    tells = json.dumps({"build": build})
+    kept = {**hashes, "build.json": hashlib.sha256(tells.encode()).hexdigest()}
+    on_demand = [path for path in kept if any(fnmatch(path, pattern) for pattern in ON_DEMAND)]
+    return {"build": build, "files": kept, "onDemand": on_demand}
+
+
+# What is written into the page's own files --------------------------------------------------------
+
+
+def index_page() -> str:
+    """index.html with the policy, for hosts that send none."""
+    text = (WEB / "index.html").read_text("utf-8")
+    # In a <meta> it is not allowed to say who may frame the page.
+    policy = re.sub(r"; frame-ancestors [^;]*", "", CONTENT_SECURITY_POLICY)
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=False)}">'
+    charset = '<meta charset="utf-8">\n'
+    before, found, after = text.partition(charset)
+    if not found:
+        raise BuildError(f"web/index.html has no line {charset}")
+    return f"{before}{charset}    {meta}\n{after}"
+
+
+def addressed(html: str, files: Container[Path], folder: Path) -> str:
+    """The page for the folder above: its files are in this one (sw.js has the same of its own)."""
+
+    def in_folder(match: re.Match[str]) -> str:
+        attribute, path = match.groups()
+        return f'{attribute}="{(folder / path).as_posix()}"' if Path(path) in files else match[0]
+
+    return re.sub(r'\b(src|href)="([^"]+)"', in_folder, html)
+
+
+def service_worker() -> str:
+    """sw.js with the headers that it sets."""
+    headers = {name: value for name, value in HEADERS.items() if name != "Cache-Control"}
+    before, stand_in, after = (WEB / "sw.js").read_text("utf-8").partition("HEADERS = {}")
+    if not stand_in:
+        raise BuildError("web/sw.js has no `HEADERS = {}` to write the headers to")
+    return f"{before}HEADERS = {json.dumps(headers, indent=2)}{after}"
+
+
+def third_party(packages: Iterable[Package]) -> str:
+    """The licences of what is in the bundles and the wheels, and of Pyodide."""
+    bundled = json.loads((CACHE / "vendor" / "contents.json").read_text("utf-8"))["inputs"]
+    names = {
+        match[1]
+        for path in bundled
+        if (match := re.search(r"node_modules/((?:@[^/]+/)?[^/]+)/", path))
+    }
+    wheels = [package.wheel for package in packages]
+    try:
+        return notices([NODE_MODULES / name for name in names], PYODIDE, wheels)
+    except NoLicenseError as error:
+        raise BuildError(str(error)) from None
+
+
+# npm's packages -----------------------------------------------------------------------------------
+
+
+def ensure_npm_packages() -> None:
+    """Have what package.json pins in node_modules, by `npm ci` where something is not there yet."""
+    pinned = json.loads((ROOT / "package.json").read_text("utf-8"))["dependencies"]
+    if pinned["pyodide"] != PYODIDE_VERSION:
+        raise BuildError(f"package.json must pin pyodide to {PYODIDE_VERSION}, as this page needs")
+    if all(installed_version(name) == version for name, version in pinned.items()):
+        return
+    say(f"Installing npm packages (Pyodide {PYODIDE_VERSION} among them)")
+    run_tool([npm(), "ci", "--omit=dev", "--no-audit", "--no-fund"], "npm ci failed")
+    for name, version in pinned.items():
+        if (found := installed_version(name)) != version:
+            raise BuildError(f"package.json pins {name} to {version}; npm installed {found}")
+
+
+def installed_version(name: str) -> str | None:
+    try:
+        return json.loads((NODE_MODULES / name / "package.json").read_text("utf-8"))["version"]
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def ensure_bundles() -> list[Path]:
+    """The modules of web/vendor, each in one file with the packages that it takes things from."""
+    sources = sorted((WEB / "vendor").glob("*.js"))
+    folder = CACHE / "vendor"
+    stamp = folder / "made_from.sha256"
+    digest = digest_of([*sources, ROOT / "package-lock.json", Path(__file__)])
+    if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
+        shutil.rmtree(folder, ignore_errors=True)
+        say("Bundling " + ", ".join(source.stem for source in sources))
+        options = [
+            "--bundle",
+            "--format=esm",
+            "--minify",
+            "--legal-comments=eof",
+            "--log-level=error",
+            f"--metafile={folder / 'contents.json'}",
+        ]
+        esbuild = str(NODE_MODULES / ".bin" / "esbuild")
+        run_tool([esbuild, *map(str, sources), *options, f"--outdir={folder}"], "esbuild failed")
+        stamp.write_text(digest, "utf-8")
+    return sorted(folder.glob("*.js"))
 
 
 # Pyodide ------------------------------------------------------------------------------------------
-
-
-def ensure_pyodide() -> None:
-    """Have node_modules/pyodide in the pinned version, by `npm ci` where it is not there yet."""
-    if installed_pyodide() == PYODIDE_VERSION:
-        return
-    say(f"Installing npm packages (Pyodide {PYODIDE_VERSION})")
-    run_tool([npm(), "ci", "--omit=dev", "--no-audit", "--no-fund"], "npm ci failed")
-    if (found := installed_pyodide()) != PYODIDE_VERSION:
-        raise BuildError(
-            f"package.json must pin pyodide to {PYODIDE_VERSION}, which this page is built for; "
-            f"npm installed {found}"
-        )
-
-
-def installed_pyodide() -> str | None:
-    try:
-        return json.loads((PYODIDE / "package.json").read_text("utf-8"))["version"]
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def trimmed_lock(packages: Iterable[Package]) -> dict[str, object]:
@@ -235,6 +366,24 @@ def ensure_library() -> Path:
     return folder / built.name
 
 
+def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
+    """Pyodide's standard library, and the bytecode of the wheel and of the page's Python."""
+    folder = CACHE / "bytecode"
+    stamp = folder / "made_from.sha256"
+    programs = [WEB / "bytecode.mjs", WEB / "bytecode.py", ROOT / "package-lock.json"]
+    digest = sha256(wheel) + digest_of([*programs, *(WEB / "python").glob("*.py")])
+    if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        say("Compiling what Python imports at its start")
+        run_tool(
+            [node(), str(programs[0]), str(wheel), str(folder)],
+            "Cannot compile what Python imports at its start",
+        )
+        stamp.write_text(digest, "utf-8")
+    return folder / "python_stdlib.bin", folder / "bytecode.bin"
+
+
 def ensure_kernels(wheel: Path) -> list[Path]:
     """The kernels to compile while Python boots, as the library in the wheel writes them."""
     folder = CACHE / "kernels"
@@ -246,6 +395,30 @@ def ensure_kernels(wheel: Path) -> list[Path]:
         run_tool(
             [sys.executable, str(WEB / "kernels.py"), str(wheel), str(folder)],
             "Cannot write the kernels of the first expressions",
+        )
+        stamp.write_text(digest, "utf-8")
+    return sorted(folder.glob("*.json"))
+
+
+def ensure_texts(wheel: Path) -> list[Path]:
+    """What the page shows of the examples and of the library in the wheel: gallery, reference."""
+    folder = CACHE / "texts"
+    stamp = folder / "made_from.sha256"
+    examples = ROOT / "examples"
+    programs = [WEB / "examples.py", WEB / "reference.py"]
+    sources = [*programs, *examples.glob("*.py"), WEB / "reference" / "examples.txt", REFERENCES]
+    digest = sha256(wheel) + digest_of(sources)
+    if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        python = sys.executable
+        gallery, reference = folder / "gallery.json", folder / "reference.json"
+        run_tool(
+            [python, str(programs[0]), str(examples), str(gallery)], "Cannot list the examples"
+        )
+        run_tool(
+            [python, str(programs[1]), str(wheel), str(REFERENCES), str(reference)],
+            "Cannot write the reference",
         )
         stamp.write_text(digest, "utf-8")
     return sorted(folder.glob("*.json"))
@@ -274,10 +447,10 @@ def library_package(wheel: Path) -> Package:
 
 
 def page_sources() -> Iterator[Path]:
-    """The files of web/ that the browser gets: the page's own, the bridge's, the page's Python."""
+    """The files of web/ in a build: the page's own, the bridge's, the page's Python."""
     for path in sorted(WEB.rglob("*")):
         relative = path.relative_to(WEB)
-        if relative.parts[0] in ("dist", "node_modules") or not path.is_file():
+        if relative.parts[0] in ("dist", "node_modules", "sw.js") or not path.is_file():
             continue
         in_python = relative.parts[0] == "python" and path.suffix == ".py"
         if path.suffix in WEB_SUFFIXES or in_python:
@@ -352,10 +525,18 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def npm() -> str:
-    found = shutil.which("npm")
+    return program("npm")
+
+
+def node() -> str:
+    return program("node")
+
+
+def program(name: str) -> str:
+    found = shutil.which(name)
     if found is None:
         raise BuildError(
-            "npm is not here. It comes with Node.js 20 or newer; then run `npm start` again"
+            f"{name} is not here. Install Node.js 20 or newer; then run `npm start` again"
         )
     return found
 

@@ -2,16 +2,24 @@
  * The page's side of the worker: starts it, queues what is to run, interrupts, restarts.
  *
  * Events: "progress" {text, fraction}, "ready" Info, "failed" {error}, "change" (busy or idle),
- * "output" {stream, text} of no particular run, "stuck" (an interrupt has no effect).
+ * "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "stuck" (an interrupt has no
+ * effect), "spare" (there is one, or none any more), "missing" {path} (that file of the page could
+ * not be loaded).
  */
 
-import { envelope, isOurs } from "./protocol.js";
+import { discard } from "./display/bundles.js";
+import { Interpreter, SIGINT } from "./interpreter.js";
+import { isOurs } from "./protocol.js";
 
 /** @typedef {import("./protocol.js").Info} Info */
 /** @typedef {import("./protocol.js").Outcome} Outcome */
 /** @typedef {import("./protocol.js").Report} Report */
 /** @typedef {import("./protocol.js").Command} Command */
 /** @typedef {import("./protocol.js").AskingEvent} AskingEvent */
+/** @typedef {import("./protocol.js").Bundle} Bundle */
+/** @typedef {import("./protocol.js").DisplayEvent} DisplayEvent */
+/** @typedef {import("./protocol.js").Drawing} Drawing */
+/** @typedef {import("./protocol.js").OutputEvent} OutputEvent */
 /** @typedef {import("./protocol.js").StreamName} StreamName */
 
 /**
@@ -19,6 +27,8 @@ import { envelope, isOurs } from "./protocol.js";
  * @property {() => void} [onStart]
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
+ * @property {(number: number, bundle: Bundle) => void} [onDisplay]
+ * @property {(bundle: Bundle) => void} [onAnswer] what a view or a drawing asked for
  * @property {(question: number | null) => void} [onAsking] it waits for `Engine.answer`, or (null) not any more
  *
  * @typedef {object} Job
@@ -26,15 +36,15 @@ import { envelope, isOurs } from "./protocol.js";
  * @property {(id: number) => Command} command
  * @property {string} label what the page shows as running
  * @property {Listener} listener
+ * @property {Transferable[]} transfer what goes to the worker with the command
  * @property {(outcome: Outcome) => void} resolve
  */
 
-const SIGINT = 2;
 const BENCHMARKS = "Running the benchmarks";
 /** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
 const BOOT_SILENCE_MS = 60_000;
 /** An interrupt can be swallowed, by a finalizer or by the program: it is sent again. */
-const RESEND_MS = 250;
+const RESEND_MS = 1000;
 const STUCK_AFTER_MS = 2000;
 
 export class Engine extends EventTarget {
@@ -50,12 +60,18 @@ export class Engine extends EventTarget {
     /** @type {string | null} why Python could not be started */
     this.broken = null;
     this.lastId = 0;
+    /** Who waits for the answer to which query. @type {Map<number, (value: string) => void>} */
+    this.queries = new Map();
     /** @type {number | null} how many columns there are for what is printed */
     this.columns = null;
     /** How Python is being started. @type {Info["boot"]} */
     this.boot = "plain";
-    this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
-    this.flag = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
+    /** @type {Interpreter | null} */
+    this.interpreter = null;
+    /** Python for the next start, booted beforehand (boot/spare.js). @type {Interpreter | null} */
+    this.spare = null;
+    /** Why Python was started anew. @type {string | null} */
+    this.restarted = null;
     this.start();
   }
 
@@ -78,18 +94,23 @@ export class Engine extends EventTarget {
     /** @type {PromiseWithResolvers<Info>} */
     this.readiness = withResolvers();
     this.readiness.promise.catch(() => {}); // the status line shows it
-    const worker = this.startWorker();
-    this.worker = worker;
-    worker.addEventListener("message", ({ data }) => {
-      if (isOurs(data)) this.take(data);
-      else window.dispatchEvent(new CustomEvent("pytensor:message", { detail: data }));
-    });
-    worker.addEventListener("error", (event) => {
-      // Before it is ready, an error is fatal; later it is a stray one, already in the console.
-      if (!this.isReady) this.fail(event.message || "the worker script could not be loaded");
-    });
+    const { spare } = this;
+    this.spare = null;
+    const interpreter = spare ?? new Interpreter(this.startWorker());
+    this.interpreter = interpreter;
+    interpreter.listen(
+      (data) => {
+        if (isOurs(data)) this.take(data);
+        else window.dispatchEvent(new CustomEvent("pytensor:message", { detail: data }));
+      },
+      (event) => {
+        // Before it is ready, an error is fatal; later it is a stray one, already in the console.
+        if (!this.isReady) this.fail(event.message || "the worker script could not be loaded");
+      },
+    );
     this.watchBoot();
-    this.post({ kind: "boot", interruptBuffer: this.interruptBuffer, distrusted });
+    if (spare) this.post({ kind: "begin" });
+    else this.post({ kind: "boot", interruptBuffer: interpreter.interruptBuffer, distrusted });
   }
 
   /** @returns {Promise<Info>} */
@@ -97,15 +118,12 @@ export class Engine extends EventTarget {
     return /** @type {PromiseWithResolvers<Info>} */ (this.readiness).promise;
   }
 
-  /** A boot that hangs says nothing (without 'wasm-unsafe-eval' it never rejects), so time it. */
+  /** A boot that hangs says nothing, so time it. */
   watchBoot() {
     clearTimeout(this.watchdog);
     this.watchdog = setTimeout(() => {
       const seconds = BOOT_SILENCE_MS / 1000;
-      this.fail(
-        `Python did not start within ${seconds} seconds. If this page is served from elsewhere than ` +
-          "its own server: its Content-Security-Policy must allow 'wasm-unsafe-eval'.",
-      );
+      this.fail(`Python did not start within ${seconds} seconds.`);
     }, BOOT_SILENCE_MS);
   }
 
@@ -113,20 +131,21 @@ export class Engine extends EventTarget {
   fail(error) {
     clearTimeout(this.watchdog);
     this.broken = `Python could not be started: ${error}`;
-    this.worker?.terminate();
     this.readiness?.reject(new Error(error));
     this.dispatchEvent(new CustomEvent("failed", { detail: { error } }));
     this.abandon(this.broken);
+    this.interpreter?.end();
   }
 
   /**
-   * Begin anew with a fresh Python; what ran or waited is told so.
+   * Begin anew with a fresh Python, the spare one where there is one; what ran or waited is told so.
    *
    * @param {string} reason
    */
   restart(reason = "Python was restarted.") {
-    this.worker?.terminate();
-    this.abandon(`${reason} Its variables are gone.`);
+    this.restarted = `${reason} Its variables are gone.`;
+    this.abandon(this.restarted);
+    this.interpreter?.end();
     this.start();
   }
 
@@ -137,6 +156,8 @@ export class Engine extends EventTarget {
     this.queue = [];
     this.stopInterrupting();
     for (const job of jobs) job.resolve(failed(reason));
+    for (const resolve of this.queries.values()) resolve("null");
+    this.queries.clear();
     this.changed();
   }
 
@@ -152,12 +173,65 @@ export class Engine extends EventTarget {
   }
 
   /**
+   * An input that asks for help, in its place among the others.
+   *
+   * @param {import("./repl/text.js").HelpRequest} request
+   * @param {string} source
+   * @param {Listener} listener
+   * @returns {Promise<Outcome>}
+   */
+  help(request, source, listener) {
+    return this.enqueue("Running", (id) => ({ kind: "help", id, source, ...request }), listener);
+  }
+
+  /**
    * @param {string} config
    * @param {Listener} [listener]
    * @returns {Promise<Outcome>}
    */
   benchmark(config, listener = {}) {
     return this.enqueue(BENCHMARKS, (id) => ({ kind: "benchmark", id, config }), listener);
+  }
+
+  /**
+   * Ask about the session, beside the queue: an answer disturbs no run.
+   *
+   * @param {string} method (`Console.query` in boot.py)
+   * @param {Record<string, unknown>} args
+   * @returns {Promise<any>} null where there is no answer: at once while Python starts or runs something
+   */
+  async query(method, args) {
+    if (!this.isReady || this.current) return null;
+    const id = ++this.lastId;
+    /** @type {Promise<string>} */
+    const answer = new Promise((resolve) => this.queries.set(id, resolve));
+    this.post({ kind: "query", id, method, args: JSON.stringify(args) });
+    return JSON.parse(await answer);
+  }
+
+  /**
+   * Look at a tensor that was shown; what there is to see goes to `onAnswer`.
+   *
+   * @param {number} number
+   * @param {string} view
+   * @param {Record<string, number>} place
+   * @param {Listener} listener
+   * @returns {Promise<Outcome>}
+   */
+  view(number, view, place, listener) {
+    return this.enqueue("Looking", (id) => ({ kind: "view", id, number, view, place }), listener);
+  }
+
+  /**
+   * Draw a live picture of the gallery; it goes to `onAnswer`.
+   *
+   * @param {Drawing} drawing
+   * @param {Listener} listener
+   * @returns {Promise<Outcome>}
+   */
+  draw(drawing, listener) {
+    const transfer = drawing.frame ? [drawing.frame.buffer] : [];
+    return this.enqueue("Drawing", (id) => ({ kind: "draw", id, ...drawing }), listener, transfer);
   }
 
   /** @param {number} columns */
@@ -178,12 +252,13 @@ export class Engine extends EventTarget {
    * @param {string} label
    * @param {(id: number) => Command} command
    * @param {Listener} listener
+   * @param {Transferable[]} [transfer]
    * @returns {Promise<Outcome>}
    */
-  enqueue(label, command, listener) {
+  enqueue(label, command, listener, transfer = []) {
     if (this.broken) return Promise.resolve(failed(this.broken));
     return new Promise((resolve) => {
-      this.queue.push({ id: ++this.lastId, label, command, listener, resolve });
+      this.queue.push({ id: ++this.lastId, label, command, listener, transfer, resolve });
       this.advance();
     });
   }
@@ -191,16 +266,25 @@ export class Engine extends EventTarget {
   advance() {
     if (!this.isReady || this.current) return;
     this.current = this.queue.shift() ?? null;
-    if (this.current) {
-      this.current.listener.onStart?.();
-      this.post(this.current.command(this.current.id));
+    const { current: job } = this;
+    if (job) {
+      job.listener.onStart?.();
+      try {
+        this.post(job.command(job.id), job.transfer);
+      } catch (error) {
+        this.finish(job.id, failed(`This could not be sent to Python: ${error}`)); // and on with the next
+        return;
+      }
     }
     this.changed();
   }
 
-  /** @param {Command} command */
-  post(command) {
-    this.worker?.postMessage(envelope(command));
+  /**
+   * @param {Command} command
+   * @param {Transferable[]} [transfer]
+   */
+  post(command, transfer) {
+    this.interpreter?.post(command, transfer);
   }
 
   changed() {
@@ -232,14 +316,14 @@ export class Engine extends EventTarget {
 
   /** @param {Job} job */
   signal(job) {
-    if (this.flag) this.flag[0] = SIGINT; // ends a loop
+    if (this.interpreter?.flag) this.interpreter.flag[0] = SIGINT; // ends a loop
     this.post({ kind: "interrupt", id: job.id }); // ends a wait
   }
 
   stopInterrupting() {
     clearInterval(this.resend);
     this.resend = undefined;
-    if (this.flag) this.flag[0] = 0;
+    if (this.interpreter?.flag) this.interpreter.flag[0] = 0;
   }
 
   /** Drop what has not begun yet, and tell it so. */
@@ -268,17 +352,17 @@ export class Engine extends EventTarget {
         this.advance();
         break;
       case "failed":
+        this.boot = "plain"; // it has come to an end: the snapshot is not to blame
         this.fail(report.error);
         break;
       case "output":
-        if (report.id !== null && report.id === this.current?.id) {
-          this.current.listener.onOutput?.(report.stream, report.text);
-        } else {
-          this.dispatchEvent(new CustomEvent("output", { detail: report }));
-        }
+        this.print(report);
         break;
       case "step":
         if (report.id === this.current?.id) this.current.listener.onStep?.(report.step);
+        break;
+      case "display":
+        this.show(report);
         break;
       case "asking":
         this.asked(report);
@@ -286,15 +370,46 @@ export class Engine extends EventTarget {
       case "done":
         this.finish(report.id, report.outcome);
         break;
+      case "answered":
+        this.queries.get(report.id)?.(report.value);
+        this.queries.delete(report.id);
+        break;
+      case "missing":
+        this.dispatchEvent(new CustomEvent("missing", { detail: report }));
+        break;
       case "crashed":
         this.restart(`Python crashed (${report.error}) and was restarted.`);
         break;
     }
   }
 
+  /**
+   * @param {number | null} id
+   * @returns {Listener} of the job that runs, if a report is about it; what nobody listens to is of no particular run
+   */
+  listenerOf(id) {
+    return (id === this.current?.id && this.current?.listener) || {};
+  }
+
+  /** @param {OutputEvent} report */
+  print(report) {
+    const { onOutput } = this.listenerOf(report.id);
+    if (onOutput) onOutput(report.stream, report.text);
+    else this.dispatchEvent(new CustomEvent("output", { detail: report }));
+  }
+
+  /** @param {DisplayEvent} report */
+  show(report) {
+    const { number, bundle, isUpdate } = report;
+    const { onDisplay, onAnswer } = this.listenerOf(report.id);
+    if (number === 0) (onAnswer ?? discard)(bundle);
+    else if (onDisplay && !isUpdate) onDisplay(number, bundle);
+    else this.dispatchEvent(new CustomEvent("display", { detail: report }));
+  }
+
   /** @param {AskingEvent} report */
   asked({ id, question }) {
-    const onAsking = id === this.current?.id ? this.current?.listener.onAsking : undefined;
+    const { onAsking } = this.listenerOf(id);
     if (onAsking) onAsking(question);
     else if (question !== null) this.answer(question, null);
   }
@@ -318,7 +433,7 @@ export class Engine extends EventTarget {
  * @returns {Outcome}
  */
 function failed(error) {
-  return { ok: false, result: null, error, full_error: null, interrupted: false };
+  return { ok: false, result: null, error, full_error: null, failure: null, interrupted: false };
 }
 
 /**

@@ -6,9 +6,11 @@
 
 /** @typedef {import("./protocol.js").StreamName} StreamName */
 
-const WINDOW_MS = 100;
-const MESSAGES_PER_WINDOW = 1000;
+/** So many messages may go at once; after that, one a millisecond. */
+const BURST = 1000;
 const LARGEST_PIECE = 65_536;
+/** What is held back waits so long for more. */
+const HELD_MS = 20;
 
 export class Outbox {
   /** @param {(stream: StreamName, text: string) => void} send */
@@ -17,8 +19,10 @@ export class Outbox {
     /** @type {StreamName} */
     this.stream = "stdout";
     this.text = "";
-    this.windowStart = 0;
-    this.sentInWindow = 0;
+    this.allowance = BURST;
+    this.countedAt = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
   }
 
   /**
@@ -32,20 +36,18 @@ export class Outbox {
     }
     this.text += text;
     const now = performance.now();
-    if (now - this.windowStart > WINDOW_MS) {
-      this.windowStart = now;
-      this.sentInWindow = 0;
-    }
-    if (this.sentInWindow < MESSAGES_PER_WINDOW || this.text.length > LARGEST_PIECE) {
-      this.flush();
-    }
+    this.allowance = Math.min(BURST, this.allowance + now - this.countedAt);
+    this.countedAt = now;
+    if (this.allowance >= 1 || this.text.length > LARGEST_PIECE) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), HELD_MS); // while Python waits for something
   }
 
   flush() {
-    if (this.text) {
-      this.send(this.stream, this.text);
-      this.text = "";
-      this.sentInWindow += 1;
-    }
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (!this.text) return;
+    this.send(this.stream, this.text);
+    this.text = "";
+    this.allowance = Math.max(0, this.allowance - 1);
   }
 }

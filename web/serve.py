@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import argparse
 import errno
+import functools
+import gzip
 import http.server
+import io
 import os
 import signal
 import sys
@@ -47,6 +50,7 @@ HEADERS = {
 
 MIME_TYPES = {
     "": "application/octet-stream",
+    ".bin": "application/octet-stream",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -54,15 +58,41 @@ MIME_TYPES = {
     ".mjs": "text/javascript; charset=utf-8",
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
     ".wasm": "application/wasm",
     ".wgsl": "text/plain; charset=utf-8",
     ".whl": "application/zip",
     ".zip": "application/zip",
 }
 
+COMPRESSED = {".css", ".html", ".js", ".json", ".mjs", ".py", ".svg", ".txt", ".wasm", ".wgsl"}
+"""What is sent compressed: wheels and archives are already."""
+LARGE = 250_000  # bytes
+
+
+@functools.lru_cache(maxsize=1024)
+def compressed(path: Path, etag: str) -> bytes:
+    """The file in gzip's format; kept, for the file that has this ETag."""
+    del etag
+    return gzip.compress(path.read_bytes(), 6, mtime=0)
+
+
+def compress_ahead(directory: Path) -> None:
+    """Have what takes long compressed before somebody asks for it."""
+    for path in directory.rglob("*"):
+        if path.suffix in COMPRESSED and path.stat().st_size > LARGE:
+            compressed(path, etag_of(path, is_compressed=True))
+
+
+def etag_of(path: Path, *, is_compressed: bool) -> str:
+    """Changes when the file does. Raises OSError where there is none."""
+    status = path.stat()
+    form = "-gzip" if is_compressed else ""
+    return f'"{status.st_mtime_ns:x}-{status.st_size:x}{form}"'
+
 
 class PageHandler(http.server.SimpleHTTPRequestHandler):
-    """Static files with revalidation by ETag, and the page's headers on every response."""
+    """Static files, compressed, with revalidation by ETag and the page's headers throughout."""
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body in one piece: two would wait 40 ms for each other
@@ -72,20 +102,30 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     extensions_map = MIME_TYPES
 
     def send_head(self) -> Any:
-        """Answer 304 where the browser's copy is current; else what the base class answers."""
+        """Answer 304 where the browser's copy is current; else the file, compressed if accepted."""
         etag = self._etag()
         if etag is not None and etag in self.headers.get("If-None-Match", ""):
             self.send_response(http.HTTPStatus.NOT_MODIFIED)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return None
-        return super().send_head()
+        if etag is None or not self._is_compressed():
+            return super().send_head()
+        path = self._file()
+        body = compressed(path, etag)
+        self.send_response(http.HTTPStatus.OK)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return io.BytesIO(body)
 
     def end_headers(self) -> None:
         for name, value in HEADERS.items():
             self.send_header(name, value)
         if (etag := self._etag()) is not None:
             self.send_header("ETag", etag)
+            self.send_header("Vary", "Accept-Encoding")
         super().end_headers()
 
     def list_directory(self, path: Any) -> None:
@@ -98,17 +138,21 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     def log_error(self, format: str, *args: Any) -> None:
         sys.stderr.write(f"{getattr(self, 'path', 'bad request')}: {format % args}\n")
 
+    def _file(self) -> Path:
+        path = Path(self.translate_path(self.path))
+        return path / "index.html" if path.is_dir() else path
+
+    def _is_compressed(self) -> bool:
+        accepted = self.headers.get("Accept-Encoding", "")
+        return "gzip" in accepted and self._file().suffix in COMPRESSED
+
     def _etag(self) -> str | None:
         if not hasattr(self, "path"):  # the request line itself was bad
             return None
-        path = Path(self.translate_path(self.path))
-        if path.is_dir():
-            path = path / "index.html"
         try:
-            status = path.stat()
+            return etag_of(self._file(), is_compressed=self._is_compressed())
         except OSError:
             return None
-        return f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
 
 
 class PageServer(http.server.ThreadingHTTPServer):
@@ -200,6 +244,8 @@ def main() -> int:
         # shutdown() waits for serve_forever, which this very thread is running.
         threading.Thread(target=server.shutdown).start()
 
+    ahead = threading.Thread(target=compress_ahead, args=[options.directory], daemon=True)
+    ahead.start()
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     print(f"py_tensor is at {server.url}  (Ctrl-C ends it)", flush=True)

@@ -3,10 +3,12 @@
  * (the page queues them); interrupts, answers and new widths arrive in between, while Python waits.
  */
 
+import { Links } from "./bench/peers/link.js";
 import { prepareGpu } from "./boot/gpu.js";
 import { StartUp } from "./boot/startup.js";
+import { DisplayPort } from "./display/port.js";
 import { Outbox } from "./outbox.js";
-import { envelope, isOurs } from "./protocol.js";
+import { envelope, isOurs, SPARE } from "./protocol.js";
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
 /** @typedef {import("./protocol.js").Command} Command */
@@ -33,9 +35,17 @@ const AFTER_READY_MS = 1000;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
-/** @param {Report} message */
-function report(message) {
-  self.postMessage(envelope(message));
+const displays = new DisplayPort((shown, transfer) => {
+  outbox.flush();
+  report({ kind: "display", id: current, ...shown }, transfer);
+});
+
+/**
+ * @param {Report} message
+ * @param {Transferable[]} [transfer]
+ */
+function report(message, transfer = []) {
+  self.postMessage(envelope(message), { transfer });
 }
 
 /**
@@ -47,6 +57,13 @@ function progress(text, fraction) {
 }
 
 // Boot ---------------------------------------------------------------------------------------------
+
+const isSpare = self.name === SPARE;
+let begin = () => {};
+/** A spare is the page's Python from then on. @type {Promise<void>} */
+const begun = new Promise((resolve) => {
+  begin = resolve;
+});
 
 // Both begin at once, before the page has said a word.
 const startUp = new StartUp();
@@ -61,15 +78,23 @@ const bridge = prepareGpu(host, timeToCompile);
 /** @param {import("./protocol.js").BootCommand} command */
 async function boot({ interruptBuffer, distrusted }) {
   progress("Loading Python", 0.05);
-  const output = {
+  if (interruptBuffer) interruptFlag = new Uint8Array(interruptBuffer);
+  const options = {
+    interruptFlag: interruptBuffer && interruptFlag,
     stdout: (/** @type {string} */ line) => outbox.write("stdout", `${line}\n`),
     stderr: (/** @type {string} */ line) => outbox.write("stderr", `${line}\n`),
   };
-  const started = await startUp.boot(output, {
+  const started = await startUp.boot(options, {
     distrusted,
     onStart: (boot) => {
       report({ kind: "progress", text: "Starting Python", fraction: 0.2, boot });
-      if (boot === "plain") startCompiling();
+      let told = performance.now();
+      startUp.parts.onProgress = () => {
+        if (performance.now() - told < 1000) return;
+        told = performance.now();
+        progress("Starting Python", 0.2); // or the page would take a slow line for a boot that hangs
+      };
+      if (boot === "plain" || isSpare) startCompiling();
     },
   });
   py = started.py;
@@ -78,31 +103,43 @@ async function boot({ interruptBuffer, distrusted }) {
   /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
     report({ kind: "crashed", error: String(error).split("\n")[0] });
   };
-  if (interruptBuffer) {
-    interruptFlag = new Uint8Array(interruptBuffer);
-    py.setInterruptBuffer(interruptFlag);
-  }
-
-  progress("Asking for the GPU", 0.9);
   py.registerJsModule("py_tensor_bridge", bridge);
   python = startConsole((await startUp.parts.lock).packages);
+  let found = await start();
+  if (isSpare) {
+    // Its default device is the CPU from then on, even where a GPU is there again when it takes over.
+    const problem = found.problem ?? (navigator.gpu && found.device.no_webgpu);
+    if (problem) throw new Error(problem);
+    report({ kind: "standing-by" });
+    await begun;
+    found = await start(); // with another device, where that one was lost
+  }
+  report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
+  setTimeout(startCompiling, AFTER_READY_MS);
+}
+
+/** @returns {Promise<any>} what was found: the device first of all */
+async function start() {
+  progress("Asking for the GPU", 0.9);
   const found = JSON.parse(await python.start());
   if (!found.jspi) {
     // Nothing can load it in the middle of a run.
     progress("Loading NumPy", 0.95);
     await py.loadPackage("numpy", quiet);
   }
-  report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
-  setTimeout(startCompiling, AFTER_READY_MS);
+  return found;
 }
 
-/** @param {Record<string, { imports: string[] }>} packages */
+/** @param {Record<string, { imports: string[], file_name: string }>} packages */
 function startConsole(packages) {
   const providers = Object.entries(packages).flatMap(([name, { imports }]) => imports.map((module) => [module, name]));
   const emit = outbox.write.bind(outbox);
-  const load = (/** @type {string} */ name) => py.loadPackage(name, quiet);
+  const load = async (/** @type {string} */ name) => {
+    await py.loadPackage(name, quiet);
+    if (!(name in py.loadedPackages)) report({ kind: "missing", path: `wheels/${packages[name].file_name}` });
+  };
   const { Console } = py.pyimport("py_tensor_page.boot");
-  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load);
+  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load, displays);
 }
 
 /**
@@ -135,11 +172,11 @@ const quiet = { messageCallback: () => {} };
  * @param {() => Promise<string>} start
  */
 async function perform(id, start) {
-  current = id;
-  interruptFlag[0] = 0; // an interrupt of the command before this one
+  current = id; // an interrupt may be there already: the page took back those of the command before
   /** @type {Outcome} */
   let outcome;
   try {
+    python.begin();
     outcome = JSON.parse(await start());
   } catch (error) {
     if (isFatal(error)) return; // reported already
@@ -157,7 +194,17 @@ async function perform(id, start) {
  * @param {string} config
  */
 async function benchmark(id, config) {
-  return python.benchmark(config, (/** @type {string} */ step) => report({ kind: "step", id, step }));
+  const links = new Links((path) => report({ kind: "missing", path }));
+  try {
+    return await python.benchmark(config, (/** @type {string} */ step) => report({ kind: "step", id, step }), links);
+  } finally {
+    links.closeAll();
+  }
+}
+
+/** @param {import("./protocol.js").DrawCommand} command */
+function draw({ name, code, values, frame }) {
+  return python.draw(JSON.stringify({ name, code, values }), frame);
 }
 
 /**
@@ -169,12 +216,30 @@ async function benchmark(id, config) {
 function interrupt(id) {
   if (id !== current) return; // it has ended meanwhile
   interruptFlag[0] = 0;
+  if (!python.interrupt()) return;
   bridge.interrupt();
-  python.interrupt();
   if (questions.length > 0) {
     dropQuestions();
     report({ kind: "asking", id, question: null });
   }
+}
+
+/**
+ * Answer a query between two commands; while one runs there is no answer.
+ *
+ * @param {import("./protocol.js").QueryCommand} query
+ */
+function answer({ id, method, args }) {
+  let value = "null";
+  if (current === null) {
+    interruptFlag[0] = 0; // for a command that has ended
+    try {
+      value = python.query(method, args);
+    } catch (error) {
+      if (isFatal(error)) return; // reported already
+    }
+  }
+  report({ kind: "answered", id, value });
 }
 
 /** @param {number} columns */
@@ -223,9 +288,11 @@ function dropQuestions() {
  */
 function failure(error) {
   const text = error instanceof Error ? error.message : String(error);
-  const interrupted = /KeyboardInterrupt/.test(text);
+  // Pyodide gives it no message where it came while the message was made.
+  const { type } = /** @type {{ type?: string }} */ (error ?? {});
+  const interrupted = type === "KeyboardInterrupt" || /KeyboardInterrupt/.test(text);
   const shown = interrupted ? "KeyboardInterrupt" : text;
-  return { ok: false, result: null, error: shown, full_error: null, interrupted };
+  return { ok: false, result: null, error: shown, full_error: null, failure: null, interrupted };
 }
 
 /** @param {unknown} error */
@@ -242,11 +309,26 @@ self.addEventListener("message", ({ data }) => {
         report({ kind: "failed", error: String(error?.message ?? error) });
       });
       break;
+    case "begin":
+      begin();
+      break;
     case "run":
       perform(command.id, () => python.run(command.source));
       break;
+    case "help":
+      perform(command.id, () => python.help(JSON.stringify(command)));
+      break;
     case "benchmark":
       perform(command.id, () => benchmark(command.id, command.config));
+      break;
+    case "view":
+      perform(command.id, () => python.view(JSON.stringify(command)));
+      break;
+    case "draw":
+      perform(command.id, () => draw(command));
+      break;
+    case "frame":
+      displays.frame(command.number);
       break;
     case "resize":
       resize(command.columns);
@@ -256,6 +338,9 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "interrupt":
       interrupt(command.id);
+      break;
+    case "query":
+      answer(command);
       break;
   }
 });

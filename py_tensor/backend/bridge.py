@@ -7,6 +7,7 @@ Pyodide host gets the self-contained script that the wheel carries.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -18,9 +19,15 @@ from py_tensor.errors import DeviceError, WaitError
 IN_PYODIDE = sys.platform == "emscripten"
 
 _ffi: Any = import_module("pyodide.ffi") if IN_PYODIDE else None
-# As it is when this is imported. A host may put its own in place of it, to interrupt what waits;
-# the bridge's promises end by themselves when it is told to.
+# As it is when this is imported: what a host puts in its place later, to interrupt what waits, is
+# not needed for the bridge's promises, which end by themselves when it is told to.
 _run_sync: Any = getattr(_ffi, "run_sync", None)
+
+
+def wait_by(run_sync: Callable[[Any], Any]) -> None:
+    """Have the library wait by a host's function, which does what Pyodide's `run_sync` does."""
+    global _run_sync
+    _run_sync = run_sync
 
 
 @cache

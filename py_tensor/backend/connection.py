@@ -320,3 +320,33 @@ class Connection:
         self._targets.pop(reading.address, None)
         self._settle(outcome, reading.last, reading.storage.submission)
         return memoryview(reading.target)
+
+    # -- Painting -------------------------------------------------------------------------------
+
+    def can_paint(self) -> bool:
+        """Whether a buffer of pixels can become an image without being read."""
+        return bool(self.bridge.canPaint())
+
+    def paint(self, node: Node, width: int, height: int) -> Any:
+        """A JavaScript ImageBitmap of a node's pixels, uint32 in rows of a multiple of 64.
+
+        Waits until the GPU is done, so that what went wrong is raised here.
+        """
+        js.check_can_wait("drawing a tensor")
+        promise, last = self._start_painting(node, width, height), self.ledger.last
+        return self._end_painting(node, js.wait(promise, "drawing a tensor"), last)
+
+    async def paint_async(self, node: Node, width: int, height: int) -> Any:
+        promise, last = self._start_painting(node, width, height), self.ledger.last
+        return self._end_painting(node, await promise, last)
+
+    def _start_painting(self, node: Node, width: int, height: int) -> Any:
+        storage: Stored = node.storage
+        self._check_alive(storage)
+        self.ledger.check(storage.submission)
+        return self.bridge.paint(storage.number, node.meta.shape[1], width, height)
+
+    def _end_painting(self, node: Node, painted: Any, last: int) -> Any:
+        storage: Stored = node.storage
+        self._settle(painted.outcome, last, storage.submission)
+        return painted.bitmap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Protocol
@@ -11,9 +11,8 @@ from py_tensor.backend import bridge
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Elementwise, Movement, Reduction
-from py_tensor.graph.order import Request, request
+from py_tensor.graph.order import Request, bottom, dependents, request
 from py_tensor.graph.primitives import CONTRACT
-from py_tensor.graph.store import bottom
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
@@ -96,6 +95,11 @@ class Device:
     @property
     def is_ready(self) -> bool:
         return self._backend is not None
+
+    @property
+    def pending(self) -> Mapping[Node, int]:
+        """The nodes that tensors hold and nothing has computed, youngest last: as it changes."""
+        return self._pending
 
     def use(self, backend: Backend) -> None:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
@@ -198,25 +202,40 @@ class Device:
         """No tensor holds the node any more."""
         self._pending.pop(node, None)
 
-    def compute(self, nodes: Iterable[Node], read: Node | None = None) -> None:
+    def compute(
+        self, nodes: Iterable[Node], read: Node | None = None, *, alone: bool = False
+    ) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds.
 
-        `read` is the one among them that the caller reads as soon as this returns.
+        What else is held and needs what they compute in passing is computed too, unless `alone` is
+        asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
+        as soon as this returns.
         """
         nodes = list(nodes)
         for left in reversed(range(MAX_TRIES)):
-            wanted = request(nodes, self.backend.max_bytes)
+            wanted = request(nodes, self.backend.max_bytes) if alone else self.request(nodes)
             if not wanted.wanted:
                 return
             wanted.read = None if read is None else read.slot
             try:
                 self.backend.compute(wanted)
+            except MemoryError:
+                if len(request(nodes, self.backend.max_bytes).order) == len(wanted.order):
+                    raise
+                self.compute(nodes, read, alone=True)
+                return
             except StaleRequestError:
                 if not left:
                     raise
             else:
                 self._forget_computed(wanted)
                 return
+
+    def request(self, nodes: Sequence[Node]) -> Request:
+        """What is computed for `nodes`: their ancestors, and what else is held and needs those."""
+        wanted = request(nodes, self.backend.max_bytes)
+        others = dependents(wanted, self._pending)
+        return request([*nodes, *others], self.backend.max_bytes) if others else wanted
 
     def _forget_computed(self, request: Request) -> None:
         """Take what a flush computed off the list; once nothing is left there, count anew.

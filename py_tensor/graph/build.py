@@ -31,13 +31,12 @@ from py_tensor.graph.kernel import (
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Reduction, Scan, Sort
-from py_tensor.graph.order import Request
+from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, MUL, PAD, SUM
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
-    bottom,
     decide,
     is_anchor,
     is_flat,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from py_tensor.graph.node import Node
@@ -151,6 +151,50 @@ def _spare(order: list[Node], wanted: set[int], leaves: list[int]) -> frozenset[
     )
 
 
+def dependents(request: Request, pending: Mapping[Node, int]) -> list[Node]:
+    """Those of the pending nodes outside a flush that need what it computes in passing.
+
+    Without them that would be computed again with each, and in a loop that reads one of several
+    states that depend on each other, the expressions of the others would grow by every round.
+    """
+    order, wanted = request.order, request.wanted
+    if len(pending) <= sum(1 for node in order if node.live and node.storage is None):
+        return []  # all are inside
+    passing = [
+        slot
+        for slot, node in enumerate(order)
+        if node.inputs and not node.live and not _will_be_at_hand(node, wanted)
+    ]
+    uses = _uses(order)
+    shared = {
+        id(order[slot])
+        for slot in passing
+        if _references(order, slot) > _OWN_REFERENCES + uses[slot]
+    }
+    if not shared or _is_glance(order):
+        return []
+    inside = set(map(id, order))
+    # list(): finalizers may take nodes out while this runs.
+    outside = [
+        node
+        for node in list(pending)
+        if id(node) not in inside and node.live and node.meta.stored_nbytes <= request.max_bytes
+    ]
+    needs: list[bool] = []
+    for node in topological(outside):
+        operands = () if node.storage is not None else node.inputs
+        needs.append(id(node) in shared or any(needs[operand.slot] for operand in operands))
+    found = [node for node in outside if needs[node.slot]]
+    for slot, node in enumerate(order):
+        node.slot = slot  # the walk gave other numbers, and the request may stay as it is
+    return found
+
+
+def _will_be_at_hand(node: Node, wanted: set[int]) -> bool:
+    below = bottom(node)
+    return below.storage is not None or below.slot in wanted
+
+
 def _is_glance(order: list[Node]) -> bool:
     """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
 
@@ -175,13 +219,19 @@ def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False)
     than the view, the operand is stored. Constants and index ranges are stored only when asked
     for by name: to compute them anew is cheaper than to read them.
     """
-    node = bottom = order[slot]
-    while bottom.storage is None and isinstance(bottom.op, Movement):
-        bottom = bottom.inputs[0]
-    if bottom.storage is not None or node.meta.size == 0:
+    node = order[slot]
+    below = bottom(node)
+    if below.storage is not None or node.meta.size == 0:
         return
-    if bottom.op is CONST or bottom.op is INDEX:
+    if below.op is CONST or below.op is INDEX:
         if root:
             wanted.add(slot)
         return
-    wanted.add(bottom.slot if bottom.meta.size <= node.meta.size else slot)
+    wanted.add(below.slot if below.meta.size <= node.meta.size else slot)
+
+
+def bottom(node: Node) -> Node:
+    """The pending or stored node that a chain of movement starts from."""
+    while node.storage is None and isinstance(node.op, Movement):
+        node = node.inputs[0]
+    return node

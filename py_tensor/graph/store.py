@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
-from py_tensor.graph.order import Request
+from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.primitives import (
     CONCAT,
     CONST,
@@ -276,13 +276,6 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     d.store(slot, reason)
     d.cut.add(slot)
     return True
-
-
-def bottom(node: Node) -> Node:
-    """The pending or stored node that a chain of movement starts from."""
-    while node.storage is None and isinstance(node.op, Movement):
-        node = node.inputs[0]
-    return node
 
 
 def _store_shared(d: Decisions) -> None:

@@ -16,9 +16,9 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import EXPAND, RESHAPE, index
-from py_tensor.ops.define import Operand, Scalar, build, empty_node, filled, register
+from py_tensor.ops.define import Operand, Scalar, build, empty_node, filled, number_of, register
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import astype, expand_dims, tensor_of
+from py_tensor.ops.movement import astype, expand, expand_dims, tensor_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -70,18 +70,26 @@ def _parsed(dtype: object) -> DType:
 
 def full(
     shape: int | Shape,
-    fill_value: Scalar,
+    fill_value: Scalar | Tensor,
     dtype: object = None,
     *,
     device: str | Device | None = None,
 ) -> Tensor:
     """A tensor of one value, by default in the value's own dtype; takes no memory until stored.
 
+    A tensor as the value is broadcast to the shape, and is not read.
+
     Raises
     ------
     OverflowError, ValueError
         For a value that the dtype does not have.
+    TypeError
+        For a value that is no number.
     """
+    if isinstance(fill_value, Tensor):
+        value = fill_value if device is None else fill_value.to(device)
+        return expand(value if dtype is None else astype(value, dtype), shape)
+    fill_value = number_of("full", "fill_value", fill_value)
     target = dtypes.of_scalar(fill_value) if dtype is None else dtypes.parse(dtype)
     return _filled(FULL, shape, fill_value, target, device)
 
@@ -115,9 +123,13 @@ def _like(op: Movement, x: Operand, value: Scalar, dtype: object, device: Any) -
 
 
 def full_like(
-    x: Operand, fill_value: Scalar, dtype: object = None, *, device: Any = None
+    x: Operand, fill_value: Scalar | Tensor, dtype: object = None, *, device: Any = None
 ) -> Tensor:
     """`full` with the shape, dtype and device of `x`."""
+    if isinstance(fill_value, Tensor):
+        x = tensor_of(x, "full_like")
+        return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
+    fill_value = number_of("full_like", "fill_value", fill_value)
     return _like(FULL_LIKE, x, fill_value, dtype, device)
 
 

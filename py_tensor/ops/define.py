@@ -12,7 +12,7 @@ import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
@@ -119,6 +119,18 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
     if not meta.size:
         return Tensor(empty_node(meta))
     return Tensor(make(op, (node,), None, meta) if meta.shape else node)
+
+
+def number_of(op: str, name: str, value: object) -> Scalar:
+    """A Python number, which may come as one of NumPy's; a tensor would have to be read."""
+    if isinstance(value, bool | int | float):
+        return value
+    what = type(value).__name__
+    if not isinstance(value, Tensor) and getattr(value, "ndim", None) == 0:
+        value = cast("Any", value).item()
+        if isinstance(value, bool | int | float):
+            return value
+    raise TypeError(f"{op}: {name} is one number, not {what}")
 
 
 def build(

@@ -12,7 +12,7 @@ from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.primitives import GATHER
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, getitem, ravel, reshape, tensor_of
+from py_tensor.ops.movement import expand, getitem, is_mask, ravel, reshape, tensor_of
 from py_tensor.ops.reduction import max, min
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
 from py_tensor.tensor import Tensor, install
@@ -27,7 +27,7 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     ----------
     indices
         Integers of any shape, which stands in the place of the axis. Negative ones count from the
-        end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor that is not 0-d.
+        end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
 
     Raises
     ------
@@ -154,10 +154,21 @@ def _check(op: str, low: int, high: int, x: Tensor, axis: int) -> None:
 
 
 def index(x: Tensor, key: Any) -> Tensor:
-    """Basic indexing, or one tensor of integers, which selects along the first axis."""
-    if isinstance(key, Tensor) and key.ndim and key.dtype.kind in "iu" and x.ndim:
-        return take(x, key, 0)
-    return getitem(x, key)
+    """Basic indexing; or integers in a tensor, array or list, selecting along the first axis."""
+    if isinstance(key, tuple) and len(cast("tuple[Any, ...]", key)) == 1:
+        key = cast("tuple[Any, ...]", key)[0]
+    if not _selects(key):
+        return getitem(x, key)
+    if not x.ndim:
+        raise IndexError("index: a 0-d tensor has no axis to select along")
+    return take(x, key, 0)
+
+
+def _selects(key: Any) -> bool:
+    if isinstance(key, list):
+        return not is_mask(key)
+    kind = getattr(getattr(key, "dtype", None), "kind", "")
+    return getattr(key, "ndim", 0) > 0 and kind in ("i", "u")
 
 
 register(take)

@@ -22,6 +22,7 @@ from py_tensor.ops.define import (
     filled,
     lift,
     node_of,
+    number_of,
     register,
 )
 from py_tensor.shapes import (
@@ -214,8 +215,18 @@ def pad(
     ----------
     widths
         (before, after) for each axis; one pair, or one int, goes for all axes.
+    constant_values
+        One number, which goes for all sides.
+
+    Raises
+    ------
+    ShapeError
+        For widths that do not fit the axes, or are negative.
+    TypeError
+        If `constant_values` is anything but a number.
     """
     x = tensor_of(x, "pad")
+    constant_values = number_of("pad", "constant_values", constant_values)
     given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
     if x.ndim != 1 and len(given) == 2 and all(isinstance(w, int) for w in given):
         given = (given,) * x.ndim
@@ -269,16 +280,12 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     IndexError
         For an index out of range, or more indices than axes.
     TypeError
-        For anything else; `take` selects by a tensor.
+        For anything else.
     """
     keys = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     for k in keys:
-        if not isinstance(k, int | slice | EllipsisType | None) and not hasattr(k, "__index__"):
-            raise TypeError(f"index: takes ints, slices, ... and None, not {type(k).__name__}")
-        if isinstance(k, bool) or (isinstance(k, Tensor) and k.dtype is dtypes.bool_):
-            raise TypeError(
-                "index: a mask selects a number of elements that depends on data; use pt.where"
-            )
+        if not _is_basic(k):
+            raise TypeError(f"index: {_instead_of(k)}")
     keys = _without_ellipsis(keys, x.ndim)
     slices: list[tuple[int, int, int]] = []
     shape: list[int] = []
@@ -294,6 +301,37 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         else:
             slices.append((_normalize_index(k, axis, x.shape), 1, 1))
     return reshape(_slice(x, tuple(slices)), check_rank("index", tuple(shape)))
+
+
+def _is_basic(key: Any) -> bool:
+    if isinstance(key, slice | EllipsisType | None):
+        return True
+    return hasattr(key, "__index__") and not getattr(key, "ndim", 0) and not is_mask(key)
+
+
+def is_mask(key: Any) -> bool:
+    """Whether it is a bool, or a tensor, an array or lists of them."""
+    if isinstance(key, list):
+        members = cast("list[Any]", key)
+        return bool(members) and all(is_mask(k) for k in members)
+    return isinstance(key, bool) or getattr(getattr(key, "dtype", None), "kind", None) == "b"
+
+
+def _instead_of(key: Any) -> str:
+    """What there is in the place of an index that is not basic."""
+    if is_mask(key):
+        return (
+            "a mask selects as many elements as its data says, which is not supported; keep the"
+            " shape with pt.where(mask, x, 0), or select in NumPy with x.numpy()[mask.numpy()]"
+        )
+    dtype = getattr(key, "dtype", None)
+    if isinstance(key, list) or getattr(dtype, "kind", "") in ("i", "u"):
+        return (
+            "integers in a tensor or list stand alone, as in x[i]; along another axis they are"
+            " taken with pt.take(x, i, axis)"
+        )
+    what = type(key).__name__ if dtype is None else f"a tensor of {dtype}"
+    return f"takes ints, slices, ..., None, or integers in a tensor or list, not {what}"
 
 
 def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:

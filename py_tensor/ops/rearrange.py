@@ -114,19 +114,21 @@ def roll(
 ) -> Tensor:
     """The elements moved up by `shift` along `axis`, those past the end to the front.
 
-    None moves those of the flat tensor. Several shifts go with as many axes, one with all.
+    None moves those of the flat tensor. Several shifts go with as many axes, one with all of them;
+    several with one axis move along it one after another.
 
     Raises
     ------
     ShapeError
-        If there are several shifts, and not as many axes.
+        If there are several shifts and several axes, and not as many.
     """
     x = tensor_of(x, "roll")
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     axes, shifts = _sequence(axis), _sequence(shift)
-    if len(shifts) == 1:
-        shifts *= len(axes)
+    count = len(axes) if len(shifts) == 1 else len(shifts)
+    shifts *= count if len(shifts) == 1 else 1
+    axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     for given, by in zip(axes, shifts, strict=True):

@@ -23,10 +23,16 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.environment import ROOT, SetupError, find_chromium
 
-DIST = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
+SITE = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
+"""What `web/build.py` made, as a host serves it."""
+DIST = max((SITE / "builds").glob("*"), default=SITE)
+"""The files of its build, which are a page by themselves: tests name them without the build."""
 GPU_FLAGS = os.environ.get("CHROMIUM_GPU_FLAGS", "").split()
 SOFTWARE_FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
+CAMERA_FLAG = "--use-fake-device-for-media-stream"  # a disc that moves over a plain colour
 WEBGPU_FLAG = "--enable-unsafe-webgpu"
+# Without these, headless Chromium leaves what WebGPU draws on a canvas blank, unless it has a GPU.
+CANVAS_FLAGS = ["--enable-features=Vulkan", "--use-angle=swiftshader", "--use-vulkan=swiftshader"]
 BOOT_SECONDS = 120  # two busy cores boot in ten; a CI machine under load deserves patience
 ADAPTER_SECONDS = 20
 
@@ -106,7 +112,7 @@ class AppSession:
         """`folder` is what is served: the built page."""
         self._folder = folder
         self._closing = contextlib.ExitStack()
-        self._browsers: dict[bool, Browser] = {}
+        self._browsers: dict[tuple[bool, bool], Browser] = {}
         self._spare: Page | None = None
 
     def close(self) -> None:
@@ -143,22 +149,23 @@ class AppSession:
     def _playwright(self) -> Playwright:
         return self._closing.enter_context(sync_playwright())
 
-    def browser(self, *, webgpu: bool = True) -> Browser:
-        """The browser of this run, or the one beside it that has no WebGPU."""
-        if webgpu not in self._browsers:
-            self._browsers[webgpu] = self._launch(webgpu)
-        return self._browsers[webgpu]
+    def browser(self, *, webgpu: bool = True, canvas: bool = False) -> Browser:
+        """The browser of this run, or one beside it: without WebGPU, or with it on canvases."""
+        kind = webgpu, canvas and not GPU_FLAGS
+        if kind not in self._browsers:
+            self._browsers[kind] = self._launch(*kind)
+        return self._browsers[kind]
 
-    def _launch(self, webgpu: bool) -> Browser:
+    def _launch(self, webgpu: bool, canvas: bool) -> Browser:
         executable = find_chromium()
         if executable is None:
             raise SetupError("No Chromium was found; name one in the environment variable CHROMIUM")
-        flags = GPU_FLAGS or SOFTWARE_FLAGS
+        flags = GPU_FLAGS or [*SOFTWARE_FLAGS, *(CANVAS_FLAGS if canvas else [])]
         try:
             browser = self._playwright.chromium.launch(
                 executable_path=executable,
                 headless=False,  # the flags ask for the headless mode that has WebGPU
-                args=[flag for flag in flags if webgpu or flag != WEBGPU_FLAG],
+                args=[CAMERA_FLAG, *(flag for flag in flags if webgpu or flag != WEBGPU_FLAG)],
                 # Playwright's own flag would hand out the software adapter where there is a GPU.
                 ignore_default_args=["--enable-unsafe-swiftshader"] if GPU_FLAGS else [],
             )
@@ -184,7 +191,9 @@ class AppSession:
         self,
         *,
         webgpu: bool = True,
+        canvas: bool = False,
         isolated: bool = True,
+        service_worker: bool = False,
         routes: Mapping[str, Callable[[Route], Any]] | None = None,
         path: str = "",
         boot: bool = True,
@@ -196,8 +205,13 @@ class AppSession:
         ----------
         webgpu
             False: in a browser that has none.
+        canvas
+            True: in a browser that shows what WebGPU draws on a canvas; others may not.
         isolated
             False: without the headers that make the page cross-origin isolated.
+        service_worker
+            True: in a browser that has service workers. Requests that pass through one reach no
+            route.
         routes
             URL pattern -> handler (Playwright's `route`), to replace or refuse a file.
         path
@@ -205,11 +219,13 @@ class AppSession:
         boot
             False: the page stays blank; the test opens it by `app.boot(...)` or `page.goto`.
         context_options
-            Further options of Playwright's `new_context`. Service workers are blocked unless asked
-            for, because requests that pass through one reach no route.
+            Further options of Playwright's `new_context`.
         """
-        context_options.setdefault("service_workers", "block")
-        context = self.browser(webgpu=webgpu).new_context(base_url=self.url, **context_options)
+        context = self.browser(webgpu=webgpu, canvas=canvas).new_context(
+            base_url=self.url, **context_options
+        )
+        if not service_worker:
+            context.add_init_script("delete Navigator.prototype.serviceWorker;")
         if not isolated:
             context.route("**/*", _without_isolation)
         for pattern, handler in (routes or {}).items():

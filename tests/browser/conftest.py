@@ -9,7 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.app import AppPage, AppSession, Logged
+from tests.browser.repl import Repl
 from tests.browser.sharing import app_session, shared_app
+from tests.browser.visitor import Regular
 
 
 class Console:
@@ -70,15 +72,51 @@ def console(app: AppPage) -> Console:
     return Console(app)
 
 
-@pytest.fixture
-def fresh_page(session: AppSession) -> Iterator[Callable[..., AppPage]]:
-    """Opens pages of the test's own, closed after it; takes what `AppSession.open_page` takes."""
-    opened: list[AppPage] = []
+@pytest.fixture(scope="session")
+def regular(session: AppSession) -> Iterator[Callable[[bool], Regular]]:
+    """The regular visitor of the run's browser, or of the one that shows what is on a canvas."""
+    visitors: dict[bool, Regular] = {}
 
-    def open_page(**options: Any) -> AppPage:
-        opened.append(session.open_page(**options))
-        return opened[-1]
+    def visitor(canvas: bool) -> Regular:
+        if canvas not in visitors:
+            visitors[canvas] = Regular(session, canvas=canvas)
+        return visitors[canvas]
+
+    yield visitor
+    for made in visitors.values():
+        made.close()
+
+
+@pytest.fixture
+def repl(page: Page) -> Iterator[Repl]:
+    page.locator("#tab-console").click()
+    page.locator("#clear").click()
+    repl = Repl(page)
+    repl.input.fill("")  # which has the focus from then on
+    yield repl
+    page.evaluate("pyTensor.interrupt()")
+
+
+@pytest.fixture
+def fresh_page(
+    session: AppSession, regular: Callable[[bool], Regular]
+) -> Iterator[Callable[..., AppPage]]:
+    """Opens pages of the test's own, closed after it.
+
+    It takes what `Regular.open_page` takes, and `canvas`; with `first_visit=True`, what
+    `AppSession.open_page` does, for a page to which everything is new.
+    """
+    opened: list[Callable[[], None]] = []
+
+    def open_page(*, first_visit: bool = False, canvas: bool = False, **options: Any) -> AppPage:
+        if first_visit:
+            app = session.open_page(canvas=canvas, **options)
+            opened.append(app.page.context.close)
+        else:
+            app = regular(canvas).open_page(**options)
+            opened.append(app.page.close)
+        return app
 
     yield open_page
-    for app in opened:
-        app.page.context.close()
+    for close in opened:
+        close()

@@ -9,15 +9,12 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.app import AppPage, AppSession
-from tests.browser.test_repl import (  # noqa: F401 - collected here, with the fixtures below
-    TestConsole,
-    TestErrors,
-    TestInput,
-    TestInterrupt,
-    TestRun,
-    repl,
-)
+from tests.browser.test_repl import TestConsole, TestInput
+from tests.browser.test_run import TestErrors, TestInterrupt, TestRun
 from tests.browser.visitor import Visitor
+
+# Collected here too, with the fixtures below.
+__all__ = ["TestConsole", "TestErrors", "TestInput", "TestInterrupt", "TestRun"]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +88,7 @@ class TestPackages:
     def test_javascript(self, run: Run) -> None:
         """Objects of JavaScript are those of this visit."""
         done = run("import js, pyodide_js\njs.location.href, pyodide_js.version")
-        assert "worker.js" in done["result"]
+        assert "entry.js" in done["result"]
         assert run("from js import fetch\n(await fetch('build.json')).status")["result"] == "200"
 
     def test_sources_are_found(self, run: Run) -> None:

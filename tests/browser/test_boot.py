@@ -41,6 +41,24 @@ def fetch(url: str, **headers: str) -> Any:
     return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
 
 
+SOURCES_TAKEN = """
+import _imp, importlib.util, pathlib, sys
+from_source, stale = [], []
+for name, module in sorted(sys.modules.items()):
+    origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
+    if origin.startswith("/lib/python313.zip/asyncio") and not origin.endswith(".pyc"):
+        from_source.append(name)
+    if name.partition(".")[0] in ("py_tensor", "py_tensor_page") and origin.endswith(".py"):
+        compiled = pathlib.Path(importlib.util.cache_from_source(origin))
+        head = compiled.read_bytes()[:16] if compiled.exists() else b""
+        source = importlib.util.source_hash(pathlib.Path(origin).read_bytes())
+        if head != importlib.util.MAGIC_NUMBER + bytes([3, 0, 0, 0]) + source:
+            stale.append(name)
+from_source, stale
+"""
+"""Modules of a first visit that are not taken from the build's bytecode."""
+
+
 class TestServer:
     @pytest.mark.parametrize("path", [*SERVED, "nowhere"])
     def test_every_response_carries_the_policy(self, server: str, path: str) -> None:
@@ -91,6 +109,14 @@ class TestReady:
         assert info["adapter"]["vendor"]
         assert info["limits"]["maxBufferSize"] >= 2**28
 
+    def test_what_is_imported_was_compiled_by_the_build(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(first_visit=True)
+        assert app.run(SOURCES_TAKEN)["result"] == "([], [])"
+        assert (
+            int(app.run("import sys; len([n for n in sys.modules if 'tensor' in n])")["result"])
+            > 90
+        )
+
     def test_the_shipped_wheel_is_what_runs(self, run: Run) -> None:
         where = run("pt.__file__")["result"]
         assert "/site-packages/py_tensor/__init__.py" in where
@@ -138,23 +164,25 @@ LONGEST_GAP = """async (code) => {
 
 
 class TestKernels:
-    @pytest.mark.parametrize("code", USUAL)
-    def test_usual_ones_are_compiled_while_python_boots(
-        self, fresh_page: OpenPage, code: str
-    ) -> None:
-        app = fresh_page()
+    def test_usual_ones_are_compiled_while_python_boots(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(first_visit=True)
         while app.run(f"{STATS}['precompiles'] >= 20")["result"] == "False":
             app.page.wait_for_timeout(50)
-        assert app.run(f"{code}\n{STATS}['compiles']")["result"] == "0"
+        # Each could be the first: those before it have compiled nothing that it may use.
+        compiled = {code: app.run(f"{code}\n{STATS}['compiles']")["result"] for code in USUAL}
+        assert compiled == dict.fromkeys(USUAL, "0")
 
     def test_without_the_list_each_is_compiled_when_it_is_used(self, fresh_page: OpenPage) -> None:
-        app = fresh_page(routes={"**/kernels/*.json": lambda route: route.fulfill(status=404)})
+        app = fresh_page(
+            first_visit=True, routes={"**/kernels/*.json": lambda route: route.fulfill(status=404)}
+        )
         assert app.run(USUAL[0])["result"] == "240"
         assert app.run(f"{STATS}['compiles'] > 0, {STATS}['precompiles']")["result"] == "(True, 0)"
 
+    @pytest.mark.alone
     def test_the_page_is_drawn_while_one_compiles(self, fresh_page: OpenPage) -> None:
         """One kernel with 40 functions takes seconds on a software adapter."""
-        app = fresh_page()
+        app = fresh_page(first_visit=True)
         found = app.page.evaluate(
             LONGEST_GAP,
             "x = pt.rand(1000)\nfor _ in range(8):\n"
@@ -215,7 +243,11 @@ class TestOwnOriginAlone:
 class TestWithoutWebGPU:
     @pytest.mark.parametrize("jspi", [True, False])
     def test_it_runs_on_the_cpu_and_says_so(self, fresh_page: OpenPage, jspi: bool) -> None:
-        app = fresh_page(webgpu=False, routes={} if jspi else {"**/worker.js": serve_without_jspi})
+        app = fresh_page(
+            first_visit=True,
+            webgpu=False,
+            routes={} if jspi else {"**/worker.js": serve_without_jspi},
+        )
         assert app.info["jspi"] is jspi
         assert app.info["backend"] == "cpu"
         assert app.info["adapter"] is None
@@ -230,7 +262,7 @@ class TestWithoutWebGPU:
 
 class TestNotIsolated:
     def test_it_runs_and_waits_can_be_interrupted(self, fresh_page: OpenPage) -> None:
-        app = fresh_page(isolated=False)
+        app = fresh_page(first_visit=True, isolated=False)
         assert app.info["crossOriginIsolated"] is False
         assert app.run("1 + 1")["result"] == "2"
         done = app.page.evaluate("""async () => {
@@ -241,6 +273,19 @@ class TestNotIsolated:
         }""")
         assert done["error"].endswith("KeyboardInterrupt")
         assert app.run("2 + 2")["result"] == "4"
+
+    def test_it_says_so_and_a_loop_ends_by_a_restart(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(first_visit=True, isolated=False)
+        expect(app.page.locator("#banner")).to_contain_text("no cross-origin isolation")
+        app.page.evaluate("() => { window.done = pyTensor.run('while True: pass'); }")
+        restart = app.page.get_by_role("button", name="Restart Python")
+        expect(restart).to_be_hidden()
+        app.page.wait_for_timeout(300)
+        app.page.keyboard.press("Control+c")
+        expect(restart).to_be_visible(timeout=10_000)
+        restart.click()
+        assert "restarted" in app.page.evaluate("() => window.done")["error"]
+        assert app.run("(pt.ones(3) + 1).tolist()")["result"] == "[2.0, 2.0, 2.0]"
 
 
 class TestWithoutJSPI:
@@ -255,6 +300,9 @@ class TestWithoutJSPI:
 
     def test_it_says_so(self, without: AppPage) -> None:
         assert without.info["jspi"] is False
+        banner = without.page.locator("#banner")
+        expect(banner).to_contain_text("no JSPI")
+        expect(banner).to_contain_text("await x.to_numpy_async()")
 
     def test_the_last_expression_is_shown(self, without: AppPage) -> None:
         done = without.run("pt.linspace(1, 20, 20).reshape(4, 5).sum(0)")
@@ -287,7 +335,7 @@ class TestFailure:
             else:
                 route.continue_()
 
-        app = fresh_page(boot=False, routes={"**/lock.json": refuse})
+        app = fresh_page(first_visit=True, boot=False, routes={"**/lock.json": refuse})
         app.page.goto(server)
         banner = app.page.locator("#banner")
         expect(banner).to_contain_text("Python could not be started", timeout=60_000)
@@ -303,8 +351,53 @@ class TestFailure:
         app.page.evaluate("pyTensor.ready.then(() => null)")
         assert app.run("1 + 1")["result"] == "2"
 
+    @pytest.mark.parametrize(
+        "name", ["pyodide.asm.wasm", "python_stdlib.bin", "pyodide.asm.js", "py_tensor-*.whl"]
+    )
+    def test_a_file_that_is_missing_is_named_at_once(
+        self, fresh_page: OpenPage, server: str, name: str
+    ) -> None:
+        refuse = {f"**/{name}": lambda route: route.fulfill(status=404)}
+        app = fresh_page(first_visit=True, boot=False, routes=refuse)
+        app.page.clock.install()  # the page does not give up by itself
+        app.page.goto(server)
+        banner = app.page.locator("#banner")
+        expect(banner).to_contain_text("Python could not be started", timeout=30_000)
+        expect(banner).to_contain_text(name.partition("*")[0])
+        expect(banner.get_by_role("button", name="Try again")).to_be_visible()
+
+    @pytest.mark.parametrize("name", ["app.js", "repl/history.js"])
+    def test_a_page_that_does_not_come_whole_says_so(
+        self, fresh_page: OpenPage, server: str, name: str
+    ) -> None:
+        refuse = {f"**/{name}": lambda route: route.fulfill(status=404)}
+        app = fresh_page(first_visit=True, boot=False, routes=refuse)
+        app.page.goto(server)
+        banner = app.page.locator("#banner")
+        expect(banner).to_contain_text("A part of this page could not be loaded.")
+        expect(banner.get_by_role("button")).to_have_text(["Reload"])
+
+    def test_a_policy_without_webassembly_is_named_at_once(
+        self, fresh_page: OpenPage, server: str
+    ) -> None:
+        def forbid(route: Route) -> None:
+            response = route.fetch()
+            policy = response.headers["content-security-policy"]
+            strict = policy.replace(" 'wasm-unsafe-eval'", "")
+            headers = response.headers | {"content-security-policy": strict}
+            route.fulfill(response=response, headers=headers)
+
+        app = fresh_page(first_visit=True, boot=False, routes={"**/*.js": forbid})
+        app.page.clock.install()
+        app.page.goto(server)
+        banner = app.page.locator("#banner")
+        expect(banner).to_contain_text("WebAssembly", timeout=30_000)
+        expect(banner).to_contain_text("wasm-unsafe-eval")
+
     def test_a_boot_that_hangs_is_given_up(self, fresh_page: OpenPage, server: str) -> None:
-        app = fresh_page(boot=False, routes={"**/pyodide.asm.wasm": lambda route: None})
+        app = fresh_page(
+            first_visit=True, boot=False, routes={"**/pyodide.asm.wasm": lambda route: None}
+        )
         app.page.clock.install()
         app.page.goto(server)
         expect(app.page.locator("#status-text")).to_contain_text("Starting Python")

@@ -12,6 +12,8 @@ from playwright.sync_api import Page
 from py_tensor.autotune.contest import OUT_OF_TIME
 from tests.browser.app import AppPage, AppSession
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 2  # for all knobs; what has begun then is finished
 TUNE = f"""
 import json, time

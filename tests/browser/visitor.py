@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Route
+from playwright.sync_api import BrowserContext, Route, ViewportSize
 
-from tests.browser.app import AppPage, AppSession
+from tests.browser.app import AppPage, AppSession, BootError
 
 Routes = Mapping[str, Callable[[Route], Any]]
 
@@ -34,6 +34,14 @@ _IN_STORE = """async ([mode, work]) => {
 }"""
 
 
+_FORGET = """async () => {
+  localStorage.clear();
+  for (const { name } of await indexedDB.databases()) {
+    if (name !== "py_tensor boot") indexedDB.deleteDatabase(name);
+  }
+}"""
+
+
 class Visitor:
     """One profile of the shared browser.
 
@@ -41,9 +49,9 @@ class Visitor:
     for `put_back` in `window.good`.
     """
 
-    def __init__(self, session: AppSession) -> None:
+    def __init__(self, session: AppSession, *, canvas: bool = False) -> None:
         self.url = session.url
-        first = session.open_page(boot=False)
+        first = session.open_page(canvas=canvas, boot=False)
         self._context: BrowserContext = first.page.context
         # Served without the policy, so that what the tests look for in the store can be said there.
         self._context.route("**/blank", lambda route: route.fulfill(body=""))
@@ -129,3 +137,44 @@ class Visitor:
 
     def _store(self, mode: str, work: str) -> Any:
         return self._blank.evaluate(_IN_STORE, [mode, work])
+
+
+class Regular(Visitor):
+    """Somebody who was here before: the snapshot is kept, so that Python starts in no time.
+
+    Each page begins with nothing else kept, unless another is open.
+    """
+
+    def __init__(self, session: AppSession, *, canvas: bool = False) -> None:
+        super().__init__(session, canvas=canvas)
+        self.visit()
+        self.wait_until_kept()
+        self.leave()
+
+    def open_page(
+        self,
+        *,
+        routes: Routes | None = None,
+        permissions: Sequence[str] = (),
+        viewport: ViewportSize | None = None,
+        path: str = "",
+        boot: bool = True,
+    ) -> AppPage:
+        """As `AppSession.open_page`; whoever opened it may close the page."""
+        if self._context.pages == [self._blank]:
+            self._context.clear_permissions()
+            self._blank.evaluate(_FORGET)
+        if permissions:
+            self._context.grant_permissions(permissions, origin=self.url)
+        app = AppPage(self._context.new_page())
+        if viewport:
+            app.page.set_viewport_size(viewport)
+        for pattern, handler in (routes or {}).items():
+            app.page.route(pattern, handler)
+        if boot:
+            try:
+                app.boot(self.url + path)
+            except BootError:
+                app.page.close()
+                raise
+        return app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -42,6 +42,18 @@ def test_constants(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_full_of_a_tensor(device: str) -> None:
+    row = np.array([1.5, -2.5, 3.5], np.float32)
+    x = pt.tensor(row, device=device)
+    like = pt.zeros((2, 3), dtype="int32", device=device)
+    same(pt.full((2, 3), x), np.full((2, 3), row), "full of a row")
+    same(pt.full((2, 3), x[1], dtype="int32"), np.full((2, 3), -2, np.int32), "full as int32")
+    same(pt.full_like(like, x.sum()), np.full((2, 3), 2, np.int32), "full_like")
+    with pytest.raises(pt.ShapeError, match=r"\(3,\).*\(2, 2\)"):
+        pt.full((2, 2), x)
+
+
+@pytest.mark.computes
 def test_full_takes_the_values_dtype(device: str) -> None:
     for value, dtype in (
         (2, "int32"),
@@ -54,6 +66,11 @@ def test_full_takes_the_values_dtype(device: str) -> None:
         (2**31 - 1, "int32"),
     ):
         same(pt.full((2, 3), value, device=device), np.full((2, 3), value, dtype), f"full({value})")
+        same(
+            pt.full(3, cast("Any", np.array(value)[()]), device=device),
+            np.full(3, value, dtype),
+            "NumPy's",
+        )
     same(
         pt.full(3, 2**32 - 1, dtype="uint32", device=device),
         np.full(3, 2**32 - 1, np.uint32),

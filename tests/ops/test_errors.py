@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -102,6 +102,16 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^pad: .*-1",
     ),
+    "pad with several values": (
+        lambda x: pt.pad(x, 1, constant_values=(1, 2)),  # pyright: ignore[reportArgumentType]
+        TypeError,
+        r"^pad: constant_values is one number, not tuple",
+    ),
+    "pad with a tensor": (
+        lambda x: pt.pad(x, 1, constant_values=x[0, 0, 0]),
+        TypeError,
+        r"^pad: constant_values is one number, not Tensor",
+    ),
     "pad too many": (lambda x: x.pad(((0, 1),) * 4), pt.ShapeError, r"^pad: .*4 pairs.*3 axes"),
     "index out of range": (lambda x: x[2], IndexError, r"^index: 2.*axis 0.*\(2, 3, 4\)"),
     "index out of range, negative": (
@@ -112,9 +122,32 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: 4.*3 axes"),
     "two ellipses": (lambda x: x[..., ...], IndexError, r"^index: .*\.\.\."),
     "index by a float": (lambda x: x[0.5], TypeError, r"^index: .*float"),
-    "index by a mask": (lambda x: x[x > 0], TypeError, r"^index: .*pt\.where"),
-    "index by a list": (lambda x: x[[0, 1]], TypeError, r"^index: .*list"),
-    "index by a bool": (lambda x: x[True], TypeError, r"^index: .*"),
+    "index by a mask": (lambda x: x[x > 0], TypeError, r"^index: .*mask.*pt\.where\(mask, x, 0\)"),
+    "index by a list of bools": (lambda x: x[[True, False]], TypeError, r"^index: .*mask"),
+    "index by bools in NumPy": (lambda x: x[np.ones(2, bool)], TypeError, r"^index: .*mask"),
+    "index by a list of both": (lambda x: x[[True, 1]], pt.DTypeError, r"^take: .*True"),
+    "index by bytes": (lambda x: x[memoryview(b"ab")], TypeError, r"^index: .*memoryview"),
+    "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"^index: .*0-d"),
+    "index by a bool": (lambda x: x[True], TypeError, r"^index: .*mask"),
+    "index by a list beside": (
+        lambda x: x[0, [0, 1]],
+        TypeError,
+        r"^index: .*pt\.take\(x, i, axis\)",
+    ),
+    "index by a tensor beside": (
+        lambda x: x[:, pt.tensor([0])],
+        TypeError,
+        r"^index: .*pt\.take\(x, i, axis\)",
+    ),
+    "index by a tensor of floats": (lambda x: x[x], TypeError, r"^index: .*float32"),
+    "index by a list of floats": (lambda x: x[[0.5]], pt.DTypeError, r"^take: .*0\.5"),
+    "index by a list out of range": (lambda x: x[[0, 99]], IndexError, r"^take: 99 .*axis 0"),
+    "full of text": (lambda x: pt.full(3, cast("Any", "a")), TypeError, r"^full: fill_value .*str"),
+    "full_like of a list": (
+        lambda x: pt.full_like(x, cast("Any", [1])),
+        TypeError,
+        r"^full_like: fill_value .*list",
+    ),
     "index to 9 axes": (lambda x: x[(None,) * 6], pt.ShapeError, r"^index: .*9 axes"),
     "slice of step 0": (lambda x: x[::0], ValueError, r"step"),
     "concat of other shapes": (

@@ -13,6 +13,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.codegen.profile import Profile
 
+pytestmark = pytest.mark.alone
+
 MIB = 2**20
 
 

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import traceback
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, cast
@@ -111,3 +112,28 @@ def test_copies_and_pickles() -> None:
         restored = pickle.loads(pickle.dumps(y))
         assert repr(restored) == repr(y)
         assert (restored.shape, restored.dtype) == (y.shape, y.dtype)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "words"),
+    [
+        (pt.ones(2, device="cpu"), "plot", "there is the function pt.plot"),
+        (pt.ones(2, device="cpu"), "where", "there is the function pt.where"),
+        (pt.ones(2, device="cpu"), "shap", "'Tensor' object has no attribute 'shap'"),
+        (pt.random, "seed", "it is pt.manual_seed"),
+        (pt.random, "normal", "it is pt.randn"),
+        (pt.random, "nosuch", "module 'py_tensor.random' has no attribute 'nosuch'"),
+    ],
+)
+def test_a_name_that_is_elsewhere(owner: Any, name: str, words: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(owner, name)
+    assert str(caught.value).endswith(words)
+    if words.startswith(("there is", "it is")):  # and Python suggests no other name
+        assert traceback.format_exception_only(caught.value)[-1].endswith(f"{words}\n")
+
+
+def test_what_is_misspelt_is_suggested() -> None:
+    with pytest.raises(AttributeError) as caught:
+        _ = cast("Any", pt.ones(2, device="cpu")).shap
+    assert (caught.value.name, type(caught.value.obj)) == ("shap", pt.Tensor)

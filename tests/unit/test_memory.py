@@ -10,6 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.connection import CHECKED_ALLOCATION
+from py_tensor.backend.device import is_at_hand
 from py_tensor.errors import GPUError
 from py_tensor.graph.order import OVERWRITTEN_BYTES
 from tests.unit.fake_bridge import GPU, MIB
@@ -162,16 +163,54 @@ def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor
     assert data(y)
 
 
-def test_what_a_value_computed_in_passing_still_needs_is_not(gpu: GPU) -> None:
-    """Two pending results share an intermediate; only one of them is computed."""
+def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) -> None:
     x = large(gpu, LARGE)
-    before = buffer_of(x)
     shared = x * 2
-    first, second = shared + 1, shared + 3
-    del x, shared
-    assert buffer_of(first.realize()) != before
-    expected = contents(gpu, (large(gpu, LARGE) * 2 + 3).realize())
-    assert contents(gpu, second) == expected
+    first, second, other = shared + 1, shared.sum(), x + 3
+    del shared
+    first.realize()
+    assert is_at_hand(second._node)
+    assert not is_at_hand(other._node)
+
+
+def test_of_states_that_depend_on_each_other_one_may_be_read(gpu: GPU) -> None:
+    """The work of a round stays the same, and does not grow by what the rounds before took."""
+    u, v = large(gpu), large(gpu)
+    dispatches: list[int] = []
+    for _ in range(6):
+        before = gpu.backend.stats()["dispatches"]
+        for _ in range(3):
+            u, v = u - u * v, v + u * v
+        v.realize()
+        assert is_at_hand(u._node)
+        dispatches.append(gpu.backend.stats()["dispatches"] - before)
+    assert dispatches == dispatches[:1] * 6
+
+
+def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
+    """What holds a value that is computed in passing may be no tensor that is pending."""
+    x, y = large(gpu, LARGE), large(gpu, LARGE, 2.0)
+    shared = x * 2
+    held = shared._node
+    result = shared + y
+    _other = (y - 1, x - y)
+    del shared
+    wanted = gpu.device.request([result._node])
+    assert [node.slot for node in wanted.order] == list(range(len(wanted.order)))
+    assert held in wanted.order
+
+
+def test_without_memory_for_them_others_are_left(gpu: GPU) -> None:
+    x = large(gpu)
+    shared = pt.exp(x)
+    first = shared + 1
+    others = [shared * i for i in range(2, 9)]
+    del shared
+    gpu.bridge.allocations = ["out-of-memory"] * 2  # the pool is emptied after the first
+    first.realize()
+    assert gpu.bridge.allocations == []
+    assert is_at_hand(first._node)
+    assert not any(is_at_hand(other._node) for other in others)
 
 
 def test_two_results_of_one_operand(gpu: GPU) -> None:

@@ -11,6 +11,8 @@ import { currentBuild } from "./files.js";
 /** @typedef {{ build: string, browser: string, text: string }} Kept */
 
 const CHOICES = { database: "py_tensor choices", store: "adapters" };
+/** On which others of this origin hear that something else is kept. */
+const NEWS = "py_tensor choices";
 /** The device is asked for meanwhile, which takes about as long as a database that answers at all. */
 const PATIENCE_TO_FIND_MS = 500;
 const PATIENCE_TO_KEEP_MS = 5000;
@@ -32,5 +34,18 @@ export const choiceStore = {
       ? inStore(CHOICES, "readwrite", (store) => store.put(kept, adapter))
       : inStore(CHOICES, "readwrite", (store) => store.delete(adapter));
     await within(/** @type {Promise<unknown>} */ (done), PATIENCE_TO_KEEP_MS);
+    const news = new BroadcastChannel(NEWS);
+    news.postMessage(adapter);
+    news.close();
   },
 };
+
+/**
+ * @param {() => void} listener called when another worker has kept choices
+ * @returns {() => void} ends that
+ */
+export function onChoicesKept(listener) {
+  const news = new BroadcastChannel(NEWS);
+  news.onmessage = listener;
+  return () => news.close();
+}

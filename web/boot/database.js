@@ -23,17 +23,33 @@ export async function inStore(place, mode, ask) {
   }
 }
 
+/** A patience is as many short waits: time in which this thread is busy, and hears no answer, is one of them. */
+const WAITS = 10;
+
 /**
  * @template T
  * @param {Promise<T>} asked
  * @param {number} patience ms
  * @returns {Promise<T>} rejected where the answer does not come in time: a database may never give one
  */
-export function within(asked, patience) {
-  return new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error("the browser's storage does not answer")), patience);
-    asked.then(resolve, reject);
+export async function within(asked, patience) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => {
+    let left = WAITS;
+    const wait = () => {
+      if (left === 0) reject(new Error("the browser's storage does not answer"));
+      else timer = setTimeout(wait, patience / WAITS);
+      left -= 1;
+    };
+    wait();
   });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

@@ -8,16 +8,64 @@ export function urlOf(path) {
   return new URL(`../${path}`, import.meta.url).href;
 }
 
+/** A file did not come. */
+export class NotLoaded extends Error {}
+
 /**
  * @param {string} path within the page's folder
- * @returns {Promise<Response>} rejected, with the path, where the server does not have it
+ * @returns {Promise<Response>} rejected where the server does not have it, or does not answer
  */
-export async function fetchFile(path) {
-  const response = await fetch(urlOf(path));
-  if (!response.ok) {
-    throw new Error(`${path} could not be loaded (${response.status} ${response.statusText})`);
+export function fetchFile(path) {
+  return arrived(fetch(urlOf(path)), path);
+}
+
+/**
+ * @param {Promise<Response>} asked
+ * @param {string} name of what was asked for
+ * @returns {Promise<Response>} one that has it
+ * @throws {NotLoaded}
+ */
+export async function arrived(asked, name) {
+  const response = await asked.catch((error) => {
+    throw new NotLoaded(`${name} could not be loaded (${error.message})`);
+  });
+  if (response.ok) return response;
+  throw new NotLoaded(`${name} could not be loaded (${response.status} ${response.statusText})`);
+}
+
+/**
+ * @param {Response} response a file that is gzip's, whatever its name
+ * @returns {Response} what is in it
+ */
+export function unpacked({ body }) {
+  return new Response(body?.pipeThrough(new DecompressionStream("gzip")));
+}
+
+/** Where the page lies on its host, and the build that this file is of: its address says both. */
+const [, root, ownBuild] = /^(.*\/)builds\/([0-9a-f]+)\//.exec(import.meta.url) ?? [];
+
+/** So long a server may take to say what it has: what is to be told meanwhile waits for it. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Whether a file of this build is gone, because the server has another build now.
+ *
+ * @param {string} [path] within the page's folder; any file tells whether the whole build is gone
+ * @returns {Promise<boolean>} false as well where the server does not answer soon
+ */
+export async function isOutdated(path = "build.json") {
+  if (!root) return false;
+  /** @type {RequestInit} */
+  const options = { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) };
+  try {
+    const served = await fetch(`${root}build.json`, options);
+    if (!served.ok || (await served.json()).build === ownBuild) return false;
+    const { status, body } = await fetch(urlOf(path), options);
+    void body?.cancel();
+    return status === 404 || status === 410; // the service worker's word for it
+  } catch {
+    return false;
   }
-  return response;
 }
 
 /** @type {Promise<string> | undefined} */

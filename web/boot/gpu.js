@@ -10,7 +10,7 @@ import { fetchFile } from "./files.js";
 /**
  * @param {PyodideHost} host whose `_module` may come later
  * @param {Promise<unknown>} time when there is time to compile
- * @returns {Bridge} which has begun to look for the device
+ * @returns {Bridge} which looks for the device by itself
  */
 export function prepareGpu(host, time) {
   const bridge = createBridge(host, { choiceStore });

@@ -1,36 +1,45 @@
 /** Sees to it that a snapshot is left for the next visit, while nobody needs the computer. */
 
+import { Interpreter } from "../interpreter.js";
+
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /** Quiet before it begins, in ms. It takes a core for two seconds. */
 const QUIET_MS = 2000;
 
-/** @param {Engine} engine */
+/**
+ * @param {Engine} engine
+ * @returns {Promise<void>} when there is nothing left to do
+ */
 export function leaveSnapshotWhenIdle(engine) {
   let done = false;
-  /** @type {Worker | null} */
-  let worker = null;
+  let end = () => {};
+  /** @type {Promise<void>} */
+  const ended = new Promise((resolve) => {
+    end = resolve;
+  });
+  /** @type {Interpreter | null} */
+  let maker = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
 
   function stop() {
     clearTimeout(timer);
-    worker?.terminate();
-    worker = null;
+    maker?.end();
+    maker = null;
   }
 
   function begin() {
-    worker = new Worker(new URL("./snapshot_worker.js", import.meta.url), {
-      type: "module",
-      name: "py_tensor snapshot",
-    });
-    worker.addEventListener("message", finish);
-    worker.addEventListener("error", finish);
+    const url = new URL("./snapshot_worker.js", import.meta.url);
+    maker = new Interpreter(new Worker(url, { type: "module", name: "py_tensor snapshot" }));
+    maker.listen(finish, finish);
+    maker.worker.postMessage(maker.interruptBuffer);
   }
 
   function finish() {
     done = true;
     stop();
+    end();
   }
 
   function consider() {
@@ -41,7 +50,9 @@ export function leaveSnapshotWhenIdle(engine) {
   engine.addEventListener("ready", (event) => {
     const { boot } = /** @type {CustomEvent<import("../protocol.js").Info>} */ (event).detail;
     done = boot === "snapshot";
+    if (done) end();
     consider();
   });
   engine.addEventListener("change", consider);
+  return ended;
 }

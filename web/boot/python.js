@@ -5,51 +5,62 @@
  * tied to them yet.
  */
 
+import { fetchBytecode, installBytecode } from "./bytecode.js";
 import { fetchFile, urlOf } from "./files.js";
+import { STDLIB_URL } from "./parts.js";
 import { installSnapshot } from "./snapshot.js";
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
+/** @typedef {import("./parts.js").Parts} Parts */
 /** @typedef {import("./snapshot.js").Snapshot} Snapshot */
 
 /**
- * @typedef {object} Parts what is fetched for a boot
- * @property {Promise<any>} lock Pyodide's lock file
- * @property {Promise<typeof import("pyodide")>} pyodide
- *
  * @typedef {object} Output where Python's lines go while nothing else takes them
  * @property {(line: string) => void} stdout
  * @property {(line: string) => void} stderr
- */
-
-const SOURCES = ["__init__.py", "benchmarks.py", "boot.py", "interrupts.py", "loader.py", "preload.py", "session.py"];
-const FOLDER = "/lib/py_tensor_page";
-
-/**
- * Begins to fetch what every boot needs. What fails rejects where it is awaited.
  *
- * @returns {Parts}
+ * @typedef {Output & { interruptFlag: Uint8Array | null }} Options interruptFlag: what ends Python's loops, and a boot
+ *   that is not wanted any more
  */
-export function fetchParts() {
-  const lock = fetchFile("pyodide/lock.json").then((response) => response.json());
-  /** @type {Promise<typeof import("pyodide")>} */
-  const pyodide = import(urlOf("pyodide/pyodide.mjs"));
-  const engine = import(urlOf("pyodide/pyodide.asm.js")); // Pyodide would ask for it later
-  for (const begun of [lock, pyodide, engine]) begun.catch(() => {});
-  return { lock, pyodide };
-}
+
+const SOURCES = [
+  "__init__.py",
+  "benchmarks.py",
+  "boot.py",
+  "completion.py",
+  "contenders.py",
+  "expressions.py",
+  "failures.py",
+  "gallery.py",
+  "inspection.py",
+  "interrupts.py",
+  "lessons.py",
+  "loader.py",
+  "magics.py",
+  "measuring.py",
+  "preload.py",
+  "rich.py",
+  "session.py",
+  "status.py",
+  "views.py",
+];
+const FOLDER = "/lib/py_tensor_page";
+/** The shortest WebAssembly: a magic number and a version. */
+const NOTHING = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 /**
  * @param {Parts} parts
- * @param {Output} output
- * @param {{ toSnapshot?: boolean }} [options] whether a snapshot is to be made of it
+ * @param {Options} options
+ * @param {{ toSnapshot?: boolean }} [purpose] whether a snapshot is to be made of it
  * @returns {Promise<PyodideInterface>}
  */
-export async function bootPlainly(parts, output, { toSnapshot = false } = {}) {
-  const sources = fetchSources();
-  sources.catch(() => {});
-  const py = await load(parts, { ...output, packages: ["py-tensor"], _makeSnapshot: toSnapshot });
+export async function bootPlainly(parts, options, { toSnapshot = false } = {}) {
+  const [sources, bytecode] = [fetchSources(), fetchBytecode()];
+  for (const begun of [sources, bytecode]) begun.catch(() => {});
+  const py = await load(parts, { ...options, packages: ["py-tensor"], _makeSnapshot: toSnapshot });
   py.FS.mkdirTree(FOLDER);
   for (const [name, text] of await sources) py.FS.writeFile(`${FOLDER}/${name}`, text);
+  installBytecode(py, await bytecode);
   py.runPython("import sys; sys.path.append('/lib')");
   py.runPython("import py_tensor_page.preload");
   return py;
@@ -60,27 +71,44 @@ export async function bootPlainly(parts, output, { toSnapshot = false } = {}) {
  *
  * @param {Snapshot} snapshot
  * @param {Parts} parts
- * @param {Output} output
+ * @param {Options} options
  * @returns {Promise<PyodideInterface>}
  */
-export async function bootFromSnapshot(snapshot, parts, output) {
-  const py = await load(parts, { ...output, _loadSnapshot: snapshot.memory });
+export async function bootFromSnapshot(snapshot, parts, options) {
+  const py = await load(parts, { ...options, _loadSnapshot: snapshot.memory });
   installSnapshot(py, snapshot);
   return py;
 }
 
 /**
  * @param {Parts} parts
- * @param {Record<string, unknown>} options
+ * @param {Options & Record<string, unknown>} options those of Pyodide as well
  */
-async function load(parts, options) {
+async function load(parts, { interruptFlag, ...options }) {
   const { loadPyodide } = await parts.pyodide;
-  return loadPyodide({
-    indexURL: urlOf("pyodide/"),
-    lockFileContents: parts.lock,
-    packageBaseUrl: urlOf("wheels/"),
-    ...options,
-  });
+  requireWebAssembly();
+  const py = await parts.load(() =>
+    loadPyodide({
+      indexURL: urlOf("pyodide/"),
+      lockFileContents: parts.lock,
+      stdLibURL: STDLIB_URL,
+      packageBaseUrl: urlOf("wheels/"),
+      ...options,
+    }),
+  );
+  if (interruptFlag) py.setInterruptBuffer(interruptFlag);
+  return py;
+}
+
+/** Where WebAssembly is not allowed, Pyodide says nothing and waits for ever. */
+function requireWebAssembly() {
+  if (typeof WebAssembly === "undefined") throw new Error("This browser has no WebAssembly, which Python needs.");
+  try {
+    new WebAssembly.Module(NOTHING);
+  } catch (error) {
+    const policy = "its server's Content-Security-Policy must allow 'wasm-unsafe-eval'";
+    throw new Error(`This page may not run WebAssembly: ${policy} (${error}).`);
+  }
 }
 
 /** @returns {Promise<[name: string, text: string][]>} the page's own Python */

@@ -26,6 +26,7 @@ const FOLDERS = ["/lib/python3.13/site-packages", "/lib/py_tensor_page"];
  */
 export async function takeSnapshot(py) {
   py.runPython("import py_tensor_page.preload; py_tensor_page.preload.before_snapshot()");
+  py.setInterruptBuffer(/** @type {any} */ (undefined)); // whoever loads it has another one
   const files = FOLDERS.flatMap((folder) => filesIn(py, folder));
   const packages = { ...py.loadedPackages };
   for (const name of Object.keys(packages)) delete py.loadedPackages[name]; // or it refuses
@@ -69,7 +70,7 @@ function digestOf(memory) {
  */
 function filesIn(py, folder) {
   return py.FS.readdir(folder)
-    .filter((/** @type {string} */ name) => name !== "." && name !== "..")
+    .filter((/** @type {string} */ name) => ![".", "..", "__pycache__"].includes(name))
     .flatMap((/** @type {string} */ name) => {
       const path = `${folder}/${name}`;
       return py.FS.isDir(py.FS.stat(path).mode) ? filesIn(py, path) : [{ path, data: py.FS.readFile(path) }];

@@ -1,39 +1,41 @@
 /** A start of Python by the fastest way there is: from the snapshot of an earlier visit, or plainly. */
 
-import { bootFromSnapshot, bootPlainly, fetchParts } from "./python.js";
+import { NotLoaded } from "./files.js";
+import { parts } from "./first_parts.js";
+import { bootFromSnapshot, bootPlainly } from "./python.js";
 import { currentKey, findSnapshot, keep } from "./store.js";
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
 /** @typedef {"snapshot" | "plain"} Boot */
 
 export class StartUp {
-  /** Fetches what it will need, from the moment it is made. */
   constructor() {
-    this.parts = fetchParts();
+    this.parts = parts;
     this.kept = findKept();
   }
 
   /**
-   * @param {import("./python.js").Output} output
+   * @param {import("./python.js").Options} options
    * @param {object} how
    * @param {boolean} how.distrusted whether a boot from the snapshot has come to nothing before
    * @param {(boot: Boot) => void} how.onStart called when Python begins to load, and how
    * @returns {Promise<{ py: PyodideInterface, boot: Boot }>}
    */
-  async boot(output, { distrusted, onStart }) {
+  async boot(options, { distrusted, onStart }) {
     const { key, snapshot } = await this.kept;
     if (snapshot && !distrusted) {
       onStart("snapshot");
       try {
-        return { py: await bootFromSnapshot(snapshot, this.parts, output), boot: "snapshot" };
+        return { py: await bootFromSnapshot(snapshot, this.parts, options), boot: "snapshot" };
       } catch (error) {
+        if (error instanceof NotLoaded) throw error; // which is not the snapshot's fault
         await condemn(key, String(error));
       }
     } else if (snapshot) {
       await condemn(key, "a boot from it did not come to an end");
     }
     onStart("plain");
-    return { py: await bootPlainly(this.parts, output), boot: "plain" };
+    return { py: await bootPlainly(this.parts, options), boot: "plain" };
   }
 }
 

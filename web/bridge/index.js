@@ -18,8 +18,11 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {number} [patience] ms to ask again for an adapter while there is none
  * @property {number} [bindGroupCapacity]
  * @property {import("./waiting.js").Schedule | null} [poking] when to poke the browser while waiting; null: never
+ * @property {boolean} [paintInSoftware] paint, where the adapter is a software adapter too
  * @property {import("./connection.js").ChoiceStore} [choiceStore] without it, choices last as long as the session
  */
+
+/** @typedef {{ bitmap: ImageBitmap | null, outcome: string }} Painted `outcome` as of a read; null: there is none */
 
 /**
  * What Python calls, with integers only (labels and WGSL aside). A `string` that is empty means that
@@ -62,6 +65,10 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
  *   and only then is the destination not written. "interrupted": it never will be.
  * @property {(destination: number) => boolean} isReading whether a read may still write there
+ * @property {() => boolean} canPaint whether `paint` works here; the first call tries
+ * @property {(id: number, stride: number, width: number, height: number) => Promise<Painted>} paint
+ *   An image of a buffer's pixels, one u32 each, rows `stride` pixels apart (a multiple of 64), alpha premultiplied;
+ *   they are not read. The contents are those of the moment of the call.
  * @property {() => Promise<string>} synchronize the GPU is done with all flushes; as read
  * @property {(flush: number) => Promise<string>} drain the GPU is done with the flushes up to this number; the
  *   failures returned are those of flushes, and a loss is none of them
@@ -73,7 +80,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {() => Promise<string>} stopTimer JSON: [pipeline, begin, end] of each, in ns since the first
  *
  * @property {() => string} stats JSON
- * @property {() => void} loseDevice destroys the device, for tests
+ * @property {() => void} loseDevice destroys the device: for tests
  */
 
 /**
@@ -83,12 +90,15 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  */
 export function createBridge(pyodide, options = {}) {
   const { gpu = navigator.gpu, patience = 5000, bindGroupCapacity = 4096, poking, choiceStore } = options;
+  const { paintInSoftware = false } = options;
   const counters = { dispatches: 0, flushes: 0, submits: 0, compiles: 0, precompiles: 0, reads: 0 };
   /** @type {Map<number, import("./pipelines.js").PipelineSource>} */
   const sources = new Map();
   const failures = new FailureLog();
   const flights = new Flights();
   let lastFlush = 0;
+  /** @type {boolean | null} whether canvases show what the GPU draws; null: not tried yet */
+  let paints = null;
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
   const context = { sources, counters, bindGroupCapacity };
@@ -219,6 +229,40 @@ export function createBridge(pyodide, options = {}) {
       return outcome(session, readback.failures);
     },
 
+    canPaint() {
+      const { session } = connection;
+      if (paints !== null || session === null) return paints ?? false;
+      paints = false; // should it not come back from the trial
+      if (connection.isFallback && !paintInSoftware) return false;
+      openScopes(session.device);
+      paints = session.painter.isTrue();
+      closeScopes(session.device, session.pipelines, THIS_CALL); // what goes wrong shows in the pixel
+      return paints;
+    },
+
+    async paint(id, stride, width, height) {
+      const { session } = connection;
+      if (session === null) return { bitmap: null, outcome: noDevice() };
+      openScopes(session.device);
+      /** @type {import("./failures.js").Failure[]} */
+      const own = [];
+      /** @type {ImageBitmap | null} */
+      let bitmap = null;
+      try {
+        bitmap = session.painter.paint(session.buffers.get(id), stride, width, height);
+      } catch (error) {
+        session.recorder.abandon();
+        own.push(thrownFailure(THIS_CALL, error, `buffer ${id}`));
+      }
+      const found = closeScopes(session.device, session.pipelines, THIS_CALL);
+      const ended = await waiter.wait(Promise.all([found, flights.landed()]));
+      if (ended === INTERRUPTED) {
+        bitmap?.close();
+        return { bitmap: null, outcome: INTERRUPTED };
+      }
+      return { bitmap, outcome: outcome(session, [...own, ...ended[0]]) };
+    },
+
     async synchronize() {
       const { session } = connection;
       if (session === null) return noDevice();
@@ -261,6 +305,7 @@ export function createBridge(pyodide, options = {}) {
       const { session, generation } = connection;
       return JSON.stringify({
         generation,
+        isLost: session === null && generation > 0,
         buffers: session?.buffers.count ?? 0,
         bufferBytes: session?.buffers.bytes ?? 0,
         stagingBuffers: session?.staging.count ?? 0,

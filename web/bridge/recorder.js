@@ -60,6 +60,19 @@ export class Recorder {
     this.#open().copyBufferToBuffer(source, sourceOffset, target, targetOffset, bytes);
   }
 
+  /**
+   * @param {GPUBuffer} source
+   * @param {number} offset
+   * @param {number} bytesPerRow
+   * @param {GPUTexture} texture
+   * @param {number} width
+   * @param {number} height
+   */
+  copyToTexture(source, offset, bytesPerRow, texture, width, height) {
+    this.#closePass();
+    this.#open().copyBufferToTexture({ buffer: source, offset, bytesPerRow }, { texture }, [width, height]);
+  }
+
   /** Submits what is encoded, if anything is. */
   submit() {
     this.timer?.mark();

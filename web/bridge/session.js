@@ -6,6 +6,7 @@
 
 import { BindGroups } from "./bind_groups.js";
 import { Buffers } from "./buffers.js";
+import { Painter } from "./painting.js";
 import { Params } from "./params.js";
 import { Pipelines } from "./pipelines.js";
 import { Recorder } from "./recorder.js";
@@ -38,6 +39,7 @@ export class Session {
     this.bindGroups = new BindGroups(device, this.buffers, this.params.buffer, bindGroupCapacity);
     this.recorder = new Recorder(device, counters);
     this.staging = new StagingPool(device);
+    this.painter = new Painter(device, this.recorder);
     /** The copy that the last flush made for the read that is to follow. @type {import("./reading.js").Readback | null} */
     this.ahead = null;
   }

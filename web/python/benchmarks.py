@@ -1,38 +1,19 @@
-"""The seeds' two benchmark suites, as data, and the code that checks and times them.
+"""The suites of the benchmark panel, as data.
 
-A case says what is computed (through py_tensor's public API, the same for every contender), what
-the right answer is (in float64, at the places asked for), and how much work it is. `run` goes
-through the chosen cases and reports each step as a dictionary that JSON can hold. Nothing here
-needs a browser: a command line can drive it as the page does.
+A case says what is computed, in words that py_tensor and NumPy share, what the right answer is (in
+float64, at the places asked for), and how much work it is. What tfjs and jax-js write for it stands
+in `web/bench/peers`, under the case's name. `measuring.py` checks and times cases. Nothing here
+needs a browser: the benchmarks of the command line (`tests/perf/bench`) use the same cases.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-Report = Callable[[dict[str, Any]], None]
-
-CONTENDERS = {"webgpu": "WebGPU", "cpu": "NumPy"}
-"""Devices of py_tensor, and what a reader calls them."""
-
-ROUNDS = 7
-MOST_ROUNDS = 30
-"""Short rounds are repeated more often, until they add up to `SECONDS`."""
-SECONDS = 0.25
-QUEUED_OPS = 20
-"""At most so many ops are queued before one wait; all their results are kept."""
-ROUND_SECONDS = 0.1
-"""Fewer are queued where a round would take longer than this."""
-WARM_UP_SECONDS = 2.0
-"""One that takes longer is not repeated for the warm-up alone."""
-RESULT_BYTES = 256 * 2**20
-"""Fewer are queued where their results would take more memory than this."""
-SAMPLES = 4096
-"""Results with more elements are checked at so many places, drawn at random."""
+_FLOAT = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -53,17 +34,26 @@ class Case:
     """Its place on a chart's axis."""
     operands: tuple[Operand, ...]
     op: Callable[..., Any]
-    """From the module py_tensor and the operands to the result."""
+    """From the module (py_tensor or NumPy) and the operands to the result."""
     expected: Callable[..., Any]
     """From NumPy, a tuple of index arrays into the result, and the operands to float64 values."""
     result_shape: tuple[int, ...]
     flops: int
+    """Elementwise ops and additions, where a rate of these says something."""
     bytes: int
-    """The least traffic: operands read once, the result written once."""
+    """The least traffic: operands read once, the result written once; 0: that says nothing here."""
     unit: str
     """"GFLOP/s" or "GB/s": the rate that says something about this case."""
     tolerance: float
     """Relative. A sum of n positive terms that leaves one out is off by about 1/n."""
+    least: float = 0.0
+    """Errors are relative to the right value, or to this where the value is smaller."""
+    ops: int = 1
+    """One call of `op` is so many independent ops; it gives a list of their results."""
+    finish: Literal["all", "each", "number"] = "all"
+    """What a sample waits for: all calls together, each call, or the number each call gives."""
+    calls: int | None = None
+    """Calls in one sample; None: as many as take some milliseconds."""
 
     @property
     def work(self) -> int:
@@ -86,27 +76,28 @@ class Suite:
     """The cases of one of the sizes."""
 
 
-# -- the suites ----------------------------------------------------------------------------------
+# -- the seeds' ----------------------------------------------------------------------------------
 
-_FLOAT = 4
 _ELEMENTWISE = 1e-6
 _SUM = 1e-5
+
+
+def _of_squares(n: int, name: str, **fields: Any) -> Case:
+    """A case over n × n matrices, whose result is one too unless `fields` tells."""
+    defaults: dict[str, Any] = {
+        "result_shape": (n, n),
+        "flops": n * n,
+        "unit": "GB/s",
+        "tolerance": _ELEMENTWISE,
+    }
+    return Case(name=name, size=str(n), extent=n, **(defaults | fields))
 
 
 def _square_cases(size: str) -> tuple[Case, ...]:
     n = int(size)
     square = Operand((n, n))
     matrix = n * n * _FLOAT
-
-    def case(name: str, **fields: Any) -> Case:
-        defaults = {
-            "result_shape": (n, n),
-            "flops": n * n,
-            "unit": "GB/s",
-            "tolerance": _ELEMENTWISE,
-        }
-        return Case(name=name, size=size, extent=n, **(defaults | fields))
-
+    case = partial(_of_squares, n)
     return (
         case(
             "exp",
@@ -151,9 +142,7 @@ def _square_cases(size: str) -> tuple[Case, ...]:
             "matmul",
             operands=(square, square),
             op=lambda pt, x, y: x @ y,
-            expected=lambda np, at, x, y: np.einsum(
-                "sk,ks->s", x[at[0]].astype(np.float64), y[:, at[1]].astype(np.float64)
-            ),
+            expected=dot,
             flops=2 * n**3,
             bytes=3 * matrix,
             unit="GFLOP/s",
@@ -182,6 +171,249 @@ def _last_axis_cases(size: str) -> tuple[Case, ...]:
     )
 
 
+# -- elementwise, reductions, rows ---------------------------------------------------------------
+
+
+def _elementwise_cases(size: str) -> tuple[Case, ...]:
+    n = int(size)
+    square = Operand((n, n))
+    matrix = n * n * _FLOAT
+    case = partial(_of_squares, n)
+    return (
+        case(
+            "add",
+            operands=(square, square),
+            op=lambda pt, x, y: x + y,
+            expected=lambda np, at, x, y: x[at].astype(np.float64) + y[at],
+            bytes=3 * matrix,
+        ),
+        case(
+            "tanh(x*y + exp(-x))",
+            operands=(square, square),
+            op=_tanh_chain,
+            expected=lambda np, at, x, y: _tanh_chain(np, *_float64(np, x[at], y[at])),
+            flops=5 * n * n,
+            bytes=3 * matrix,
+        ),
+        case(
+            "12 ops",
+            operands=(square, Operand((n,)), Operand((n, 1))),
+            op=_twelve_ops,
+            expected=lambda np, at, x, row, column: _twelve_ops(
+                np, *_float64(np, x[at], row[at[1]], column[at[0], 0])
+            ),
+            flops=12 * n * n,
+            bytes=2 * matrix + 2 * n * _FLOAT,
+            least=1.0,
+        ),
+    )
+
+
+def _float64(np: Any, *arrays: Any) -> list[Any]:
+    return [array.astype(np.float64) for array in arrays]
+
+
+def _tanh_chain(xp: Any, x: Any, y: Any) -> Any:
+    return xp.tanh(x * y + xp.exp(-x))
+
+
+def _twelve_ops(xp: Any, x: Any, row: Any, column: Any) -> Any:
+    """Cheap ones: what limits them is memory, if they are one kernel."""
+    t = x * row + column
+    t = xp.maximum(t * x - row, column)
+    t = (t * 0.5 + x) * column - x
+    return xp.abs(xp.minimum(t, row)) * 2
+
+
+def _reduction_cases(size: str) -> tuple[Case, ...]:
+    n = int(size)
+    matrix = n * n * _FLOAT
+    common: dict[str, Any] = {"operands": (Operand((n, n)),), "tolerance": _SUM}
+    whole: dict[str, Any] = {**common, "result_shape": (), "bytes": matrix}
+    lines: dict[str, Any] = {**common, "result_shape": (n,), "bytes": matrix + n * _FLOAT}
+    case = partial(_of_squares, n)
+    return (
+        case(
+            "sum of all",
+            op=lambda pt, x: x.sum(),
+            expected=lambda np, at, x: x.sum(dtype=np.float64),
+            **whole,
+        ),
+        case(
+            "mean of all",
+            op=lambda pt, x: x.mean(),
+            expected=lambda np, at, x: x.mean(dtype=np.float64),
+            **whole,
+        ),
+        case(
+            "max of all",
+            op=lambda pt, x: x.max(),
+            expected=lambda np, at, x: x.max(),
+            **(whole | {"tolerance": 0.0}),
+        ),
+        case(
+            "sum(0)",
+            op=lambda pt, x: x.sum(0),
+            expected=lambda np, at, x: x[:, at[0]].sum(0, dtype=np.float64),
+            **lines,
+        ),
+        case(
+            "sum(1)",
+            op=lambda pt, x: x.sum(1),
+            expected=lambda np, at, x: x[at[0]].sum(1, dtype=np.float64),
+            **lines,
+        ),
+    )
+
+
+def _row_cases(size: str) -> tuple[Case, ...]:
+    n = int(size)
+    matrix = n * n * _FLOAT
+
+    def case(name: str, formula: Callable[..., Any], flops: int, *result: int, least: float = 0.0):
+        return _of_squares(
+            n,
+            name,
+            operands=(Operand((n, n)),),
+            op=formula,
+            expected=lambda np, at, x: _at_rows(np, formula, at, x),
+            result_shape=result,
+            flops=flops * n * n,
+            bytes=matrix + (matrix if len(result) == 2 else n * _FLOAT),
+            tolerance=_SUM,
+            least=least,
+        )
+
+    return (
+        case("softmax", _softmax, 5, n, n),
+        case("log-softmax", _log_softmax, 5, n, n, least=1.0),
+        case("layer norm", _layer_norm, 6, n, n, least=1.0),
+        case("variance", _variance, 4, n),
+    )
+
+
+def _at_rows(np: Any, formula: Callable[..., Any], at: tuple[Any, ...], x: Any) -> Any:
+    """A formula of whole rows, in float64, at some places."""
+    rows = formula(np, x[at[0]].astype(np.float64))
+    return rows[np.arange(len(at[0])), at[1]] if len(at) > 1 else rows
+
+
+def _softmax(xp: Any, x: Any) -> Any:
+    e = xp.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def _log_softmax(xp: Any, x: Any) -> Any:
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def _layer_norm(xp: Any, x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / xp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def _variance(xp: Any, x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return (centred * centred).mean(axis=-1)
+
+
+# -- matrix products -----------------------------------------------------------------------------
+
+BATCH = 8
+THIN = 16
+
+
+def dot(np: Any, at: tuple[Any, ...], x: Any, y: Any) -> Any:
+    """Elements of x @ y in float64."""
+    left = x if x.ndim == 1 else x[at[: x.ndim - 1]]
+    if y.ndim == 2:
+        y = y[:, at[-1]].T
+    elif y.ndim > 2:
+        y = y[(*at[:-2], slice(None), at[-1])]
+    return np.einsum("...k,...k->...", *_float64(np, left, y))
+
+
+def _product_cases(size: str) -> tuple[Case, ...]:
+    n = int(size)
+    square, flipped = Operand((n, n)), Operand((n, n), transposed=True)
+    stack = Operand((BATCH, n, n))
+
+    def case(name: str, x: Operand, y: Operand, *result: int, unit: str = "GFLOP/s") -> Case:
+        return _of_squares(
+            n,
+            name,
+            operands=(x, y),
+            op=lambda pt, x, y: x @ y,
+            expected=dot,
+            result_shape=result,
+            flops=2 * _product(result) * (x.shape[0] if x.transposed else x.shape[-1]),
+            bytes=(_product(x.shape) + _product(y.shape) + _product(result)) * _FLOAT,
+            unit=unit,
+            tolerance=_SUM,
+        )
+
+    return (
+        case("matmul", square, square, n, n),
+        case("x.T @ y", flipped, square, n, n),
+        case("x @ y.T", square, flipped, n, n),
+        case("batched matmul", stack, stack, BATCH, n, n),
+        case(f"{THIN} rows @ matrix", Operand((THIN, n)), square, THIN, n),
+        case(f"{THIN} columns @ {THIN} rows", Operand((n, THIN)), Operand((THIN, n)), n, n),
+        # As fast as the matrix is read.
+        case("matrix @ vector", square, Operand((n,)), n, unit="GB/s"),
+    )
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    total = 1
+    for length in shape:
+        total *= length
+    return total
+
+
+# -- small ops -----------------------------------------------------------------------------------
+
+
+def _small_cases(size: str) -> tuple[Case, ...]:
+    n = int(size)
+    few = Operand((n,))
+    common: dict[str, Any] = {"size": size, "extent": n, "flops": 0, "bytes": 0, "unit": "GB/s"}
+    return (
+        Case(
+            name="add",
+            operands=(few, few),
+            op=lambda pt, x, y: x + y,
+            expected=lambda np, at, x, y: x[at].astype(np.float64) + y[at],
+            result_shape=(n,),
+            tolerance=_ELEMENTWISE,
+            **common,
+        ),
+        Case(
+            name="200 additions",
+            operands=(few,) * 30,  # 20 and 10: 200 sums of different operands
+            op=lambda pt, *x: [a + b for a in x[:20] for b in x[20:]],
+            expected=lambda np, at, *x: np.stack(
+                [a.astype(np.float64) + b for a in x[:20] for b in x[20:]]
+            )[at],
+            result_shape=(200, n),
+            tolerance=_ELEMENTWISE,
+            ops=200,
+            **common,
+        ),
+        Case(
+            name="float((x*2).sum())",
+            operands=(few,),
+            op=lambda pt, x: (x * 2).sum(),
+            expected=lambda np, at, x: 2 * x.sum(dtype=np.float64),
+            result_shape=(),
+            tolerance=_SUM,
+            finish="number",
+            **common,
+        ),
+    )
+
+
 SUITES = {
     suite.key: suite
     for suite in (
@@ -200,6 +432,46 @@ SUITES = {
             sizes=("64 × 256 × 1024", "64 × 64 × 4096"),
             default_sizes=("64 × 256 × 1024", "64 × 64 × 4096"),
             cases=_last_axis_cases,
+        ),
+        Suite(
+            key="elementwise",
+            title="Elementwise chains",
+            source="One op, five and twelve over n × n matrices: what fusion saves",
+            sizes=("128", "256", "512", "1024", "2048", "4096"),
+            default_sizes=("128", "256", "512"),
+            cases=_elementwise_cases,
+        ),
+        Suite(
+            key="reductions",
+            title="Reductions",
+            source="n × n matrices reduced as a whole, by columns and by rows",
+            sizes=("128", "256", "512", "1024", "2048", "4096"),
+            default_sizes=("128", "256", "512"),
+            cases=_reduction_cases,
+        ),
+        Suite(
+            key="products",
+            title="Matrix products",
+            source=f"Square, transposed, {BATCH} at a time, thin, and with a vector",
+            sizes=("64", "128", "256", "512", "1024", "2048"),
+            default_sizes=("64", "128", "256"),
+            cases=_product_cases,
+        ),
+        Suite(
+            key="rows",
+            title="Softmax, layer norm",
+            source="Formulas over the rows of n × n matrices, as their textbooks write them",
+            sizes=("128", "256", "512", "1024", "2048", "4096"),
+            default_sizes=("128", "256", "512"),
+            cases=_row_cases,
+        ),
+        Suite(
+            key="small",
+            title="Small ops",
+            source="So little work that what counts is the way to the GPU, and back",
+            sizes=("16", "256", "4096"),
+            default_sizes=("16", "256", "4096"),
+            cases=_small_cases,
         ),
     )
 }
@@ -223,210 +495,3 @@ def describe() -> list[dict[str, Any]]:
         }
         for suite in SUITES.values()
     ]
-
-
-# -- running -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Config:
-    """What to run; the names are those of `describe` and `CONTENDERS`."""
-
-    suite: str
-    sizes: Sequence[str]
-    cases: Sequence[str]
-    contenders: Sequence[str]
-    budget: float
-    """Seconds that checking and timing one case on one contender may take."""
-    total: float
-    """Seconds that all of it may take. What comes too late is skipped."""
-
-    def chosen(self) -> Iterator[Case]:
-        suite = SUITES[self.suite]
-        for name in self.cases:
-            for size in suite.sizes:
-                if size in self.sizes:
-                    yield next(case for case in suite.cases(size) if case.name == name)
-
-
-async def run(config: Config, report: Report, can_block: Callable[[], bool]) -> None:
-    """Check and time every chosen case on every contender, and report as it goes.
-
-    Parameters
-    ----------
-    config : Config
-        What to run.
-    report : callable
-        Takes the steps: `begin`, `working`, and for each case and contender one of `measured`,
-        `skipped` (no time, no such device) and `wrong` (a wrong answer, or an exception).
-    can_block : callable
-        Whether a blocking read works; else the asynchronous forms are awaited.
-    """
-    import py_tensor as pt
-
-    bench = Bench(pt, can_block, report, config)
-    cases = list(config.chosen())
-    report({"event": "begin", "total": len(cases) * len(config.contenders)})
-    for case in cases:
-        arrays = [_random_array(operand, seed) for seed, operand in enumerate(case.operands)]
-        for device in config.contenders:
-            await bench.try_case(case, device, arrays)
-
-
-class Bench:
-    """One run over the cases: remembers how long the smaller sizes took, and when it must end."""
-
-    def __init__(
-        self, pt: Any, can_block: Callable[[], bool], report: Report, config: Config
-    ) -> None:
-        self._pt = pt
-        self._can_block = can_block
-        self._report = report
-        self._config = config
-        self._end = time.perf_counter() + config.total
-        self._seconds_per_work: dict[tuple[str, str], float] = {}
-        self._has_gpu = pt.device_info()["backend"] == "webgpu"
-
-    async def try_case(self, case: Case, device: str, arrays: Sequence[Any]) -> None:
-        about = {"case": case.name, "size": case.size, "extent": case.extent, "device": device}
-        if device == "webgpu" and not self._has_gpu:
-            self._report({"event": "skipped", **about, "reason": "no WebGPU here"})
-            return
-        budget = min(self._config.budget, self._end - time.perf_counter())
-        if reason := self._reason_to_skip(self._estimate(case, device), budget):
-            self._report({"event": "skipped", **about, "reason": reason})
-            return
-        self._report(
-            {"event": "working", **about, "label": f"{case.label} on {CONTENDERS[device]}"}
-        )
-        try:
-            measured = await self._measure(case, device, arrays, budget)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            self._report({"event": "wrong", **about, "reason": reason})
-            return
-        self._report({"event": "measured", **about, "unit": case.unit, **measured})
-
-    def _estimate(self, case: Case, device: str) -> float:
-        """Seconds for one, from the size before; 0 when nothing is known."""
-        return self._seconds_per_work.get((case.name, device), 0.0) * case.work
-
-    def _reason_to_skip(self, estimate: float, budget: float) -> str | None:
-        if budget <= 0:
-            return f"the {_duration(self._config.total)} for all are over"
-        if 2 * estimate <= budget:  # once to check, once to time
-            return None
-        limit = "the budget is" if budget == self._config.budget else "what is left for all is"
-        return f"one would take about {_duration(estimate)}; {limit} {_duration(budget)}"
-
-    async def _measure(
-        self, case: Case, device: str, arrays: Sequence[Any], budget: float
-    ) -> dict[str, Any]:
-        tensors = [self._pt.tensor(array, device=device) for array in arrays]
-        operands = [_as_seen(t, operand) for t, operand in zip(tensors, case.operands, strict=True)]
-        self._pt.realize(*operands)
-        started = time.perf_counter()
-        error = await self._check(case, operands, arrays)
-        single = await self._time(case, operands, 1)
-        if single < WARM_UP_SECONDS:  # the first may have compiled something
-            single = min(single, await self._time(case, operands, 1))
-        count = self._ops_to_queue(case, single)
-        if count > 1:
-            single = min(single, await self._time(case, operands, count))
-            count = self._ops_to_queue(case, single)
-            await self._time(case, operands, count)
-        samples: list[float] = []
-        while not _is_enough(samples, count):
-            samples.append(await self._time(case, operands, count))
-            elapsed = time.perf_counter() - started
-            if elapsed + samples[-1] * count > budget:
-                break
-        median = statistics.median(samples)
-        self._seconds_per_work[case.name, device] = median / case.work
-        return {
-            "median": median,
-            "least": min(samples),
-            "most": max(samples),
-            "samples": samples,
-            "queued": count,
-            "rate": case.work / median / 1e9,
-            "error": error,
-        }
-
-    def _ops_to_queue(self, case: Case, single: float) -> int:
-        elements = 1
-        for length in case.result_shape:
-            elements *= length
-        by_memory = RESULT_BYTES // (elements * _FLOAT)
-        by_time = int(ROUND_SECONDS / max(single, 1e-9))
-        return max(1, min(QUEUED_OPS, by_memory, by_time))
-
-    async def _time(self, case: Case, operands: Sequence[Any], count: int) -> float:
-        """Seconds for one, over `count` queued ops whose results are all kept and computed."""
-        pt, op = self._pt, case.op
-        started = time.perf_counter()
-        results = [op(pt, *operands) for _ in range(count)]
-        pt.realize(*results)
-        if self._can_block():
-            pt.synchronize()
-        else:
-            await pt.synchronize_async()
-        return (time.perf_counter() - started) / count
-
-    async def _check(self, case: Case, operands: Sequence[Any], arrays: Sequence[Any]) -> float:
-        """The largest relative error against float64; raises when it is too large."""
-        import numpy as np
-
-        result = case.op(self._pt, *operands)
-        got = result.numpy() if self._can_block() else await result.to_numpy_async()
-        if got.shape != case.result_shape:
-            raise AssertionError(f"the result has shape {got.shape}, not {case.result_shape}")
-        views = [_as_seen(a, operand) for a, operand in zip(arrays, case.operands, strict=True)]
-        at = _places(case.result_shape)
-        expected = np.asarray(case.expected(np, at, *views))
-        error = float(np.max(np.abs(got[at] - expected) / np.abs(expected)))
-        if not error <= case.tolerance:  # also when it is NaN
-            raise AssertionError(
-                f"wrong by {error:.2g} (relative); at most {case.tolerance:.0e} is right"
-            )
-        return error
-
-
-def _is_enough(samples: Sequence[float], count: int) -> bool:
-    if len(samples) < ROUNDS:
-        return False
-    return len(samples) >= MOST_ROUNDS or sum(samples) * count >= SECONDS
-
-
-def _as_seen(value: Any, operand: Operand) -> Any:
-    """The operand from its contiguous tensor or array."""
-    return value.T if operand.transposed else value
-
-
-def _places(shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Index arrays: every place of a small result, a random choice of a large one."""
-    import numpy as np
-
-    elements = int(np.prod(shape))
-    if not shape:
-        return ()
-    if elements <= SAMPLES:
-        flat = np.arange(elements)
-    else:
-        # The corners too: it is there that kernels go wrong.
-        inside = np.random.default_rng(0).integers(0, elements, SAMPLES - 2)
-        flat = np.concatenate([[0, elements - 1], inside])
-    return np.unravel_index(flat, shape)
-
-
-def _random_array(operand: Operand, seed: int) -> Any:
-    """Uniform in (0, 1]: no zero, so that relative errors are defined."""
-    import numpy as np
-
-    return np.float32(1) - np.random.default_rng(seed).random(operand.shape, dtype=np.float32)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

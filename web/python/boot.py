@@ -10,19 +10,25 @@ import json
 import os
 import sys
 import types
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyodide
 import pyodide.ffi
 import pyodide.webloop
-from pyodide.ffi import ConversionError, can_run_sync, run_sync
+from pyodide.ffi import ConversionError, can_run_sync, run_sync, to_js
 
-from . import benchmarks
+from . import benchmarks, status
+from .completion import Completer
+from .inspection import help_on
 from .interrupts import Interrupts
 from .loader import Load, VendoredFinder
-from .session import Ask, Emit, Session, redirect_streams
+from .rich import Port, Rich
+from .session import Ask, Emit, Outcome, Session, redirect_streams
+
+if TYPE_CHECKING:
+    from . import contenders
 
 Request = Callable[[], Awaitable[str | None]]
 """Asks the page for a line; None where the page has nowhere to type it."""
@@ -35,22 +41,39 @@ that sorts) takes up the stack of the worker at about 700, which kills Python in
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
-    def __init__(self, emit: Emit, request: Request, packages: str, load: Load) -> None:
+    def __init__(self, emit: Emit, request: Request, packages: str, load: Load, port: Port) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
         redirect_streams(emit, asking(request))
         providers = json.loads(packages)
-        self._interrupts = Interrupts(providers)
+        global _interrupts
+        self._interrupts = _interrupts = Interrupts(providers, lambda: self._session.is_running)
         self._interrupts.install()
         finder = VendoredFinder(providers, load, self._interrupts.held)
         sys.meta_path.append(finder)
-        importlib.import_module("py_tensor.backend.bridge")  # it waits by Pyodide's own
+        importlib.import_module("py_tensor.backend.bridge").wait_by(run_sync_of_bridge)
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (
             main  # so that pickling, dataclasses and the like find their module
         )
-        self._session = Session(main.__dict__, hidden_folders(), can_run_sync, finder.load_imports)
+        self._rich = Rich(port, interruptible_run_sync, can_run_sync, flush_output)
+        self._rich.install()
+        self._session = Session(
+            main.__dict__,
+            hidden_folders(),
+            can_run_sync,
+            finder.load_imports,
+            self._rich.describe,
+        )
         sys.displayhook = self._session.display
+        completer = Completer(main.__dict__, providers)
+        self._answers: dict[str, Callable[..., Any]] = {
+            "complete": completer.complete,
+            "describe": completer.describe,
+            "signature": completer.signature,
+            "figures": status.figures,
+            "device": status.device,
+        }
 
     async def start(self) -> str:
         """Import the library, find the device, and say what was found."""
@@ -76,27 +99,127 @@ class Console:
         return json.dumps(info, default=str)
 
     async def run(self, source: str) -> str:
+        self._rich.begin()
         return (await self._session.run(source)).to_json()
 
-    async def benchmark(self, config: str, report: Callable[[str], None]) -> str:
-        """Run what `config` (JSON) says; every step goes to `report` as JSON."""
+    async def help(self, request: str) -> str:
+        """Find what the help panel shows; `request` is the page's command as JSON."""
+        given = json.loads(request)
+        expression = given["expression"]
+        found: dict[str, Any] | str = ""
+
+        async def look() -> None:
+            nonlocal found
+            try:
+                names = self._session.namespace
+                found = help_on(names, expression, source=given["wantsSource"])
+            except Exception as error:  # of whatever object it looked at
+                found = f"Help on {expression} failed with {type(error).__name__}: {error}"
+
+        outcome = await self._session.call(look)
+        if not outcome.ok:
+            return outcome.to_json()
+        if isinstance(found, dict):
+            return Outcome(True, help=found).to_json()
+        if given["isCall"]:
+            return await self.run(given["source"])
+        return Outcome(False, error=found).to_json()
+
+    async def benchmark(self, config: str, report: Callable[[str], None], links: Any) -> str:
+        """Run what `config` (JSON) says; every step goes to `report` as JSON.
+
+        `config` holds the fields of `measuring.Config`, whether the adapter is `software`, and
+        whether the device's `limits` are to be measured first. `links` (web/bench/peers/link.js)
+        reaches the other libraries.
+        """
+        given = json.loads(config)
+        software, limits = given.pop("software"), given.pop("limits")
+
+        def tell(step: dict[str, Any]) -> None:
+            report(json.dumps(step))
+
+        async def ask(name: str, method: str, about: dict[str, Any], arrays: Sequence[Any]) -> Any:
+            return json.loads(
+                await links.ask(name, method, json.dumps(about), to_js([*arrays], depth=2))
+            )
 
         async def work() -> None:
-            chosen = benchmarks.Config(**json.loads(config))
-            await benchmarks.run(chosen, lambda step: report(json.dumps(step)), can_run_sync)
+            import py_tensor as pt
+
+            from . import contenders, measuring
+
+            def peer(name: str) -> contenders.Peer:
+                return contenders.Peer(name, ask, lambda: links.isOpen(name), software=software)
+
+            chosen = measuring.Config.of(given)
+            if limits:
+                tell({"event": "limits", **await measured_limits(ask, software=software)})
+            those = contenders.contenders(
+                chosen.contenders, pt, can_run_sync, peer, software=software
+            )
+            await measuring.run(chosen, those, tell)
 
         return (await self._session.call(work)).to_json()
+
+    async def view(self, request: str) -> str:
+        """Show a view of a tensor; `request` is the page's command as JSON."""
+        return (await self._session.call(lambda: self._rich.view(request))).to_json()
+
+    async def draw(self, request: str, frame: Any) -> str:
+        """Show a live picture of the gallery.
+
+        `request` is the page's command as JSON; `frame` a Uint32Array of pixels, or None.
+        """
+        pixels = None if frame is None else frame.to_memoryview()
+        return (await self._session.call(lambda: self._rich.draw(request, pixels))).to_json()
+
+    def query(self, method: str, arguments: str) -> str:
+        """Answer a question about the session, between inputs: JSON in and out.
+
+        Nothing is awaited, and nothing printed. What fails, and what is not known, is "null".
+        """
+        try:
+            return json.dumps(self._answers[method](**json.loads(arguments)))
+        except BaseException:  # of whatever object it looked at; an interrupt came too late
+            return "null"
 
     def resize(self, columns: int) -> None:
         """Fit what is printed from now on into so many columns."""
         import py_tensor as pt
 
         os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, hence argparse
+        os.environ["TQDM_NCOLS"] = str(columns)  # which looks for no terminal here
         pt.set_printoptions(linewidth=columns)
 
-    def interrupt(self) -> None:
-        if not self._interrupts.hold():
-            self._session.interrupt()
+    def begin(self) -> None:
+        """A command begins."""
+        self._interrupts.begin()
+
+    def interrupt(self) -> bool:
+        """End what the program waits for; whether there was something to do.
+
+        Not where the signal, which the page sends with it, was raised in the program: it may be
+        tidying up.
+        """
+        if not self._interrupts.is_news() or self._interrupts.hold():
+            return False
+        self._interrupts.seen += 1
+        self._session.interrupt()
+        return True
+
+
+def flush_output() -> None:
+    """Send what was printed and not sent yet."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+
+async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, Any]:
+    """What web/bench/probes.js finds, as `limits`; `problem` is why something is not there."""
+    try:
+        return {"limits": await ask("limits", "probe", {"software": software}, [])}
+    except Exception as error:
+        return {"limits": {"problem": str(error)}}
 
 
 def hidden_folders() -> list[str]:
@@ -120,11 +243,34 @@ def asking(request: Request) -> Ask:
     return ask
 
 
+_interrupts: Interrupts
+"""Those of the console there is."""
+
+
+def run_sync_of_bridge(promise: Any) -> Any:
+    """Pyodide's `run_sync` for promises that the bridge ends, when it is told of an interrupt.
+
+    One that comes when the promise is kept, and Python has not gone on yet, counts as well.
+    """
+    seen = _interrupts.seen
+    try:
+        result = run_sync(promise)
+    except ConversionError:
+        # A promise can be converted; but an interrupt on the way there turns into this error.
+        raise KeyboardInterrupt from None
+    if seen != _interrupts.seen:
+        _interrupts.raised()
+        raise KeyboardInterrupt
+    return result
+
+
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
 
     What the task raises does not pass through JavaScript: Pyodide would print it on the way.
+    An interrupt that comes when the task is over, and Python has not gone on yet, counts as well.
     """
+    seen = _interrupts.seen
     begun, result = False, None
     error: BaseException | None = None
 
@@ -142,6 +288,9 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
         run_sync(wait())
         if error is not None:
             raise error
+        if seen != _interrupts.seen:
+            _interrupts.raised()
+            raise KeyboardInterrupt
     except ConversionError:
         if begun:
             raise

@@ -11,7 +11,7 @@ import _thread
 import contextlib
 import signal
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,6 +21,11 @@ IMPORT_MACHINERY = "<frozen importlib"
 
 SESSION = str(Path(__file__).with_name("session.py"))
 
+EVENT_LOOP = {"asyncio", "pyodide", "_pyodide"}
+"""The packages whose code runs by itself while the program waits."""
+WAITS = f"{__package__}.boot"
+"""The module whose code waits for the program."""
+
 
 class Interrupts:
     """Handles SIGINT, by which the page interrupts what runs.
@@ -29,12 +34,25 @@ class Interrupts:
     ----------
     whole
         Top-level modules. No import of them or of anything in them is broken off.
+    is_running
+        Whether a program runs, or waits.
+
+    Attributes
+    ----------
+    seen : int
+        How many came while the program waited. A wait at whose end it is another number than at its
+        beginning was interrupted, even where what it waited for has come.
     """
 
-    def __init__(self, whole: Container[str]) -> None:
+    def __init__(self, whole: Container[str], is_running: Callable[[], bool]) -> None:
         self._whole = whole
+        self._is_running = is_running
+        self._is_owed = False  # a signal came, and the page's message of it did not yet
+        self._is_raised = False
+        self._is_own = False
         self._holds = 0
         self._came = False
+        self.seen = 0
 
     def install(self) -> None:
         """Also see to it that a KeyboardInterrupt is not lost in a finalizer or weakref callback.
@@ -54,6 +72,19 @@ class Interrupts:
 
         sys.unraisablehook = hook
 
+    def begin(self) -> None:
+        """A command begins; what interrupted the one before is over."""
+        self._is_owed = self._is_raised = False
+
+    def raised(self) -> None:
+        """Note that it is raised in the program: the page's message tells nothing new."""
+        self._is_raised = self._is_owed
+
+    def is_news(self) -> bool:
+        """Whether an interrupt that the page tells of was not raised in the program already."""
+        raised, self._is_raised, self._is_owed = self._is_raised, False, False
+        return not raised
+
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Let the block run to its end, and tasks that run while it waits; then deliver."""
@@ -63,7 +94,7 @@ class Interrupts:
         finally:
             self._holds -= 1
             if self._came and not self._holds:
-                self._came = False
+                self._came, self._is_own = False, True
                 _thread.interrupt_main()
 
     def hold(self) -> bool:
@@ -72,7 +103,15 @@ class Interrupts:
         return self._came
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
+        self._is_owed = self._is_owed or not self._is_own
+        self._is_own = False
         if self.hold():
+            return
+        frames = list(_frames(frame))
+        if any(f.f_code.co_filename == SESSION for f in frames):
+            self.raised()
+        elif all(map(_is_loops, frames)) and self._is_running():  # raised there, it would be lost
+            self.seen += 1
             return
         importer = self._importer(frame)
         if importer is None:
@@ -82,13 +121,24 @@ class Interrupts:
     def _importer(self, frame: FrameType | None) -> FrameType | None:
         """The frame that began an import which runs to its end; None where none is under way."""
         found = None
-        while frame is not None:
-            if _imported(frame).partition(".")[0] in self._whole:
-                found = frame
-            frame = frame.f_back
+        for outer in _frames(frame):
+            if _imported(outer).partition(".")[0] in self._whole:
+                found = outer
         while found is not None and found.f_code.co_filename.startswith(IMPORT_MACHINERY):
             found = found.f_back
         return found
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_loops(frame: FrameType) -> bool:
+    """Whether it is of the event loop's own code."""
+    module = str(frame.f_globals.get("__name__"))
+    return module == WAITS or module.partition(".")[0] in EVENT_LOOP
 
 
 def _imported(frame: FrameType) -> str:

@@ -69,4 +69,8 @@ class VendoredFinder:
         finally:
             self._loading.discard(package)
         importlib.invalidate_caches()
-        return importlib.machinery.PathFinder.find_spec(name)
+        found = importlib.machinery.PathFinder.find_spec(name)
+        if found is None:
+            message = f"{name} could not be loaded from the server of this page"
+            raise ModuleNotFoundError(message, name=name)
+        return found

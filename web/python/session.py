@@ -17,13 +17,17 @@ import io
 import json
 import linecache
 import os
+import signal
 import sys
 import traceback
 import types
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
+
+from . import magics
+from .failures import STANDARD_LIBRARY, Failure, clarify, describe
 
 Emit = Callable[[str, str], None]
 """Takes ("stdout" or "stderr", text) while an input runs."""
@@ -35,9 +39,6 @@ REMEMBERED_INPUTS = 1000
 """How many inputs tracebacks can still quote."""
 
 NOTHING_TO_EXIT = "there is nothing to exit; reload the page to start Python anew, or close its tab"
-
-STANDARD_LIBRARY = (str(Path(asyncio.__file__).parents[1]) + os.sep, "<frozen ")
-"""How the file names of its frames begin."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,13 @@ class Outcome:
     """The traceback, the user's own lines alone."""
     full_error: str | None = None
     """The traceback with every frame, where `error` leaves some out."""
+    failure: Failure | None = None
+    """What `error` says, as data; None where it is no traceback."""
     interrupted: bool = False
+    rich: dict[str, Any] | None = None
+    """What the page shows beside `result`, or in its place; see rich.py."""
+    help: dict[str, Any] | None = None
+    """What the help panel shows; see inspection.py."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -71,6 +78,8 @@ class Session:
         of the last expression is shown through its type's `__repr_async__`, if it has one.
     prepare
         Is awaited with each input before it runs, and not cancelled by an interrupt.
+    describe
+        What is shown of the value of the last expression besides its repr.
 
     Its `display` is meant to be `sys.displayhook`.
     """
@@ -81,14 +90,18 @@ class Session:
         hidden: Sequence[str] = (),
         can_block: Callable[[], bool] = lambda: True,
         prepare: Callable[[str], Awaitable[None]] | None = None,
+        describe: Callable[[Any], dict[str, Any] | None] = lambda value: None,
     ) -> None:
         self.namespace = namespace
         self._hidden = tuple(os.path.join(folder, "") for folder in hidden)
-        self._can_block = can_block
+        self.can_block = can_block
         self._prepare = prepare
+        self._describe = describe
         self._inputs = 0
         self._shown: str | None = None
+        self._rich: dict[str, Any] | None = None
         self._unread: Any = None
+        self._unread_at: tuple[types.FrameType, int, int] | None = None
         self._running = False
         self._interrupted = False
         self._tasks_before: set[asyncio.Task[Any]] = set()
@@ -99,13 +112,13 @@ class Session:
         """Run one input to its end. Never raises, except when interrupted in its last lines."""
 
         async def evaluate() -> Outcome:
-            self._shown = self._unread = None
+            self._shown = self._rich = self._unread = self._unread_at = None
             if self._prepare is not None:
                 await self._prepare(source)
             await self._evaluate(source)
             if self._unread is not None:
                 await self._display_async(self._unread)
-            return Outcome(True, result=self._shown)
+            return Outcome(True, result=self._shown, rich=self._rich)
 
         return await self._guarded(evaluate)
 
@@ -113,10 +126,17 @@ class Session:
         """Await `function()` under the same guards: interruptible, errors as text."""
 
         async def evaluate() -> Outcome:
-            await function()
+            await asyncio.ensure_future(
+                function()
+            )  # a task of its own, which interrupt() can cancel
             return Outcome(True)
 
         return await self._guarded(evaluate)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an input runs, or waits."""
+        return self._running
 
     def interrupt(self) -> None:
         """End what the running input awaits. (A loop is ended by a signal, not from here.)"""
@@ -149,32 +169,51 @@ class Session:
         if value is None:
             return
         builtins._ = None  # type: ignore[attr-defined]
-        if hasattr(type(value), "__repr_async__") and not self._can_block():
+        if hasattr(type(value), "__repr_async__") and not self.can_block():
             self._unread = value
+            caller = sys._getframe(1)
+            self._unread_at = caller, caller.f_lasti, caller.f_lineno
             return
         self._shown = repr(value)
+        self._rich = self._describe(value)
         builtins._ = value  # type: ignore[attr-defined]
 
     async def _display_async(self, value: Any) -> None:
-        self._shown = await asyncio.ensure_future(value.__repr_async__())
+        try:
+            self._shown = await asyncio.ensure_future(value.__repr_async__())
+        except BaseException as error:
+            if self._unread_at:  # the expression is over, and yet it is what failed
+                error.__traceback__ = types.TracebackType(error.__traceback__, *self._unread_at)
+            raise
+        self._rich = self._describe(value)
         builtins._ = value  # type: ignore[attr-defined]
 
     async def _evaluate(self, source: str) -> None:
-        """Run the statements; the last one displays its value, if it is an expression."""
+        """Run the parts of an input: plain code, and what has a magic in front."""
+        filename = self._remember(source)
         try:
-            statements, expression = _compile(source, self._remember(source))
+            parts = magics.split(source, filename)
+            # All before any runs: a SyntaxError must not leave half an input done.
+            codes = [_compile(part.tree, filename) for part in parts]
         except BaseException as error:
             error.__traceback__ = None  # it points at the input: no frame adds to that
             raise
-        await self._execute(statements)
-        if expression:
-            await self._execute(expression)
+        for part, code in zip(parts, codes, strict=True):
+            if part.magic:
+                await magics.MAGICS[part.magic](self, part, filename)
+            else:
+                await self._execute(code)
 
-    async def _execute(self, code: types.CodeType) -> None:
-        result = eval(code, self.namespace)
-        if code.co_flags & inspect.CO_COROUTINE:
-            # A task of its own, which interrupt() can cancel.
-            await asyncio.ensure_future(result)
+    async def execute(self, tree: ast.Module, filename: str) -> None:
+        """Run the statements; the last one displays its value, if it is an expression."""
+        await self._execute(_compile(tree, filename))
+
+    async def _execute(self, codes: Sequence[types.CodeType]) -> None:
+        for code in codes:
+            result = eval(code, self.namespace)
+            if code.co_flags & inspect.CO_COROUTINE:
+                # A task of its own, which interrupt() can cancel.
+                await asyncio.ensure_future(result)
 
     # -- tracebacks ------------------------------------------------------------------------------
 
@@ -194,13 +233,15 @@ class Session:
         if isinstance(error, SystemExit):  # as Python itself: no traceback
             reason = NOTHING_TO_EXIT if error.code is None else error.code
             return Outcome(False, error=f"SystemExit: {reason}")
+        failure = None
         try:
-            try:
-                short, full = self._format(error)
-            except KeyboardInterrupt:
-                if not isinstance(error, KeyboardInterrupt):
-                    raise
-                short, full = self._format(error)  # the same one: it is sent until the run ends
+            with _uninterrupted() if isinstance(error, KeyboardInterrupt) else nullcontext():
+                try:
+                    short, full, failure = self._format(error)
+                except KeyboardInterrupt:
+                    if not isinstance(error, KeyboardInterrupt):
+                        raise
+                    short, full, failure = self._format(error)  # it came just before
         except BaseException as second:  # a broken __str__, or no stack left
             short = f"{type(error).__name__} (its traceback failed with {type(second).__name__})\n"
             full = short
@@ -208,41 +249,51 @@ class Session:
             False,
             error=short.rstrip("\n"),
             full_error=None if full == short else full.rstrip("\n"),
+            failure=failure,
             interrupted=isinstance(error, KeyboardInterrupt),
         )
 
-    def _format(self, error: BaseException) -> tuple[str, str]:
+    def _format(self, error: BaseException) -> tuple[str, str, Failure]:
+        """The traceback, that with every frame, and the first one as data."""
+        clarify(error)
         full = traceback.TracebackException.from_exception(error)
         _drop_frames(full, _is_own_file)
         full_text = "".join(full.format())
         _drop_frames(full, self._is_hidden_file)
         if isinstance(error, KeyboardInterrupt):
             _end_at_users_line(full)
-        return "".join(full.format()), full_text
+        return "".join(full.format()), full_text, describe(full, error, self._inputs)
 
     def _is_hidden_file(self, filename: str) -> bool:
         return filename.startswith(self._hidden)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore SIGINT: it is sent until the page has heard that the run has ended."""
+    handler = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _filename(number: int) -> str:
     return f"<input {number}>"
 
 
-def _compile(source: str, filename: str) -> tuple[types.CodeType, types.CodeType | None]:
-    """The statements, and the last one apart if it is an expression, which then displays itself.
-
-    Both are compiled before either runs: a SyntaxError must not leave half an input done.
-    """
+def _compile(tree: ast.Module, filename: str) -> Sequence[types.CodeType]:
+    """The statements, and the last one apart if it is an expression, which then displays itself."""
 
     def code(tree: ast.Module | ast.Interactive, mode: str) -> types.CodeType:
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return compile(tree, filename, mode, flags=flags, dont_inherit=True)
 
-    tree = ast.parse(source, filename)
     if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-        return code(tree, "exec"), None
-    last = tree.body.pop()
-    return code(tree, "exec"), code(ast.Interactive([last]), "single")
+        return (code(tree, "exec"),)
+    *statements, last = tree.body
+    return code(ast.Module(statements, []), "exec"), code(ast.Interactive([last]), "single")
 
 
 def _is_own_file(filename: str) -> bool:
@@ -267,8 +318,8 @@ def _drop_frames(report: traceback.TracebackException, is_dropped: Callable[[str
 def _end_at_users_line(report: traceback.TracebackException) -> None:
     """Take out of an interrupt's traceback what waited beneath the user's line, in place."""
     stack = list(report.stack or ())
-    while stack and stack[-1].filename.startswith(STANDARD_LIBRARY):
-        stack.pop()
+    while stack and (stack[-1].filename.startswith(STANDARD_LIBRARY) or not stack[-1].line):
+        stack.pop()  # generated code has no line
     report.stack = traceback.StackSummary.from_list(stack) if stack else None  # type: ignore[assignment]
     report.__cause__ = report.__context__ = None
 

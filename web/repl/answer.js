@@ -24,6 +24,20 @@ export class AnswerField {
     return (this.lines.join("") + this.input.value).trimEnd();
   }
 
+  /**
+   * With the focus, and what is typed and selected.
+   *
+   * @param {HTMLElement} parent
+   */
+  moveTo(parent) {
+    const { selectionStart, selectionEnd, selectionDirection } = this.input;
+    const hadFocus = document.activeElement === this.input;
+    parent.append(this.input);
+    if (!hadFocus) return;
+    this.input.focus();
+    this.input.setSelectionRange(selectionStart, selectionEnd, selectionDirection ?? "none");
+  }
+
   /** @param {(line: string) => void} onLine takes one line: that which was typed first */
   ask(onLine) {
     this.onLine = onLine;

@@ -20,6 +20,8 @@ const F_PREFIX = /^(f|fr|rf)$/i;
 const CONTINUES_A_BLOCK = /(elif|else|except|finally)\b/y;
 const CODE =
   /(?<blank>[ \t\f]+|#[^\n]*)|(?<join>\\\n[ \t]*)|(?<newline>\n)|(?<prefix>\w*)(?<quote>"""|'''|["'])|\w+|./sy;
+/** What a line of `%time x` has before its code (magics.py). */
+const MAGIC = /%%?[a-z]\w*[ \t]*(-[a-z][ \t]*\d+[ \t]*)*/iy;
 const LITERAL = /\{\{|\}\}|\\N\{[^}\n]*\}|\\[^{}]|[^{}\\"'\n]+|./sy;
 /** What follows an opening quote, to the closing one. @type {Record<string, RegExp>} */
 const REST = {
@@ -44,6 +46,7 @@ export function isComplete(text) {
   const [first, last] = [scanner.lines.at(0), scanner.lines.at(-1)];
   if (scanner.isBroken || first?.isIndented) return true;
   if (scanner.isCut || scanner.open.length) return false;
+  if (scanner.isCell) return last !== undefined && /\n[ \t]*$/.test(text);
   if (!last) return true;
   if (last.last === ":" || text[last.start] === "@") return false;
   if (/\n[ \t]*$/.test(text)) return true;
@@ -61,6 +64,10 @@ class Scanner {
     this.lines = [];
     /** @type {LogicalLine | null} */
     this.line = null;
+    /** Where the code begins that follows the last magic. */
+    this.margin = 0;
+    /** The first line is that of a magic that takes all that follows. */
+    this.isCell = /^%%[a-z]/i.test(text);
     /** It ends within a string of several lines, or in a backslash. */
     this.isCut = false;
     this.isBroken = false;
@@ -77,6 +84,10 @@ class Scanner {
   /** @param {Open | undefined} inner */
   code(inner) {
     const start = this.at;
+    if (!inner && (start === 0 || this.text[start - 1] === "\n") && this.match(MAGIC)) {
+      this.margin = this.at;
+      return;
+    }
     const match = /** @type {RegExpExecArray} */ (this.match(CODE));
     const { blank, join, newline, prefix, quote } = match.groups ?? {};
     if (newline && !inner) this.line = null;
@@ -94,7 +105,7 @@ class Scanner {
    */
   note(start, token) {
     if (!this.line) {
-      const isIndented = /[ \t]/.test(this.text[start - 1] ?? "");
+      const isIndented = start !== this.margin && /[ \t]/.test(this.text[start - 1] ?? "");
       this.line = { start, isIndented, last: token };
       this.lines.push(this.line);
     }

@@ -1,62 +1,188 @@
-/** The prompt: a text area that behaves as the input line of a terminal. */
+/** The prompt: CodeMirror, behaving as the input line of a terminal. */
 
-import { byId, hasSelection } from "../ui/dom.js";
+import { byId } from "../ui/dom.js";
+import {
+  bracketMatching,
+  Compartment,
+  classHighlighter,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionStatus,
+  defaultKeymap,
+  EditorState,
+  EditorView,
+  GutterMarker,
+  gutter,
+  highlightSpecialChars,
+  history,
+  historyKeymap,
+  indentLess,
+  indentMore,
+  indentOnInput,
+  indentUnit,
+  keymap,
+  Prec,
+  placeholder,
+  pythonLanguage,
+  syntaxHighlighting,
+  Transaction,
+} from "../vendor/codemirror.js";
+import { complete, completions } from "./completion.js";
 import { History } from "./history.js";
-import { indented, isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
+import { HistorySearch } from "./search.js";
+import { signatures } from "./signature.js";
+import { endsInString, isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
+import { theme } from "./theme.js";
+
+/** @typedef {import("./completion.js").Query} Query */
 
 /**
  * @typedef {object} EditorEvents
  * @property {(text: string, isAsPasted: boolean) => void} onEnter
  * @property {() => void} onInterrupt Ctrl-C with nothing selected
  * @property {() => void} onClear Ctrl-L
+ * @property {() => boolean} onEscape whether there was something to close
  * @property {() => void} onResize the text has more lines, or fewer
+ * @property {Query} query
  */
+
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "Tab"]);
 
 export class Editor {
   /** @param {EditorEvents} events */
   constructor(events) {
     this.events = events;
-    this.input = /** @type {HTMLTextAreaElement} */ (byId("input"));
-    this.gutter = byId("prompt-gutter");
     this.history = new History();
     /** After Escape, Tab leaves the prompt: nobody is trapped in it. */
     this.tabLeaves = false;
     /** What stood here right after a paste. */
     this.asPasted = "";
-    this.input.addEventListener("input", () => this.resize());
-    this.input.addEventListener("keydown", (event) => this.onKey(event));
-    this.input.addEventListener("paste", (event) => this.onPaste(event));
+    this.hint = new Compartment();
+    this.view = this.open(byId("input"));
+    this.search = new HistorySearch(this.history, this, byId("prompt"));
     byId("prompt").addEventListener("submit", (event) => event.preventDefault());
-    this.resize();
+  }
+
+  /**
+   * CodeMirror takes the place of the plain field that is there until now, with what was typed into it.
+   *
+   * @param {HTMLElement} host
+   */
+  open(host) {
+    const field = /** @type {HTMLTextAreaElement} */ (host.querySelector("textarea"));
+    const hadFocus = document.activeElement === field;
+    const { value, selectionStart, selectionEnd } = field;
+    // Its styles are adopted by the shadow root; a <style> in the document would be refused.
+    const root = host.attachShadow({ mode: "open", delegatesFocus: true });
+    const view = new EditorView({
+      root,
+      parent: root,
+      doc: value,
+      selection: { anchor: selectionStart, head: selectionEnd },
+      extensions: this.extensions(field),
+    });
+    view.contentDOM.ariaDescribedByElements = [byId("keys")];
+    if (hadFocus) view.focus();
+    return view;
+  }
+
+  /** @param {HTMLTextAreaElement} field what it takes the place of */
+  extensions(field) {
+    return [
+      this.keys(),
+      signatures(this.events.query), // Escape hides them, and then does what else it does
+      completions(this.events.query),
+      keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+      history(),
+      highlightSpecialChars(), // or code from a link could read otherwise than it runs
+      pythonLanguage,
+      syntaxHighlighting(classHighlighter),
+      bracketMatching(),
+      closeBrackets(),
+      CLOSED,
+      indentUnit.of("    "),
+      indentOnInput(),
+      EditorView.lineWrapping,
+      prompts,
+      this.hint.of(placeholder(field.placeholder)),
+      EditorView.contentAttributes.of({
+        "aria-label": field.getAttribute("aria-label") ?? "",
+        enterkeyhint: "go",
+      }),
+      EditorView.domEventHandlers({
+        beforeinput: (event) => this.onTypedOver(event),
+        paste: (event) => this.onPaste(event),
+      }),
+      EditorView.domEventObservers({
+        keydown: (event) => this.noteKey(event),
+        blur: () => {
+          this.tabLeaves = false;
+        },
+      }),
+      EditorView.updateListener.of(({ docChanged, geometryChanged }) => {
+        if (docChanged || geometryChanged) this.events.onResize();
+      }),
+      theme,
+    ];
+  }
+
+  /** Those that make it a prompt. (The list of completions has its keys before them.) */
+  keys() {
+    return Prec.high(
+      keymap.of([
+        { key: "Enter", run: () => this.onEnter(), shift: () => this.newLine() },
+        { key: "ArrowUp", run: () => this.recall(-1) },
+        { key: "ArrowDown", run: () => this.recall(1) },
+        { key: "Tab", run: () => this.onTab(), shift: () => !this.leavesByTab && indentLess(this.view) },
+        { key: "Escape", run: () => this.events.onEscape() },
+        { key: "Ctrl-c", run: () => this.onInterrupt() },
+        { key: "Ctrl-l", run: () => this.onClear() },
+        { key: "Ctrl-r", run: () => this.onSearch() },
+      ]),
+    );
   }
 
   get text() {
-    return this.input.value;
+    return this.view.state.doc.toString();
   }
 
   /** @param {string} text */
   set text(text) {
-    this.input.value = text;
-    this.input.setSelectionRange(text.length, text.length);
-    this.resize();
+    this.view.dispatch({
+      changes: { from: 0, to: this.view.state.doc.length, insert: text },
+      selection: { anchor: text.length },
+      annotations: Transaction.addToHistory.of(false),
+      scrollIntoView: true,
+    });
   }
 
   focus() {
-    this.input.focus({ preventScroll: true });
+    this.view.contentDOM.focus({ preventScroll: true });
+  }
+
+  hidePlaceholder() {
+    this.view.dispatch({ effects: this.hint.reconfigure([]) });
   }
 
   /** @param {string} text put in place of the selection, undoable */
   insert(text) {
-    if (!document.execCommand("insertText", false, text)) {
-      const { selectionStart, selectionEnd } = this.input;
-      this.input.setRangeText(text, selectionStart, selectionEnd, "end");
-    }
-    this.resize();
+    this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input" });
   }
 
-  /** Begin another line, indented as Python would have it. */
+  /** Begin another line, indented as Python would have it; a bracket that closes gets a line of its own. */
   newLine() {
-    this.insert(`\n${nextIndent(this.lineBeforeCaret())}`);
+    const line = this.lineBeforeCaret();
+    const indent = nextIndent(line);
+    const { from, to } = this.view.state.selection.main;
+    const isBetweenBrackets = /[([{]\s*$/.test(line) && /^[)\]}]/.test(this.view.state.sliceDoc(to));
+    const below = isBetweenBrackets ? `\n${/^[ \t]*/.exec(line)?.[0] ?? ""}` : "";
+    this.view.dispatch({
+      changes: { from, to, insert: `\n${indent}${below}` },
+      selection: { anchor: from + 1 + indent.length },
+      scrollIntoView: true,
+      userEvent: "input",
+    });
+    return true;
   }
 
   /** @param {string} text */
@@ -65,107 +191,163 @@ export class Editor {
     this.asPasted = this.text;
   }
 
-  /** The input is as high as its text, with a prompt to every line; a transcript has its own. */
-  resize() {
-    const lines = this.text.split("\n");
-    this.gutter.hidden = isTranscript(this.text);
-    if (lines.length === this.input.rows && this.gutter.textContent) return;
-    this.gutter.textContent = lines.map((_, i) => (i ? "..." : ">>>")).join("\n");
-    this.input.rows = lines.length;
-    this.events.onResize();
+  /** @param {string} text in place of all that stands here, undoable */
+  replace(text) {
+    this.view.dispatch({ selection: { anchor: 0, head: this.view.state.doc.length } });
+    this.paste(text);
   }
 
   lineBeforeCaret() {
-    const before = this.text.slice(0, this.input.selectionStart);
-    return before.slice(before.lastIndexOf("\n") + 1);
+    const { head } = this.view.state.selection.main;
+    return this.view.state.sliceDoc(this.view.state.doc.lineAt(head).from, head);
   }
 
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    if (event.isComposing) return;
-    const hasControl = event.ctrlKey && !event.altKey && !event.metaKey;
-    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey;
-    const key = hasControl ? `Ctrl-${event.key.toLowerCase()}` : event.key;
-    const isHandled = this.onNamedKey(key, isPlain, event.shiftKey);
-    if (event.key !== "Shift") this.tabLeaves = event.key === "Escape";
-    if (isHandled) event.preventDefault();
-  }
+  // Keys -------------------------------------------------------------------------------------------
 
-  /**
-   * @param {string} key
-   * @param {boolean} isPlain no modifier is held
-   * @param {boolean} isShifted
-   * @returns {boolean} whether the key is dealt with
-   */
-  onNamedKey(key, isPlain, isShifted) {
-    switch (key) {
-      case "Enter":
-        if (isShifted) this.newLine();
-        else this.events.onEnter(this.text, this.text === this.asPasted);
-        return true;
-      case "ArrowUp":
-        return isPlain && this.isCaretOn("first") && this.recall(-1);
-      case "ArrowDown":
-        return isPlain && this.isCaretOn("last") && this.recall(1);
-      case "Tab":
-        return !this.tabLeaves && this.onTab(isShifted);
-      case "Ctrl-c":
-        if (hasSelection()) return false;
-        this.events.onInterrupt();
-        return true;
-      case "Ctrl-l":
-        this.events.onClear();
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  /** @param {"first" | "last"} line */
-  isCaretOn(line) {
-    const { selectionStart, selectionEnd } = this.input;
-    if (selectionStart !== selectionEnd) return false;
-    const beyond = line === "first" ? this.text.slice(0, selectionStart) : this.text.slice(selectionEnd);
-    return !beyond.includes("\n");
+  /** Where the prompt closed the brackets by itself, they do not make an input complete. */
+  onEnter() {
+    const { head } = this.view.state.selection.main;
+    const isInBrackets = /[([{,]\s*$/.test(this.lineBeforeCaret());
+    if (isInBrackets && /^[\s)\]}]*[)\]}]$/.test(this.view.state.sliceDoc(head))) return this.newLine();
+    this.events.onEnter(this.text, this.text === this.asPasted);
+    return true;
   }
 
   /** @param {-1 | 1} step */
   recall(step) {
-    const text = this.history.move(step, this.text);
+    if (!this.isCaretOnEdge(step)) return false;
+    const { head } = this.view.state.selection.main;
+    const text = this.history.move(step, this.text, this.view.state.sliceDoc(0, head));
     if (text !== null) this.text = text;
     return true;
   }
 
   /**
-   * Tab indents; where there is nothing to indent, it moves the focus, as on any page.
+   * Whether the caret is on the first line as it is shown, or the last.
    *
-   * @param {boolean} isShifted
+   * @param {-1 | 1} step
    */
-  onTab(isShifted) {
-    if (!this.text) return false;
-    const { selectionStart, selectionEnd } = this.input;
-    if (isShifted || selectionStart !== selectionEnd) this.indentLines(isShifted);
-    else this.insert(toNextStep(this.lineBeforeCaret()));
+  isCaretOnEdge(step) {
+    const { state } = this.view;
+    const { head, empty } = state.selection.main;
+    if (!empty) return false;
+    const edge = step < 0 ? 0 : state.doc.length;
+    if (state.doc.lineAt(head).number !== state.doc.lineAt(edge).number) return false;
+    const caret = this.view.coordsAtPos(head);
+    const end = this.view.coordsAtPos(edge);
+    return !caret || !end || (caret.top < end.bottom && end.top < caret.bottom);
+  }
+
+  get leavesByTab() {
+    return this.tabLeaves || !this.view.state.doc.length;
+  }
+
+  /** Tab completes, and indents at the beginning of a line; where it can do neither, it moves the focus. */
+  onTab() {
+    if (this.leavesByTab) return false;
+    const line = this.lineBeforeCaret();
+    if (!this.view.state.selection.main.empty) indentMore(this.view);
+    else if (!line.trim()) this.insert(toNextStep(line));
+    else this.completeOrIndent(line);
     return true;
   }
 
-  /** @param {boolean} isOutwards */
-  indentLines(isOutwards) {
-    const { selectionStart, selectionEnd } = this.input;
-    const start = selectionStart - this.lineBeforeCaret().length;
-    const lines = this.text.slice(start, selectionEnd);
-    const moved = indented(lines, isOutwards);
-    if (moved === lines) return;
-    this.input.setSelectionRange(start, selectionEnd);
-    this.insert(moved);
-    if (selectionStart !== selectionEnd) this.input.setSelectionRange(start, start + moved.length);
+  /** @param {string} line */
+  async completeOrIndent(line) {
+    const isCompleted = await complete(this.events.query, this.view);
+    if (!isCompleted && line.endsWith(" ")) this.insert(toNextStep(line));
+  }
+
+  onInterrupt() {
+    if (!this.view.state.selection.main.empty) return false;
+    this.events.onInterrupt();
+    return true;
+  }
+
+  onClear() {
+    this.events.onClear();
+    return true;
+  }
+
+  onSearch() {
+    this.search.open();
+    return true;
+  }
+
+  /** @param {KeyboardEvent} event */
+  noteKey({ key }) {
+    if (MODIFIERS.has(key)) return;
+    this.tabLeaves = key === "Escape" && completionStatus(this.view.state) !== "active";
+  }
+
+  /**
+   * Text in place of a selection: Chromium's own way would put styles into the markup, which the
+   * page's policy refuses.
+   *
+   * @param {InputEvent} event
+   */
+  onTypedOver({ inputType, isComposing, data }) {
+    const { state } = this.view;
+    const { from, to, empty } = state.selection.main;
+    if (inputType !== "insertText" || isComposing || !data || empty) return false;
+    const insert = () => state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    const isHandled = state.facet(EditorView.inputHandler).some((handle) => handle(this.view, from, to, data, insert));
+    if (!isHandled) this.view.dispatch(insert());
+    return true;
   }
 
   /** @param {ClipboardEvent} event */
   onPaste(event) {
     const text = event.clipboardData?.getData("text/plain");
-    if (!text) return;
+    if (!text) return false;
     event.preventDefault();
     this.paste(text);
+    return true;
   }
+}
+
+/** Brackets alone, outside of strings: quotes are typed at both ends, as in a terminal. */
+const CLOSED = Prec.high(
+  EditorState.languageData.of((state, pos) => {
+    const isInString = endsInString(state.sliceDoc(state.doc.lineAt(pos).from, pos));
+    return [{ closeBrackets: { brackets: isInString ? [] : ["(", "[", "{"] } }];
+  }),
+);
+
+// Prompts ------------------------------------------------------------------------------------------
+
+class Prompt extends GutterMarker {
+  /** @param {string} text */
+  constructor(text) {
+    super();
+    this.text = text;
+  }
+
+  /**
+   * @override
+   * @param {GutterMarker} other
+   */
+  eq(other) {
+    return other instanceof Prompt && other.text === this.text;
+  }
+
+  /** @override */
+  toDOM() {
+    return document.createTextNode(this.text);
+  }
+}
+
+const FIRST = new Prompt(">>>");
+const MORE = new Prompt("...");
+
+/** One to every line; a transcript has its own. */
+const prompts = gutter({
+  class: "cm-prompts",
+  lineMarker: ({ state }, line) => (startsWithPrompt(state) ? null : line.from === 0 ? FIRST : MORE),
+  lineMarkerChange: ({ docChanged }) => docChanged,
+});
+
+/** @param {EditorState} state */
+function startsWithPrompt(state) {
+  return isTranscript(state.doc.line(1).text);
 }

@@ -17,6 +17,12 @@ export const EXAMPLES = [
     label: "π from a million points",
     code: "x, y = pt.rand(1_000_000), pt.rand(1_000_000)\n4 * (x * x + y * y < 1).astype(pt.float32).mean()",
   },
+  {
+    label: "A picture",
+    code:
+      "x, y = pt.linspace(-3, 3, 768), pt.linspace(-2, 2, 512).reshape(-1, 1)\n" +
+      'pt.imshow(pt.sin(3 * x * y) * pt.cos(x * x - y * y), cmap="magma")',
+  },
   { label: "An error", code: "pt.ones((8, 3, 4)) + pt.ones((5, 4))" },
   { label: "This device", code: 'pt.device_info()["adapter"]' },
 ];

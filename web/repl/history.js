@@ -5,33 +5,64 @@ const LIMIT = 500;
 
 export class History {
   constructor() {
-    /** @type {string[]} */
+    /** Oldest first. @type {string[]} */
     this.entries = load();
-    this.position = this.entries.length;
-    this.draft = "";
+    /** The walk that is under way. @type {Walk | null} */
+    this.walk = null;
   }
 
   /** @param {string} text */
   add(text) {
-    if (text.trim() && this.entries.at(-1) !== text) {
-      this.entries = [...this.entries, text].slice(-LIMIT);
-      save(this.entries);
-    }
-    this.position = this.entries.length;
-    this.draft = "";
+    this.walk = null;
+    if (!text.trim() || this.entries.at(-1) === text) return;
+    this.entries = [...this.entries, text].slice(-LIMIT);
+    save(this.entries);
   }
 
   /**
+   * One step through the entries that begin with what stood before the caret when the walk began.
+   * A walk ends when the text is changed.
+   *
    * @param {-1 | 1} step back or forth
-   * @param {string} text what stands in the input now; kept when it is not from the history
-   * @returns {string | null} null at either end
+   * @param {string} text what stands in the input now
+   * @param {string} beforeCaret
+   * @returns {string | null} what is to stand there; null at either end
    */
-  move(step, text) {
-    const position = this.position + step;
-    if (position < 0 || position > this.entries.length) return null;
-    if (this.position === this.entries.length) this.draft = text;
-    this.position = position;
-    return this.entries[position] ?? this.draft;
+  move(step, text, beforeCaret) {
+    if (this.walk?.shown !== text) this.walk = new Walk(this.entries, text, beforeCaret);
+    return this.walk.move(step);
+  }
+
+  /**
+   * @param {string} part
+   * @param {number} [before] an index: older than that
+   * @returns {number} the index of the newest entry that contains it; -1 where none does
+   */
+  find(part, before = this.entries.length) {
+    return this.entries.findLastIndex((entry, index) => index < before && entry.includes(part));
+  }
+}
+
+class Walk {
+  /**
+   * @param {string[]} entries
+   * @param {string} draft
+   * @param {string} prefix
+   */
+  constructor(entries, draft, prefix) {
+    const found = entries.filter((entry) => entry.startsWith(prefix) && entry !== draft);
+    this.stops = [...found.filter((entry, index) => found[index + 1] !== entry), draft];
+    this.position = this.stops.length - 1;
+    this.shown = draft;
+  }
+
+  /** @param {-1 | 1} step */
+  move(step) {
+    const stop = this.stops.at(this.position + step);
+    if (stop === undefined || this.position + step < 0) return null;
+    this.position += step;
+    this.shown = stop;
+    return stop;
   }
 }
 

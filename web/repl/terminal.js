@@ -1,16 +1,34 @@
 /**
  * Text as a terminal shows it: a carriage return goes back to overwrite the line, a backspace one
- * character; colours become classes. Every other escape sequence is left out.
+ * character, the cursor moves among the last lines (as bars of progress do that stand one below the
+ * other); colours become classes. Every other escape sequence is left out.
+ *
+ * What stands in the page is changed where the text has changed, and nowhere else: a screen reader reads
+ * whatever is put there, and would read lines again that are drawn anew.
  */
 
 import { h } from "../ui/dom.js";
 
 /** @typedef {{ text: string, className: string }} Run characters of one look */
+/** @typedef {{ element: HTMLElement, text: string }} Drawn a run as it stands in the page */
+/**
+ * @typedef {object} Block lines that stand in the page, drawn together
+ * @property {Row[]} rows
+ * @property {Drawn[]} drawn not empty
+ *
+ * @typedef {object} Row a line
+ * @property {Run[]} runs
+ * @property {Run | null} end the line feed behind it, if there is one
+ * @property {Block | null} block where it stands in the page
+ * @property {boolean} isChanged since it was drawn
+ */
 
 /** Of what was printed, so much is kept. */
 const CHARACTERS = 200_000;
 /** What of a line is beyond this cannot be gone back to. */
 const LINE = 10_000;
+/** So many lines can be gone back to. */
+const ROWS = 32;
 /** A sequence that has not ended by then is none. */
 const SEQUENCE = 1000;
 
@@ -42,11 +60,12 @@ export class TerminalText {
     this.unfinished = "";
     /** @type {Run[]} lines that are over, and not drawn yet */
     this.over = [];
-    /** @type {Run[]} the line that can still be overwritten */
-    this.line = [];
+    /** The lines that can still be overwritten. @type {Row[]} */
+    this.rows = [emptyRow()];
+    /** Where the cursor is, among them. */
+    this.row = 0;
     this.column = 0;
-    /** @type {HTMLElement[]} what shows that line */
-    this.drawnLine = [];
+    /** Of lines that are over, and in the page. */
     this.drawnCharacters = 0;
     /** @type {Set<string>} */
     this.looks = new Set();
@@ -76,41 +95,135 @@ export class TerminalText {
     else if (token === "\r") this.column = 0;
     else if (token === "\b") this.column = Math.max(0, this.column - 1);
     else if (groups?.final === "m") this.setLooks(groups.codes);
-    else if (groups?.final === "K") this.erase(Number(groups.codes));
+    else if (groups?.final) this.control(groups.final, Number.parseInt(groups.codes, 10));
+  }
+
+  /**
+   * @param {string} final of a sequence that moves the cursor, or takes away
+   * @param {number} number NaN where none is given
+   */
+  control(final, number) {
+    const count = Math.max(1, number || 1);
+    if (final === "A") this.row = Math.max(0, this.row - count);
+    else if (final === "B") this.row = Math.min(this.rows.length - 1, this.row + count);
+    else if (final === "C") this.column = Math.min(LINE, this.column + count);
+    else if (final === "D") this.column = Math.max(0, this.column - count);
+    else if (final === "G") this.column = Math.min(LINE, count - 1);
+    else if (final === "K") this.eraseInLine(number || 0);
+    else if (final === "J") this.eraseBelow();
   }
 
   /** @param {Run} run with any number of line ends */
   put({ text, className }) {
-    const [first, last] = [text.indexOf("\n"), text.lastIndexOf("\n")];
-    if (first >= 0) {
-      this.overwrite({ text: text.slice(0, first), className });
-      this.finishLine();
-      append(this.over, { text: text.slice(first, last + 1), className });
+    const lines = this.skipped({ text, className }).split("\n");
+    for (const [i, line] of lines.entries()) {
+      if (line) this.overwrite({ text: line, className });
+      if (i < lines.length - 1) this.lineFeed(className);
     }
-    this.overwrite({ text: text.slice(last + 1), className });
-    if (lengthOf(this.line) > LINE) this.finishLine();
+    if (lengthOf(this.line) > LINE) this.letGo(this.rows.length);
+  }
+
+  /**
+   * Of a long text the lines that will be over at once, which are not taken apart.
+   *
+   * @param {Run} run
+   * @returns {string} the rest
+   */
+  skipped({ text, className }) {
+    if (text.length < LINE || this.row < this.rows.length - 1) return text;
+    let at = text.length;
+    for (let i = 0; i <= ROWS && at >= 0; i++) at = text.lastIndexOf("\n", at - 1);
+    const first = text.indexOf("\n");
+    if (at <= first) return text;
+    this.overwrite({ text: text.slice(0, first), className });
+    this.letGo(this.rows.length);
+    append(this.over, { text: text.slice(first, at + 1), className });
+    return text.slice(at + 1);
+  }
+
+  get line() {
+    return this.rows[this.row].runs;
+  }
+
+  set line(runs) {
+    this.rows[this.row].runs = runs;
+    this.rows[this.row].isChanged = true;
   }
 
   /** @param {Run} run */
   overwrite(run) {
     const end = this.column + run.text.length;
+    const gap = this.column - lengthOf(this.line);
+    const before = part(this.line, 0, this.column);
     const after = part(this.line, end);
-    this.line = part(this.line, 0, this.column);
-    for (const piece of [run, ...after]) append(this.line, piece);
+    this.line = [];
+    const blank = { text: " ".repeat(Math.max(0, gap)), className: "" };
+    for (const piece of [...before, blank, run, ...after]) append(this.line, piece);
     this.column = end;
   }
 
-  finishLine() {
-    for (const run of this.line) append(this.over, run);
-    this.line = [];
+  /** @param {string} className of what ends the line */
+  lineFeed(className) {
+    const line = this.rows[this.row];
+    if (!line.end) {
+      line.end = { text: "\n", className };
+      line.isChanged = true;
+    }
+    this.row += 1;
     this.column = 0;
+    if (this.row === this.rows.length) this.rows.push(emptyRow());
+    if (this.rows.length > ROWS) this.letGo(1);
+  }
+
+  /**
+   * The first lines are over: they cannot be overwritten any more.
+   *
+   * @param {number} count
+   */
+  letGo(count) {
+    for (const row of this.rows.splice(0, count)) {
+      if (row.block) {
+        if (row.isChanged) this.redraw(row.block);
+        this.drawnCharacters += lengthOf(runsOf([row]));
+      } else {
+        for (const run of runsOf([row])) append(this.over, run);
+      }
+    }
+    this.row = Math.max(0, this.row - count);
+    if (!this.rows.length) {
+      this.rows = [emptyRow()];
+      this.column = 0;
+    }
   }
 
   /** @param {number} what 0: the rest of the line; 1: what is before it; 2: all of it */
-  erase(what) {
+  eraseInLine(what) {
     const blank = { text: " ".repeat(what ? this.column : 0), className: "" };
-    const after = what === 1 ? part(this.line, this.column) : [];
-    this.line = what ? [blank, ...after] : part(this.line, 0, this.column);
+    const rest = what === 1 ? part(this.line, this.column) : [];
+    this.line = [...(what ? [] : part(this.line, 0, this.column)), blank, ...rest];
+  }
+
+  /** The rest of the line, and the lines below. */
+  eraseBelow() {
+    this.eraseInLine(0);
+    for (const row of this.rows.splice(this.row + 1)) withdraw(row);
+    this.rows[this.row].end = null;
+  }
+
+  /** Nothing follows: what was blanked out at the end (a bar that does not stay) takes no room. */
+  end() {
+    while (this.rows.length && isBlank(this.rows[this.rows.length - 1])) withdraw(/** @type {Row} */ (this.rows.pop()));
+    if (!this.rows.length) this.rows.push(emptyRow());
+    this.row = this.rows.length - 1;
+  }
+
+  /** @returns {Run[]} the last line, which is taken away: it stands elsewhere from now on */
+  takeLine() {
+    const line = /** @type {Row} */ (this.rows.pop());
+    withdraw(line);
+    this.rows.push(emptyRow());
+    this.column = 0;
+    return line.runs;
   }
 
   // Looks ------------------------------------------------------------------------------------------
@@ -154,12 +267,49 @@ export class TerminalText {
   // Drawing ----------------------------------------------------------------------------------------
 
   draw() {
-    for (const node of this.drawnLine) node.remove();
+    // Rows that are not drawn are the last ones; what is over and not drawn, was in front of those.
     this.root.append(...this.over.map((run) => this.drawn(run)));
     this.over = [];
     this.forgetOldest();
-    this.drawnLine = this.line.map(span);
-    this.root.append(...this.drawnLine);
+    for (const { block, isChanged } of this.rows) if (block && isChanged) this.redraw(block);
+    const rows = this.rows.filter(({ block }) => !block);
+    this.place(rows.slice(0, -1), null);
+    this.place(rows.slice(-1), null); // by itself: it is the one that changes
+  }
+
+  /** @param {Block} block some of whose lines have changed, or are not there any more */
+  redraw({ rows, drawn }) {
+    const below = drawn[drawn.length - 1].element.nextSibling;
+    if (rows.length === 1) {
+      this.place(rows, below, drawn);
+      return;
+    }
+    erase(drawn);
+    for (const row of rows) this.place([row], below);
+  }
+
+  /**
+   * Have lines stand in the page.
+   *
+   * @param {Row[]} rows
+   * @param {Node | null} below what stands behind them
+   * @param {Drawn[]} [drawn] what stands for them already
+   */
+  place(rows, below, drawn = []) {
+    const runs = runsOf(rows);
+    const changed = drawn.findIndex(({ element }, i) => element.className !== runs[i]?.className);
+    if (changed >= 0) erase(drawn.splice(changed));
+    for (const [i, run] of runs.entries()) {
+      if (drawn[i]) {
+        rewrite(drawn[i], run.text);
+      } else {
+        const element = span(run);
+        this.root.insertBefore(element, below);
+        drawn.push({ element, text: run.text });
+      }
+    }
+    const block = drawn.length ? { rows, drawn } : null;
+    for (const row of rows) Object.assign(row, { block, isChanged: false });
   }
 
   /** @param {Run} run */
@@ -170,12 +320,61 @@ export class TerminalText {
   }
 
   forgetOldest() {
-    while (this.drawnCharacters > CHARACTERS && this.root.childNodes.length > 1) {
+    const kept = this.rows.find(({ block }) => block)?.block?.drawn[0].element ?? this.root.lastChild;
+    while (this.drawnCharacters > CHARACTERS && this.root.firstChild !== kept) {
       this.drawnCharacters -= this.root.firstChild?.textContent?.length ?? 0;
       this.root.firstChild?.remove();
       this.root.dataset.isCut = "";
     }
   }
+}
+
+/** @returns {Row} */
+function emptyRow() {
+  return { runs: [], end: null, block: null, isChanged: true };
+}
+
+/**
+ * @param {Row[]} rows
+ * @returns {Run[]} what is shown of them
+ */
+function runsOf(rows) {
+  /** @type {Run[]} */
+  const all = [];
+  for (const { runs, end } of rows) {
+    for (const run of runs) append(all, run);
+    if (end) append(all, end);
+  }
+  return all;
+}
+
+/** @param {Row} row is to stand in the page no longer */
+function withdraw(row) {
+  const { block } = row;
+  if (!block) return;
+  block.rows = block.rows.filter((other) => other !== row);
+  if (!block.rows.length) erase(block.drawn);
+  for (const other of block.rows) other.isChanged = true;
+}
+
+/** @param {Drawn[]} drawn */
+function erase(drawn) {
+  for (const { element } of drawn) element.remove();
+}
+
+/**
+ * @param {Drawn} drawn
+ * @param {string} text which stands there afterwards; what stands there already is not touched
+ */
+function rewrite(drawn, text) {
+  if (text.startsWith(drawn.text)) drawn.element.append(...[text.slice(drawn.text.length)].filter(Boolean));
+  else drawn.element.textContent = text;
+  drawn.text = text;
+}
+
+/** @param {Row} row that was written and blanked out, or not begun */
+function isBlank({ runs, end }) {
+  return (runs.length > 0 || !end) && !runs.some(({ text }) => text.trim());
 }
 
 /** @param {Run} run */

@@ -1,6 +1,8 @@
 /** Pure functions on what is typed and pasted. */
 
 const PROMPT = /^\s*(>>> ?|\.\.\. ?)/;
+const IPYTHON_INPUT = /^\s*In ?\[\d*\]: ?/;
+const IPYTHON_MORE = /^\s*\.{3,}: ?/;
 const INDENT = "    ";
 
 /**
@@ -15,19 +17,54 @@ export function isTranscript(text) {
 
 /**
  * What of a paste goes into the prompt. From a transcript that is its code, without the output in
- * between; the prompts stay, as they part one input from the next.
+ * between; the prompts stay, as they part one input from the next. What is indented as a whole is
+ * moved to the margin.
  *
  * @param {string} text
  * @returns {string}
  */
 export function pasted(text) {
-  const plain = text.replaceAll("\r\n", "\n");
-  if (!isTranscript(plain)) return plain.replace(/\n+$/, "");
+  const plain = withPlainPrompts(text.replaceAll(/\r\n?/g, "\n").replaceAll("\u00a0", " "));
+  if (!isTranscript(plain)) return dedented(plain).trimEnd();
   return plain
     .split("\n")
     .filter((line) => PROMPT.test(line))
     .map((line) => line.trimStart())
     .join("\n");
+}
+
+/**
+ * A transcript of IPython with the prompts of Python; any other text as it is.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+function withPlainPrompts(text) {
+  if (!IPYTHON_INPUT.test(text)) return text;
+  return text
+    .split("\n")
+    .flatMap((line) => {
+      if (IPYTHON_INPUT.test(line)) return [line.replace(IPYTHON_INPUT, ">>> ")];
+      return IPYTHON_MORE.test(line) ? [line.replace(IPYTHON_MORE, "... ")] : [];
+    })
+    .join("\n");
+}
+
+/**
+ * Without the indentation that all its lines have.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+function dedented(text) {
+  const lines = text.replace(/^(?:[ \t]*\n)+/, "").split("\n");
+  const indents = lines.filter((line) => line.trim()).map((line) => /^[ \t]*/.exec(line)?.[0] ?? "");
+  const margin = indents.reduce((shared, indent) => {
+    let length = 0;
+    while (length < shared.length && shared[length] === indent[length]) length++;
+    return shared.slice(0, length);
+  }, indents[0] ?? "");
+  return lines.map((line) => (line.trim() ? line.slice(margin.length) : "")).join("\n");
 }
 
 /**
@@ -48,29 +85,49 @@ export function inputsOf(text) {
   return blocks.map((lines) => lines.join("\n").trimEnd()).filter(Boolean);
 }
 
+/** @typedef {{ expression: string, wantsSource: boolean, isCall: boolean }} HelpRequest */
+
+const HELP = /^(?:(?<before>\?\??)\s*(?<one>\S.*)|(?<two>.*[^?\s])\s*(?<after>\?\??)|help\(\s*(?<three>NAME)\s*\))$/;
+const NAME = /[^\W\d]\w*(?:\.\w+|\[[^\][]*\])*/;
+const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
+
 /**
- * The indentation with which the line after `line` begins.
+ * `name?`, `?name`, `name??` (with the source), `help(name)`, each with any expression but the last.
+ *
+ * @param {string} source an input
+ * @returns {HelpRequest | null} null where it is none
+ */
+export function helpRequest(source) {
+  const groups = HELP_REQUEST.exec(source.trim())?.groups;
+  if (!groups) return null;
+  const { before, one, two, after, three } = groups;
+  const expression = one ?? two ?? three;
+  if (/[?#]/.test(withoutStrings(expression))) return null;
+  return { expression, wantsSource: (before ?? after) === "??", isCall: three !== undefined };
+}
+
+/**
+ * The indentation with which the line after `line` begins: deeper after a colon and in a bracket,
+ * less deep where a block has ended.
  *
  * @param {string} line
  * @returns {string}
  */
 export function nextIndent(line) {
   const indent = /^[ \t]*/.exec(line)?.[0] ?? "";
-  const code = line.replace(/#.*$/, "").trimEnd();
-  if (code.endsWith(":")) return indent + INDENT;
+  const code = withoutStrings(line).replace(/#.*$/, "").trimEnd();
+  const opened = (code.match(/[([{]/g)?.length ?? 0) - (code.match(/[)\]}]/g)?.length ?? 0);
+  if (code.endsWith(":") || opened > 0) return indent + INDENT;
   if (/^\s*(return|pass|break|continue|raise)\b/.test(code)) return indent.slice(INDENT.length);
   return indent;
 }
 
 /**
- * Each line one step further in, or out.
- *
- * @param {string} lines
- * @param {boolean} isOutwards
- * @returns {string}
+ * @param {string} line
+ * @returns {boolean} whether a string that begins in the line does not end there
  */
-export function indented(lines, isOutwards) {
-  return isOutwards ? lines.replace(/^ {1,4}/gm, "") : lines.replace(/^/gm, INDENT);
+export function endsInString(line) {
+  return /^[^#'"]*['"]/.test(withoutStrings(line).replaceAll("''", ""));
 }
 
 /**
@@ -81,4 +138,12 @@ export function indented(lines, isOutwards) {
  */
 export function toNextStep(line) {
   return " ".repeat(INDENT.length - (line.length % INDENT.length));
+}
+
+/**
+ * @param {string} line
+ * @returns {string} with an empty string in the place of each that ends in it
+ */
+function withoutStrings(line) {
+  return line.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, "''");
 }

@@ -1,7 +1,11 @@
-/** What stands above the prompt: inputs, what they printed, results, errors. Text alone, no HTML. */
+/** What stands above the prompt: inputs, what they printed and displayed, results, errors. No HTML but what display/ makes. */
 
+import { copyButton } from "../ui/copying.js";
 import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
+import { highlightedLines } from "../ui/highlight.js";
 import { AnswerField } from "./answer.js";
+import { drawFailure, lineAtFault } from "./failure.js";
+import { RovingFocus } from "./roving.js";
 import { TerminalText } from "./terminal.js";
 
 /** @typedef {import("../protocol.js").Outcome} Outcome */
@@ -18,6 +22,7 @@ export class Transcript {
   constructor(root, screen) {
     this.root = root;
     this.screen = screen;
+    this.focus = new RovingFocus(root);
     /** @type {Printed | null} the last of what no input printed */
     this.stray = null;
     this.drawStray = () => {};
@@ -27,6 +32,7 @@ export class Transcript {
   add(source) {
     const entry = new Entry(source, this);
     this.append(entry.element);
+    this.focus.add(entry.element);
     this.scrollToEnd();
     return entry;
   }
@@ -46,11 +52,18 @@ export class Transcript {
     if (!this.stray || this.root.lastElementChild !== this.stray.element) {
       const stray = new Printed();
       this.stray = stray;
-      this.drawStray = oncePerFrame(() => this.keepingEnd(() => stray.terminal.draw()));
+      this.drawStray = oncePerFrame(() => this.keepingEnd(() => stray.draw()));
       this.append(stray.element);
     }
     this.stray.terminal.write(text, stream);
     this.drawStray();
+  }
+
+  /** @param {HTMLElement} display likewise */
+  showStray(display) {
+    const entry = h("article", { className: "entry" }, display);
+    this.append(entry);
+    this.focus.add(entry);
   }
 
   /** @param {Node} node */
@@ -74,10 +87,7 @@ export class Transcript {
    * @param {() => void} change
    */
   keepingEnd(change) {
-    const { scrollTop, scrollHeight, clientHeight } = this.screen;
-    const isAtEnd = scrollTop + clientHeight > scrollHeight - 48;
-    change();
-    if (isAtEnd) this.scrollToEnd();
+    keepingEnd(this.screen, change);
   }
 
   scrollToEnd() {
@@ -95,13 +105,25 @@ export class Printed {
     this.field = null;
   }
 
+  draw() {
+    keepingEnd(this.element, () => this.terminal.draw());
+  }
+
   /** @param {(line: string) => void} onLine takes it with its newline; "" is the end of the input */
   ask(onLine) {
     if (!this.field) {
-      this.field = new AnswerField();
-      this.element.append(this.field.input);
+      const field = new AnswerField();
+      keepingEnd(this.element, () => this.element.append(field.input));
+      this.field = field;
     }
     this.field.ask(onLine);
+  }
+
+  /** @param {Printed} other whose field goes on here */
+  takeField(other) {
+    this.field = other.field;
+    other.field = null;
+    this.field?.moveTo(this.element);
   }
 
   /** @returns {string} what was typed ahead and nothing asked for */
@@ -121,14 +143,19 @@ export class Entry {
    */
   constructor(source, transcript) {
     this.transcript = transcript;
-    const lines = source
-      .split("\n")
-      .map((line, i) =>
-        h("div", { className: "line" }, h("span", { className: "prompt" }, i ? "... " : ">>> "), h("code", {}, line)),
-      );
+    const lines = highlightedLines(source).map((pieces, i) =>
+      h(
+        "div",
+        { className: "line" },
+        h("span", { className: "prompt" }, i ? "... " : ">>> "),
+        h("code", {}, ...pieces),
+      ),
+    );
     this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines));
     /** @type {Printed | null} */
     this.printed = null;
+    /** @type {string | null} the traceback */
+    this.error = null;
     /** @type {HTMLElement | null} why it has not begun */
     this.reason = null;
     this.drawSoon = oncePerFrame(() => this.draw());
@@ -138,6 +165,11 @@ export class Entry {
   wait(reason) {
     this.reason = h("p", { className: "note" }, reason);
     this.transcript.keepingEnd(() => this.element.append(/** @type {HTMLElement} */ (this.reason)));
+  }
+
+  /** @param {string} text a line of ours, not of Python */
+  note(text) {
+    this.transcript.keepingEnd(() => this.element.append(h("p", { className: "note" }, text)));
   }
 
   start() {
@@ -154,6 +186,26 @@ export class Entry {
     this.drawSoon();
   }
 
+  /**
+   * Put a display behind what was printed so far; where something is asked, in front of the question.
+   *
+   * @param {HTMLElement} display
+   */
+  show(display) {
+    const { printed } = this;
+    const question = printed?.field ? printed.terminal.takeLine() : [];
+    this.draw();
+    this.printed = null;
+    this.transcript.keepingEnd(() => {
+      this.element.append(display);
+      if (!printed?.field) return;
+      for (const { text, className } of question) this.openPrinted().terminal.write(text, className);
+      this.draw();
+      this.openPrinted().takeField(printed);
+      if (!printed.element.textContent) printed.element.remove();
+    });
+  }
+
   openPrinted() {
     if (!this.printed) {
       this.printed = new Printed();
@@ -163,7 +215,7 @@ export class Entry {
   }
 
   draw() {
-    this.transcript.keepingEnd(() => this.printed?.terminal.draw());
+    this.transcript.keepingEnd(() => this.printed?.draw());
   }
 
   /** @param {(line: string) => void} onLine takes the line that is typed */
@@ -177,23 +229,39 @@ export class Entry {
     );
   }
 
-  /** @param {Outcome} outcome */
-  finish({ ok, result, error, full_error: full }) {
+  /**
+   * @param {Outcome} outcome
+   * @param {(bundle: import("../protocol.js").Bundle) => HTMLElement} [draw] rich results
+   */
+  finish(outcome, draw) {
+    const { ok, result, error, rich } = outcome;
     this.reason?.remove();
     this.printed?.closeField();
+    this.printed?.terminal.end();
     this.draw();
     this.element.className = ok ? "entry done" : "entry failed";
     this.transcript.keepingEnd(() => {
-      if (result !== null) this.addBlock("result", result);
-      if (error !== null) this.addBlock("error", error);
-      if (error !== null && full !== null) this.element.append(everyFrame(full));
+      const drawn = draw && rich && rich.kind !== "shown" ? draw(rich) : null;
+      // Of HTML that needs its scripts nothing may be left.
+      const isBlank = rich?.kind === "html" && !drawn?.textContent?.trim() && !drawn?.querySelector("img");
+      if (result !== null && (!rich || rich.kind === "tensor" || isBlank)) this.addBlock("result", result);
+      if (drawn && !isBlank) this.element.append(drawn);
+      if (error !== null) this.addFailure(outcome);
       for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
       if (this.element.childElementCount > 1) this.element.append(this.copyButton());
     });
   }
 
+  /** @param {Outcome} outcome */
+  addFailure(outcome) {
+    this.error = outcome.error;
+    this.element.append(drawFailure(outcome));
+    const lines = this.element.querySelectorAll(".source .line");
+    if (lines.length > 1) lines[(lineAtFault(outcome) ?? 0) - 1]?.classList.add("at-fault");
+  }
+
   /**
-   * @param {"result" | "error"} className
+   * @param {"result"} className
    * @param {string} text
    */
   addBlock(className, text) {
@@ -208,22 +276,25 @@ export class Entry {
   }
 
   copyButton() {
-    const button = h("button", { type: "button", className: "copy", title: "Copy this output", textContent: "Copy" });
-    button.addEventListener("click", async () => {
-      const blocks = this.element.querySelectorAll(":scope > pre");
-      const text = [...blocks].map((block) => block.textContent?.trimEnd()).join("\n");
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-      } catch {
-        button.textContent = "Not allowed";
-      }
-      setTimeout(() => {
-        button.textContent = "Copy";
-      }, 1200);
+    const made = copyButton("copy", () => {
+      const blocks = this.element.querySelectorAll(":scope > pre:not(.error)");
+      const texts = [...blocks].map((block) => block.textContent?.trimEnd());
+      return [...texts, this.error].filter(Boolean).join("\n");
     });
-    return button;
+    made.title = "Copy this output";
+    return made;
   }
+}
+
+/**
+ * @param {HTMLElement} scroller
+ * @param {() => void} change of what is in it
+ */
+function keepingEnd(scroller, change) {
+  const { scrollTop, scrollHeight, clientHeight } = scroller;
+  const isAtEnd = scrollTop + clientHeight > scrollHeight - 48;
+  change();
+  if (isAtEnd) scroller.scrollTop = scroller.scrollHeight;
 }
 
 /**
@@ -241,10 +312,4 @@ function undoNote(cleared) {
   const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
   undo.addEventListener("click", () => note.replaceWith(...cleared));
   return note;
-}
-
-/** @param {string} text */
-function everyFrame(text) {
-  const summary = h("summary", {}, "Every frame");
-  return h("details", { className: "frames" }, summary, h("pre", {}, text));
 }

@@ -20,7 +20,7 @@ const VENDORS = {
 const ARCHITECTURES = { swiftshader: "SwiftShader" };
 
 /**
- * @param {Info} info
+ * @param {Pick<Info, "adapter">} info
  * @returns {string} such as "NVIDIA lovelace" or "NVIDIA GeForce RTX 4090"
  */
 export function adapterName({ adapter }) {

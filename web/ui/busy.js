@@ -14,6 +14,7 @@ const ANNOUNCED_AFTER_MS = 150;
 export function showBusy(engine, interrupt) {
   const busy = byId("busy");
   const words = byId("busy-text");
+  const beside = byId("status-running"); // which every view shows
   const button = byId("interrupt");
   const restart = byId("restart");
   /** @type {ReturnType<typeof setInterval> | undefined} */
@@ -24,6 +25,7 @@ export function showBusy(engine, interrupt) {
   const tick = (/** @type {number} */ since) => {
     const elapsed = performance.now() - since;
     busy.hidden = button.hidden = elapsed < ANNOUNCED_AFTER_MS;
+    beside.textContent = elapsed < 1000 ? "" : `running ${Math.floor(elapsed / 1000)} s`;
     words.textContent = `${engine.current?.label ?? ""} ${(elapsed / 1000).toFixed(1)} s`;
   };
 
@@ -31,6 +33,7 @@ export function showBusy(engine, interrupt) {
     if (engine.current === shown) return;
     shown = engine.current;
     clearInterval(clock);
+    beside.textContent = "";
     busy.hidden = button.hidden = restart.hidden = true;
     if (shown) {
       const since = performance.now();

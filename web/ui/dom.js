@@ -30,6 +30,19 @@ export function h(tag, properties = {}, ...children) {
 }
 
 /**
+ * A button that does something.
+ *
+ * @param {string} words
+ * @param {string} className
+ * @param {() => void} onClick
+ */
+export function button(words, className, onClick) {
+  const made = h("button", { type: "button", className, textContent: words });
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+/**
  * A new SVG element with attributes and children.
  *
  * @template {keyof SVGElementTagNameMap} K
@@ -51,7 +64,12 @@ export function svg(tag, attributes = {}, ...children) {
 export function hasSelection() {
   const field = document.activeElement;
   const isField = field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement;
-  return (isField && field.selectionStart !== field.selectionEnd) || !document.getSelection()?.isCollapsed;
+  if (isField && field.selectionStart !== field.selectionEnd) return true;
+  // Chromium alone: there the document's selection does not reach into a shadow root.
+  const root = /** @type {(ShadowRoot & { getSelection?: () => Selection | null }) | null} */ (
+    field?.shadowRoot ?? null
+  );
+  return !(root?.getSelection?.() ?? document.getSelection())?.isCollapsed;
 }
 
 /**

@@ -1,35 +1,130 @@
-/** Two views in one page, by the ARIA tabs pattern; the address says which (#benchmarks). */
+/**
+ * The views of the page, by the ARIA tabs pattern. The address says which is shown, and what in it:
+ * #gallery, #gallery/mandelbrot, #reference/softmax. Any other address is the console's.
+ */
 
-import { byId } from "./dom.js";
+import { byId, h } from "./dom.js";
+import { warnIfOutdated } from "./status.js";
 
-const VIEWS = ["console", "benchmarks"];
+/**
+ * @typedef {object} View
+ * @property {(path: string) => void | Promise<void>} show what follows the view's name in the address; "" is its first page
+ * @property {() => void} [leave] another view is shown
+ */
 
-export function setUpTabs() {
-  const tabs = VIEWS.map((view) => byId(`tab-${view}`));
+const VIEWS = ["console", "gallery", "learn", "reference", "benchmarks"];
 
-  /** @param {string} view */
-  const show = (view) => {
+/** Show the console, as if its tab had been chosen. */
+export function showConsole() {
+  byId("tab-console").click();
+}
+
+/** @param {Record<string, () => Promise<View>>} loaders of the views that are made when they are first shown */
+export function setUpTabs(loaders) {
+  const tabs = new Tabs(loaders);
+  window.addEventListener("hashchange", () => tabs.showAddress());
+  tabs.showAddress();
+}
+
+class Tabs {
+  /** @param {Record<string, () => Promise<View>>} loaders */
+  constructor(loaders) {
+    this.loaders = loaders;
+    this.tabs = VIEWS.map((view) => byId(`tab-${view}`));
+    this.shown = "";
+    /** @type {Record<string, Promise<View>>} */
+    this.views = {};
+    /** @type {Record<string, string>} where each view was left */
+    this.paths = {};
+    for (const [i, tab] of this.tabs.entries()) {
+      tab.addEventListener("click", () => this.choose(VIEWS[i]));
+      tab.addEventListener("keydown", (event) => this.onKey(event, i));
+    }
+    this.list = /** @type {HTMLElement} */ (this.tabs[0].parentElement);
+    this.list.addEventListener("scroll", () => this.markHidden());
+    new ResizeObserver(() => this.markHidden()).observe(this.list);
+  }
+
+  /** At which ends there are tabs that do not fit. */
+  markHidden() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.list;
+    const ends = [scrollLeft > 1 ? "left" : "", scrollLeft + clientWidth < scrollWidth - 1 ? "right" : ""];
+    this.list.dataset.more = ends.filter(Boolean).join(" ");
+  }
+
+  /** @param {string} view is shown as it was left; chosen once more, its first page */
+  choose(view) {
+    const path = view === this.shown ? "" : (this.paths[view] ?? "");
+    const address = view === "console" ? location.pathname + location.search : `#${path ? `${view}/${path}` : view}`;
+    if (new URL(address, location.href).href !== location.href) history.pushState(null, "", address);
+    this.show(view, path);
+  }
+
+  showAddress() {
+    const [view, ...rest] = location.hash.slice(1).split("/");
+    if (VIEWS.includes(view)) this.show(view, decoded(rest.join("/")));
+    else this.show("console", "");
+  }
+
+  /**
+   * @param {string} view
+   * @param {string} path
+   */
+  async show(view, path) {
+    if (view !== this.shown) this.leave();
+    this.shown = view;
+    this.paths[view] = path;
     for (const [i, name] of VIEWS.entries()) {
       const isShown = name === view;
-      tabs[i].setAttribute("aria-selected", String(isShown));
-      tabs[i].tabIndex = isShown ? 0 : -1;
+      this.tabs[i].setAttribute("aria-selected", String(isShown));
+      this.tabs[i].tabIndex = isShown ? 0 : -1;
+      if (isShown) this.tabs[i].scrollIntoView({ block: "nearest", inline: "nearest" });
       byId(`panel-${name}`).hidden = !isShown;
     }
-  };
-
-  for (const [i, tab] of tabs.entries()) {
-    tab.addEventListener("click", () => {
-      history.replaceState(null, "", i === 0 ? location.pathname : `#${VIEWS[i]}`);
-      show(VIEWS[i]);
-    });
-    tab.addEventListener("keydown", (event) => {
-      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-      const other = tabs[(i + 1) % tabs.length];
-      other.focus();
-      other.click();
-    });
+    const loader = this.loaders[view];
+    if (!loader) return;
+    this.views[view] ??= loader();
+    try {
+      const made = await this.views[view];
+      if (this.shown === view && this.paths[view] === path) await made.show(path);
+    } catch (error) {
+      delete this.views[view];
+      const outdated = await warnIfOutdated();
+      if (view in this.views) return; // it was chosen once more meanwhile
+      const words = outdated
+        ? `A newer version of this page is there: reload it to see this part (${error}).`
+        : `This part of the page could not be loaded (${error}). Choose it again to try once more.`;
+      byId(`panel-${view}`).replaceChildren(h("p", { className: "note" }, words));
+    }
   }
-  const showHash = () => show(location.hash === "#benchmarks" ? "benchmarks" : "console");
-  window.addEventListener("hashchange", showHash);
-  showHash();
+
+  async leave() {
+    const name = this.shown;
+    const left = await this.views[name]?.catch(() => null);
+    if (this.shown !== name) left?.leave?.(); // or it was chosen again while it was loaded
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {number} i
+   */
+  onKey(event, i) {
+    const last = VIEWS.length - 1;
+    /** @type {Record<string, number>} */
+    const targets = { ArrowLeft: i === 0 ? last : i - 1, ArrowRight: i === last ? 0 : i + 1, Home: 0, End: last };
+    const target = this.tabs[targets[event.key]];
+    if (!target) return;
+    event.preventDefault();
+    target.focus();
+    target.click();
+  }
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -6,8 +6,7 @@ usage: python3 -m tests.perf.bench [--suite NAME]... [--case TEXT]... [--peers] 
     npm run bench                                   py_tensor alone, every suite but the page's
     npm run bench -- --peers --json out.json        beside tfjs and jax-js, figures kept
     npm run bench -- --suite matmul --case 1024     some cases
-    python3 -m tests.perf.bench --no-setup --peers  with a built page and the peers' bundle
-                                                    (.cache/bench/peers.js), Python and a browser
+    python3 -m tests.perf.bench --no-setup --peers  with a built page, Python and a browser
                                                     (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
 Where PyTorch finds a CUDA device it is timed too. How is said in measure.py, and in report.py
@@ -33,7 +32,7 @@ def main() -> int:
     options = parse(sys.argv[1:])
     if options.setup:
         try:
-            python = set_up(peers=options.peers, lists=options.list)
+            python = set_up(lists=options.list)
         except environment.SetupError as error:
             print(error, file=sys.stderr)
             return 1
@@ -65,15 +64,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def set_up(*, peers: bool, lists: bool) -> Path:
+def set_up(*, lists: bool) -> Path:
     """Installs what this run needs and builds the page; gives the Python to run it with."""
     python = environment.ensure_venv()
     if lists:
         return python
     os.environ["CHROMIUM"] = environment.ensure_chromium(python)
-    if peers:
-        environment.ensure_node_modules()  # before the build, which needs fewer of them
-        environment.call("npm", "run", "--silent", "bench:peers", hint="Leave --peers out.")
     environment.call(sys.executable, "web/build.py", hint="Without the page there is no run.")
     return python
 

@@ -2,15 +2,16 @@
 
 A case has the form of the panel's (`web/python/benchmarks.py`), whose own cases are used where
 they fit. What the other libraries write for a case stands with them, under the case's name: in
-`pytorch.py` and in `peers/forms.js`. This module runs on the host, which knows the right answers,
-and in the page's worker, which computes; so it imports nothing that either of them lacks.
+`pytorch.py` and in `web/bench/peers/*_forms.js`. This module runs on the host, which knows the
+right answers, and in the page's worker, which computes; so it imports nothing that either of them
+lacks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from web.python import benchmarks
 
@@ -32,14 +33,6 @@ class Case(benchmarks.Case):
 
     operands: tuple[Operand, ...]
     extent: int = 0
-    least: float = 0.0
-    """Errors are relative to the right value, or to this where the value is smaller."""
-    ops: int = 1
-    """One call of `op` is so many independent ops; it gives a list of their results."""
-    finish: Literal["all", "each", "number"] = "all"
-    """What a sample waits for: all calls together, each call, or the number each call gives."""
-    calls: int | None = None
-    """Calls in one sample; None: as many as take some milliseconds."""
     least_kernels: int = 1
     most_kernels: int | None = None
     """Kernels of one call, where their number is part of what is promised."""
@@ -115,7 +108,7 @@ def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
     return ours | {key: _panel_suite(key, scale) for key in PANEL}
 
 
-PANEL = tuple(benchmarks.SUITES)
+PANEL = ("square", "last-axis")
 """Suites that a run leaves out unless they are named: most of their cases are in ours too."""
 
 
@@ -127,8 +120,8 @@ def find(label: str, scale: Scale) -> Case:
 # -- the panel's -----------------------------------------------------------------------------------
 
 
-def _of_panel(case: benchmarks.Case) -> Case:
-    fields: dict[str, Any] = dict(vars(case))
+def _of_panel(case: benchmarks.Case, **more: Any) -> Case:
+    fields: dict[str, Any] = dict(vars(case)) | more
     fields["operands"] = tuple(Operand(**vars(operand)) for operand in case.operands)
     return Case(**fields)
 
@@ -139,9 +132,9 @@ def _panel_suite(key: str, scale: Scale) -> tuple[Case, ...]:
     return tuple(_of_panel(case) for size in sizes for case in suite.cases(size))
 
 
-def _panel_case(key: str, name: str, size: object) -> Case:
+def _panel_case(key: str, name: str, size: object, **more: Any) -> Case:
     found = benchmarks.SUITES[key].cases(str(size))
-    return _of_panel(next(case for case in found if case.name == name))
+    return _of_panel(next(case for case in found if case.name == name), **more)
 
 
 # -- ours ------------------------------------------------------------------------------------------
@@ -186,19 +179,9 @@ def _count(elements: int) -> str:
     return f"{elements / 1e6:.3g} M" if elements >= 10**6 else f"{elements / 1e3:.3g} k"
 
 
-MOST_PRODUCTS = 2**31
-"""A matrix product with more is checked by the rows and columns of the places asked for."""
 LONG_SUM = 2**14
 """A straight float32 sum of more products may be off by more than `SUM`."""
 SUM = 1e-5
-
-
-def _dot(np: Any, at: tuple[Any, ...], x: Any, y: Any) -> Any:
-    """Elements of x @ y in float64."""
-    rows, columns = x.size // x.shape[-1], 1 if y.ndim == 1 else y.shape[-1]
-    if rows * columns * x.shape[-1] <= MOST_PRODUCTS:
-        return np.matmul(x.astype(np.float64), y.astype(np.float64))[at]
-    return np.einsum("sk,ks->s", x[at[0]].astype(np.float64), y[:, at[1]].astype(np.float64))
 
 
 def _matmul(scale: Scale) -> tuple[Case, ...]:
@@ -208,7 +191,7 @@ def _matmul(scale: Scale) -> tuple[Case, ...]:
         tolerance = 10 * SUM if k > LONG_SUM else SUM
         flops = 2 * _product(result) * k
         fields = {"flops": flops, "unit": "GFLOP/s", "tolerance": tolerance} | more
-        return _case(name, size, (x, y), result, op, _dot, **fields)
+        return _case(name, size, (x, y), result, op, benchmarks.dot, **fields)
 
     def of(m: int, k: int, n: int) -> Case:
         return case("matmul", _times(m, k, n), Operand((m, k)), Operand((k, n)), m, n)
@@ -237,47 +220,17 @@ def _matmul(scale: Scale) -> tuple[Case, ...]:
 
 def _elementwise(scale: Scale) -> tuple[Case, ...]:
     n = scale.side
-    square = (n, n)
     return (
         _panel_case("square", "exp", n),
         _panel_case("square", "mul", n),
-        _case(
-            *("add", f"{n}", (square, square), square),
-            op=lambda pt, x, y: x + y,
-            expected=lambda np, at, x, y: x[at].astype(np.float64) + y[at],
-        ),
-        _case(
-            *("tanh(x*y + exp(-x))", f"{n}", (square, square), square),
-            op=lambda pt, x, y: pt.tanh(x * y + pt.exp(-x)),
-            expected=lambda np, at, x, y: _tanh_chain(np, *_float64(np, x[at], y[at])),
-            most_kernels=1,
-        ),
-        _case(
-            *("12 ops", f"{n}", (square, (n,), (n, 1)), square),
-            op=lambda pt, x, row, column: _twelve_ops(pt, x, row, column),
-            expected=lambda np, at, x, row, column: _twelve_ops(
-                np, *_float64(np, x[at], row[at[1]], column[at[0], 0])
-            ),
-            most_kernels=1,
-            least=1.0,
-        ),
+        _panel_case("elementwise", "add", n),
+        _panel_case("elementwise", "tanh(x*y + exp(-x))", n, most_kernels=1),
+        _panel_case("elementwise", "12 ops", n, most_kernels=1),
     )
 
 
 def _float64(np: Any, *arrays: Any) -> list[Any]:
     return [array.astype(np.float64) for array in arrays]
-
-
-def _tanh_chain(np: Any, x: Any, y: Any) -> Any:
-    return np.tanh(x * y + np.exp(-x))
-
-
-def _twelve_ops(xp: Any, x: Any, row: Any, column: Any) -> Any:
-    """Cheap ones: what limits them is memory, if they are one kernel."""
-    t = x * row + column
-    t = xp.maximum(t * x - row, column)
-    t = (t * 0.5 + x) * column - x
-    return xp.abs(xp.minimum(t, row)) * 2
 
 
 def _reductions(scale: Scale) -> tuple[Case, ...]:
@@ -295,12 +248,7 @@ def _reductions(scale: Scale) -> tuple[Case, ...]:
             for name, op, expected, tolerance in flat
         ),
         _panel_case("square", "sum(0)", scale.side),
-        _case(
-            *("sum(1)", f"{scale.side}", ((scale.side, scale.side),), (scale.side,)),
-            op=lambda pt, x: x.sum(1),
-            expected=lambda np, at, x: x[at[0]].sum(1, dtype=np.float64),
-            tolerance=SUM,
-        ),
+        _panel_case("reductions", "sum(1)", scale.side),
         _case(
             *("sum of the middle", _times(a, b, c), ((a, b, c),), (a, c)),
             op=lambda pt, x: x.sum(1),
@@ -312,48 +260,8 @@ def _reductions(scale: Scale) -> tuple[Case, ...]:
 
 
 def _rows(scale: Scale) -> tuple[Case, ...]:
-    n = scale.side
-
-    def case(name: str, formula: Callable[..., Any], *result: int, **more: Any) -> Case:
-        return _case(
-            *(name, f"{n}", ((n, n),), result),
-            op=formula,
-            expected=lambda np, at, x: _at_rows(np, formula, at, x),
-            **{"tolerance": SUM, "most_kernels": 2, **more},
-        )
-
-    return (
-        case("softmax", _softmax, n, n),
-        case("log-softmax", _log_softmax, n, n, least=1.0),
-        case("layer norm", _layer_norm, n, n, least=1.0),
-        case("variance", _variance, n),
-    )
-
-
-def _at_rows(np: Any, formula: Callable[..., Any], at: tuple[Any, ...], x: Any) -> Any:
-    """A formula of whole rows, in float64, at some places."""
-    rows = formula(np, x[at[0]].astype(np.float64))
-    return rows[np.arange(len(at[0])), at[1]] if len(at) > 1 else rows
-
-
-def _softmax(xp: Any, x: Any) -> Any:
-    e = xp.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def _log_softmax(xp: Any, x: Any) -> Any:
-    shifted = x - x.max(axis=-1, keepdims=True)
-    return shifted - xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
-
-
-def _layer_norm(xp: Any, x: Any) -> Any:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / xp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
-
-
-def _variance(xp: Any, x: Any) -> Any:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return (centred * centred).mean(axis=-1)
+    names = ("softmax", "log-softmax", "layer norm", "variance")
+    return tuple(_panel_case("rows", name, scale.side, most_kernels=2) for name in names)
 
 
 def _movement(scale: Scale) -> tuple[Case, ...]:

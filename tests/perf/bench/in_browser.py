@@ -21,8 +21,6 @@ from tests.perf.bench.operands import Made, Served
 
 PEERS = {"tfjs": "@tensorflow/tfjs-core", "jax-js": "@jax-js/jax"}
 """The peers, and the npm packages whose versions `package.json` pins."""
-BUNDLE = ROOT / ".cache" / "bench" / "peers.js"
-"""All of them in one file, which `npm run bench:peers` makes."""
 SENT = (
     "tests/__init__.py",
     "tests/perf/bench/cases.py",
@@ -64,9 +62,7 @@ class BenchPage:
         with zipfile.ZipFile(root / "__bench__" / "worker.zip", "w") as archive:
             for name in SENT:
                 archive.write(ROOT / name, name)
-        shutil.copy(ROOT / "tests" / "perf" / "bench" / "probes.js", root / "__bench__")
-        if peers:
-            shutil.copy(BUNDLE, root / "__bench__")
+        shutil.copy(ROOT / "tests" / "perf" / "bench" / "peers.js", root / "__bench__")
         self._peers = peers
         self.open()
 
@@ -163,28 +159,29 @@ class PyTensor:
 
 
 class Peer:
-    """tfjs or jax-js on WebGPU, in the page itself (`peers/index.js`)."""
+    """tfjs or jax-js on WebGPU, in the page itself (`peers.js`)."""
 
     def __init__(self, page: BenchPage, name: str) -> None:
         self._page = page
         self.name = name
         package = json.loads((ROOT / "package.json").read_text("utf-8"))
-        self.version = str(package["devDependencies"][PEERS[name]])
+        self.version = str(package["dependencies"][PEERS[name]])
 
     def prepare(self, case: Case, operands: Sequence[Made]) -> None:
         about: dict[str, Any] = {"name": case.name, "finish": case.finish}
         about["operands"] = self._page.served.specs(operands)
-        if not self._do("prepare", about):
+        function = f"async (a) => (await {_MODULE}).prepare({self.name!r}, a)"
+        if not self._page.javascript(function, about):
             raise MissingError("")
 
     def sample(self, count: int) -> Sample:
-        return Sample(self._do("sample", count))
+        return Sample(self._do("sample", {"count": count}))
 
     def values(self, call: int, places: Sequence[int]) -> list[float]:
         return self._do("values", {"call": call, "places": list(places)})
 
     def gpu_seconds(self, count: int) -> float | None:
-        return None
+        return self._do("metered", {"count": count})["gpu"]
 
     def release(self) -> None:
         self._do("release", None)

@@ -9,7 +9,8 @@ to know.
 - `effort`: what `measure.Effort` says;
 - `probes`: `copy` and `multiplyAdd`, each with `unit`, `work` (bytes or flops of one dispatch),
   `dispatches` in a sample, `seconds` (for one dispatch, in each sample, before and after all
-  cases) and `rate` (the median's, in 10**9 of the unit);
+  cases) and `rate` (the median's, in 10**9 of the unit); `readOfOne` and `readOfHundred`, with
+  the `seconds` from the call to a number that so many small dispatches compute, JavaScript alone;
 - `results`: one object for each case, with `suite`, `case`, `size`, `flops`, `bytes`, `unit`,
   `ops` (that one call stands for), and `contenders`: by name what `measure.Outcome` says, times
   in seconds for one op, where measured also `median`, `least`, `most`, `spread` (half the

@@ -18,7 +18,7 @@ from tests.browser.app import BootError
 from tests.environment import SetupError
 from tests.perf.bench import cases, measure, pytorch, report
 from tests.perf.bench.contender import Contender
-from tests.perf.bench.in_browser import BUNDLE, PEERS, BenchPage, PageError, Peer, PyTensor
+from tests.perf.bench.in_browser import PEERS, BenchPage, PageError, Peer, PyTensor
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,9 +31,6 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _list()
         return 0
-    if options.peers and not BUNDLE.exists():
-        print(f"{BUNDLE} is missing; `npm run bench:peers` makes it", file=sys.stderr)
-        return 1
     try:
         page = BenchPage(tuple(PEERS) if options.peers else ())
     except (BootError, SetupError, PageError) as error:
@@ -126,12 +123,17 @@ def _describe(
 
 def _probe(page: BenchPage, before: dict[str, Any]) -> dict[str, Any]:
     """Runs the probes; their samples join those of `before`."""
-    url = 'new URL("__bench__/probes.js", location.href).href'
-    options = {"software": page.is_software}
-    probes = page.javascript(f"async (options) => (await import({url})).probe(options)", options)
+    function = """async (options) => {
+      const probes = await import(new URL("bench/probes.js", location.href).href);
+      return await probes.probeLimits(options);
+    }"""
+    probes = page.javascript(function, {"software": page.is_software})
+    if "problem" in probes:
+        raise PageError(probes["problem"])
     for name, probe in probes.items():
         probe["seconds"] = before.get(name, {}).get("seconds", []) + probe["seconds"]
-        probe["rate"] = probe["work"] / statistics.median(probe["seconds"]) / 1e9
+        if "work" in probe:
+            probe["rate"] = probe["work"] / statistics.median(probe["seconds"]) / 1e9
     return probes
 
 
@@ -144,3 +146,8 @@ def _show_head(record: dict[str, Any]) -> None:
     print(", ".join(f"{name} {version}" for name, version in record["versions"].items()))
     copy, multiply_add = (record["probes"][name] for name in ("copy", "multiplyAdd"))
     print(f"copy {copy['rate']:.4g} GB/s, multiply-add {multiply_add['rate']:.4g} GFLOP/s")
+    one, hundred = (
+        report.duration(statistics.median(record["probes"][name]["seconds"]))
+        for name in ("readOfOne", "readOfHundred")
+    )
+    print(f"JavaScript alone reads the result of one small dispatch in {one}, of 100 in {hundred}")

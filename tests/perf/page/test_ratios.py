@@ -10,6 +10,10 @@ from ast import literal_eval
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.alone
+
 Run = Callable[[str], dict[str, Any]]
 ROUNDS = 7
 

@@ -1,0 +1,48 @@
+"""Gray-Scott patterns.
+
+Drops of one substance in another grow, and divide like cells.
+
+One substance feeds the other, which uses it up to make more of itself. Both spread, the
+first twice as fast. From a few drops grow spots, worms or waves, depending on two
+numbers alone. The equations are those of P. Gray and S. K. Scott (1984), with the
+constants of J. E. Pearson, "Complex Patterns in a Simple System" (Science, 1993).
+"""
+
+import py_tensor as pt
+
+SIZE = 200
+FRAMES = 250
+STEPS_PER_FRAME = 16
+FEED, KILL = 0.0367, 0.0649  # try 0.025 and 0.06, or 0.055 and 0.062
+
+
+def laplacian(x):
+    """By how much its four neighbours exceed each point; beyond the edge there is nothing."""
+    margin = pt.pad(x, 1)
+    return margin[:-2, 1:-1] + margin[2:, 1:-1] + margin[1:-1, :-2] + margin[1:-1, 2:] - 4 * x
+
+
+def step(u, v, feed, kill):
+    """Both substances a moment later."""
+    reaction = u * v * v
+    return (
+        u + 0.16 * laplacian(u) - reaction + feed * (1 - u),
+        v + 0.08 * laplacian(v) + reaction - (feed + kill) * v,
+    )
+
+
+def drops(size, count):
+    """Squares of the second substance at random places in the first; two of shape (size, size)."""
+    at = pt.arange(size)
+    rows, columns = pt.randint(0, size, (2, count, 1))
+    near_row, near_column = abs(at - rows) < 5, abs(at - columns) < 5
+    wet = (near_row[:, :, None] & near_column[:, None, :]).any(0)
+    return pt.where(wet, 0.5, 1.0), pt.where(wet, 0.25, 0.0)
+
+
+u, v = drops(SIZE, 12)
+view = pt.display(v, vmin=0, vmax=0.4, scale=2)
+for _ in range(FRAMES):
+    for _ in range(STEPS_PER_FRAME):
+        u, v = step(u, v, FEED, KILL)
+    view.update(v)

@@ -1,0 +1,33 @@
+"""A Monte Carlo estimate.
+
+An estimate of π comes to rest, as a million darts hit a circle or miss it.
+
+Of points that are random in a square, the share that lies in the quarter circle is π/4.
+The running estimate is a running sum divided by the number of throws, so that one
+expression has all of them; the error shrinks with the root of that number: for one more
+digit, a hundred times as many darts.
+"""
+
+import py_tensor as pt
+
+DARTS = 1_000_000
+STEP = 2_000  # darts from one point of the plot to the next
+
+
+def hits(x, y):
+    """Whether each point of the unit square lies in the quarter circle."""
+    return x * x + y * y < 1
+
+
+def running_estimates(hit):
+    """What the first, the first two, the first three ... throws say of π."""
+    return 4 * pt.cumsum(hit) / pt.arange(1, hit.size + 1)
+
+
+hit = hits(pt.rand(DARTS), pt.rand(DARTS))
+estimates = running_estimates(hit)
+share = hit.mean().item()
+error = 4 * (share * (1 - share) / DARTS) ** 0.5
+print(f"π is about {4 * share:.5f}, give or take {error:.5f}")
+thousands = pt.arange(STEP, DARTS + 1, STEP) / 1000
+pt.plot(thousands, estimates[STEP - 1 :: STEP], title="What they say of π", xlabel="thousand darts")

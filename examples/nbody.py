@@ -1,0 +1,70 @@
+"""N bodies.
+
+A disc of a thousand stars turns and clumps, as each pulls at every other one.
+
+A million pairs pull in each step. The differences of all positions from all positions are a
+table that broadcasting makes and a sum takes away again, in one kernel: no table is stored.
+The picture is drawn by the GPU too. A spot of light is a Gaussian, which is one factor for
+the row times one for the column, so that a matrix product adds up the light of all stars.
+"""
+
+import py_tensor as pt
+
+COUNT = 1000
+FRAMES = 300
+SIZE = 320
+TIME_STEP = 0.01
+SOFTENING = 0.08  # no two stars pull as if they were nearer than this
+
+
+def accelerations(x, y, mass):
+    """What pulls at each star in x and in y, all of shape (n,); the constant of gravity is 1."""
+    dx, dy = x - x[:, None], y - y[:, None]
+    pull = mass * (dx * dx + dy * dy + SOFTENING**2) ** -1.5
+    return (dx * pull).sum(1), (dy * pull).sum(1)
+
+
+def step(state, mass, dt):
+    """All after `dt`, by the leapfrog method: half a kick, a drift, half a kick."""
+    x, y, vx, vy = state
+    ax, ay = accelerations(x, y, mass)
+    vx, vy = vx + ax * (dt / 2), vy + ay * (dt / 2)
+    x, y = x + vx * dt, y + vy * dt
+    ax, ay = accelerations(x, y, mass)
+    return x, y, vx + ax * (dt / 2), vy + ay * (dt / 2)
+
+
+def energy(state, mass):
+    """Of motion and of position together, which stays the same."""
+    x, y, vx, vy = state
+    dx, dy = x - x[:, None], y - y[:, None]
+    distance = pt.sqrt(dx * dx + dy * dy + SOFTENING**2)
+    pairs = mass * mass[:, None] / distance
+    within = (mass * mass).sum() / SOFTENING  # each star with itself, which does not count
+    return (mass * (vx * vx + vy * vy)).sum() / 2 - (pairs.sum() - within) / 2
+
+
+def disc(count):
+    """Stars on round orbits about the middle, and their masses, which add up to 1."""
+    radius = 0.1 + 0.9 * pt.sqrt(pt.rand(count))
+    angle = 2 * pt.pi * pt.rand(count)
+    speed = pt.sqrt(radius) * 0.9
+    x, y = radius * pt.cos(angle), radius * pt.sin(angle)
+    return (x, y, -speed * pt.sin(angle), speed * pt.cos(angle)), pt.full(count, 1 / count)
+
+
+def light(x, y, size):
+    """What is seen of the square from -1.5 to 1.5, shape (size, size)."""
+    pixels = pt.linspace(-1.5, 1.5, size).reshape(size, 1)
+    rows = pt.exp(-(((pixels + y) * size / 3) ** 2))
+    columns = pt.exp(-(((pixels - x) * size / 3) ** 2))
+    return pt.log1p(rows @ columns.T)
+
+
+state, mass = disc(COUNT)
+before = energy(state, mass).item()
+view = pt.display(light(*state[:2], SIZE), cmap="magma")
+for _ in range(FRAMES):
+    state = step(state, mass, TIME_STEP)
+    view.update(light(*state[:2], SIZE))
+print(f"energy {before:.5f} before, {energy(state, mass).item():.5f} after {FRAMES} steps")

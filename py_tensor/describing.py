@@ -1,0 +1,122 @@
+"""What a device says of itself, in words: a pure function of what `device_info` holds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from textwrap import wrap
+from typing import Any
+
+VENDORS = {
+    "amd": "AMD",
+    "arm": "Arm",
+    "nvidia": "NVIDIA",
+    "swiftshader": "SwiftShader",
+}
+"""Those of WebGPU's names, all in lower case, that are not written with one capital."""
+
+
+class DeviceInfo(dict[str, Any]):
+    """A dict that prints as a table, as wide as the window (`shutil.get_terminal_size`)."""
+
+    def __repr__(self) -> str:
+        return self.text(shutil.get_terminal_size().columns)
+
+    def text(self, columns: int) -> str:
+        """The table in lines of at most so many columns, where its words allow."""
+        lines = wrap(self.title, max(columns, 1), subsequent_indent="  ")
+        rows = self.rows()
+        indent = 2 + max((len(label) for label, _ in rows), default=0)
+        for label, text in rows:
+            parts = wrap(text, max(columns - indent, 1), break_long_words=False) or [""]
+            lines.append(f"{label:<{indent}}{parts[0]}".rstrip())
+            lines += [" " * indent + part for part in parts[1:]]
+        return "\n".join(lines)
+
+    @property
+    def title(self) -> str:
+        """The backend and its adapter, such as ``webgpu: NVIDIA lovelace``."""
+        name = adapter_name(self.get("adapter") or {})
+        return ": ".join(part for part in (str(self.get("backend", "device")), name) if part)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What else there is to know, most useful first."""
+        rows = [
+            (label, text)
+            for key, (label, words) in WORDS.items()
+            if key in self and (text := words(self[key]))
+        ]
+        known = {*WORDS, "backend", "adapter"}
+        return rows + [(key, str(value)) for key, value in self.items() if key not in known]
+
+
+def adapter_name(adapter: Mapping[str, Any]) -> str:
+    """What a person calls an adapter; "" where it has no name."""
+    words = (_named(str(adapter.get(key) or "")) for key in ("vendor", "architecture"))
+    vendor, architecture = words
+    name = str(adapter.get("description") or "") or architecture
+    if vendor.lower() not in name.lower():
+        name = f"{vendor} {name}".strip()
+    return f"{name} (software)" if name and adapter.get("isFallbackAdapter") else name
+
+
+def _named(name: str) -> str:
+    return VENDORS.get(name.lower()) or name[:1].upper() + name[1:].replace("-", " ")
+
+
+def _features(names: list[str]) -> str:
+    return ", ".join(name for name in names if name != "core-features-and-limits")
+
+
+def _limits(limits: Mapping[str, int]) -> str:
+    """Those that a tensor can meet."""
+    largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"])
+    return (
+        f"tensors of {in_bytes(largest)},"
+        f" {limits['maxStorageBuffersPerShaderStage']} buffers in a kernel,"
+        f" {limits['maxComputeInvocationsPerWorkgroup']} invocations"
+        f" and {in_bytes(limits['maxComputeWorkgroupStorageSize'])} in a workgroup"
+    )
+
+
+def _arithmetic(forms: Mapping[str, str]) -> str:
+    by_form = groupby(sorted(forms.items(), key=lambda item: item[1]), lambda item: item[1])
+    return "; ".join(f"{form}: {', '.join(name for name, _ in items)}" for form, items in by_form)
+
+
+def _self_test(results: Mapping[str, bool]) -> str:
+    """Of NaN, infinities, signed zero and integer overflow."""
+    wrong = [name.replace("_", " ") for name, is_right in results.items() if not is_right]
+    if wrong:
+        return f"not as NumPy: {', '.join(wrong)}"
+    return f"as NumPy: {', '.join(name.replace('_', ' ') for name in results)}"
+
+
+def _generation(number: int) -> str:
+    """Nothing, unless the device was lost before."""
+    if number < 2:
+        return ""
+    return f"{number}: the device was lost {'once' if number == 2 else f'{number - 1} times'}"
+
+
+def in_bytes(count: int) -> str:
+    """Such as ``1.5 GiB``: at most one decimal place, none where it is 0."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{count} bytes"
+
+
+WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "no_webgpu": ("no WebGPU", str),
+    "numpy": ("NumPy", str),
+    "features": ("features", _features),
+    "limits": ("at most", _limits),
+    "arithmetic": ("arithmetic", _arithmetic),
+    "self_test": ("self-test", _self_test),
+    "tuned": ("tuned", lambda tuned: "yes" if tuned else "no, pt.tune() does"),
+    "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
+    "generation": ("generation", _generation),
+}
+"""For each key the row's label, and its text; "" leaves it out."""

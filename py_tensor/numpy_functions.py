@@ -1,0 +1,259 @@
+"""What NumPy's functions give for tensors: ours of the same meaning, and of all others an array.
+
+NumPy asks a tensor before it computes ``np.f(x)``.
+
+- An elementwise function (a ufunc, as `np.exp`, and the operators of arrays) is the library's
+  function of that name; where there is none it raises.
+- A function in `FUNCTIONS` is the library's, so nothing is read, and the result is a tensor. What
+  NumPy's can do besides raises, whether it is an option (`out`, `where`, `initial`, ...) or a form
+  (`np.dot` of three axes, `np.repeat` by a list), and the error names the way to NumPy's: a copy
+  that is asked for, ``np.f(x.numpy())``. Meaning is the library's where they differ: sums of int32
+  stay int32, and a GPU cannot raise for an index.
+- Any other function takes copies of the tensors, which waits for them, and gives what it gives for
+  arrays. So does `np.where(x)`, which is another function than `np.where` of three operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from inspect import Parameter, Signature, signature
+from typing import Any, NamedTuple
+
+from py_tensor.errors import AxisError, ShapeError
+
+_FOLD = "a / axis keepdims"
+_SPREAD = "a / axis correction ddof keepdims"
+_LIKE = " / dtype device"
+
+FUNCTIONS: dict[str, str] = {
+    # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
+    # ours has another name that follows a colon; where a parameter has, an equals sign.
+    # -- Reductions
+    "all": _FOLD,
+    "amax": f"max: {_FOLD}",
+    "amin": f"min: {_FOLD}",
+    "any": _FOLD,
+    "argmax": _FOLD,
+    "argmin": _FOLD,
+    "count_nonzero": _FOLD,
+    "max": _FOLD,
+    "mean": "a / axis dtype keepdims",
+    "min": _FOLD,
+    "prod": "a / axis dtype keepdims",
+    "ptp": _FOLD,
+    "std": _SPREAD,
+    "sum": "a / axis dtype keepdims",
+    "trace": "a / offset",
+    "var": _SPREAD,
+    # -- Comparisons of whole tensors
+    "allclose": "a b / rtol atol equal_nan",
+    "array_equal": "a1 a2 / equal_nan",
+    "isclose": "a b / rtol atol equal_nan",
+    # -- Scans and sorting
+    "argsort": "a / axis stable",
+    "cumprod": "a / axis dtype",
+    "cumsum": "a / axis dtype",
+    "cumulative_prod": "x / axis dtype include_initial",
+    "cumulative_sum": "x / axis dtype include_initial",
+    "sort": "a / axis stable",
+    # -- Elementwise
+    "around": "round: a / decimals",
+    "astype": "x dtype",
+    "clip": "a / a_min=min a_max=max min max",
+    "round": "a / decimals",
+    "where": "condition x y",
+    # -- Products
+    "dot": "a b",
+    "linalg.matmul": "matmul: x1 x2",
+    "outer": "a b",
+    # -- Movement
+    "broadcast_to": "array shape",
+    "concatenate": "arrays / axis",
+    "diag": "v / k",
+    "expand_dims": "a axis",
+    "flip": "m / axis",
+    "hstack": "tup",
+    "linalg.matrix_transpose": "matrix_transpose: x",
+    "matrix_transpose": "x",
+    "meshgrid": "xi / indexing",
+    "moveaxis": "a source destination",
+    "pad": "array pad_width / constant_values",
+    "ravel": "a",
+    "repeat": "a repeats / axis",
+    "reshape": "a shape",
+    "roll": "a shift / axis",
+    "split": "ary indices_or_sections / axis",
+    "squeeze": "a / axis",
+    "stack": "arrays / axis",
+    "swapaxes": "a axis1 axis2",
+    "take": "a indices / axis",
+    "take_along_axis": "arr indices / axis",
+    "tile": "A reps",
+    "transpose": "a axes",
+    "tril": "m / k",
+    "triu": "m / k",
+    "vstack": "tup",
+    # -- Creation
+    "empty_like": f"prototype{_LIKE}",
+    "full_like": f"a fill_value{_LIKE}",
+    "ones_like": f"a{_LIKE}",
+    "zeros_like": f"a{_LIKE}",
+}
+"""Of NumPy's functions that are not elementwise, those that ours compute."""
+
+INDIFFERENT = frozenset({"kind", "copy", "subok"})
+"""Options of NumPy's that do not change what a result holds: tensors are immutable."""
+
+ORDERS: dict[str, frozenset[str]] = {
+    "ravel": frozenset("CAK"),
+    "reshape": frozenset("CA"),
+    **dict.fromkeys(("empty_like", "full_like", "ones_like", "zeros_like"), frozenset("CAKF")),
+}
+"""Orders of elements that change nothing either: a tensor's are in row-major order."""
+
+
+class _Ours(NamedTuple):
+    """One of our functions, and how it takes what NumPy's was given."""
+
+    name: str
+    function: Callable[..., Any]
+    signature: Signature
+    numpys: Signature
+    places: tuple[str, ...]
+    names: dict[str, str]  # NumPy's parameter: ours
+    orders: frozenset[str]
+
+
+def _name_of(function: Any) -> str:
+    return f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+
+
+@cache
+def _ours_of(function: Any) -> _Ours | None:
+    """What computes a function of NumPy's; kept, since to look at a signature takes long."""
+    import py_tensor
+
+    numpys_name = _name_of(function)
+    if numpys_name not in FUNCTIONS:
+        return None
+    own_name, colon, rest = FUNCTIONS[numpys_name].rpartition(": ")
+    name = own_name if colon else numpys_name
+    own = getattr(py_tensor, name)
+    places, _, names = rest.partition(" / ")
+    pairs = (part.partition("=") for part in names.split())
+    by_name = {numpys: ours or numpys for numpys, _, ours in pairs}
+    by_place = tuple(places.split())
+    return _Ours(
+        name,
+        own,
+        signature(own),
+        _signature_of(function, (*by_place, *by_name)),
+        by_place,
+        by_name,
+        ORDERS.get(name, frozenset()),
+    )
+
+
+def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What NumPy's elementwise function `name` gives for tensors: our function of that name.
+
+    Raises
+    ------
+    TypeError
+        For functions that are not there, and for what NumPy's can do besides.
+    """
+    import py_tensor
+
+    ours = getattr(py_tensor, name, None)
+    if ours is None:
+        raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
+    if method != "__call__":
+        raise TypeError(f"np.{name}.{method}: takes no tensors; x.numpy() is a copy it takes")
+    if options:
+        given = ", ".join(options)
+        raise TypeError(f"np.{name}: takes no {given} with a tensor; use pt.{name}")
+    return ours(*inputs)
+
+
+def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What another function of NumPy's gives for tensors: ours if in `FUNCTIONS`, else an array.
+
+    Raises
+    ------
+    TypeError
+        For an option of NumPy's function that ours lacks.
+    ShapeError, TypeError
+        Ours, for a form that it lacks; a note tells where NumPy's may be had.
+    """
+    ours = _ours_of(function)
+    if ours is not None:
+        name = _name_of(function)
+        by_place, by_name, unknown = _sorted_out(ours, args, options)
+        if unknown:
+            raise TypeError(
+                f"np.{name}: takes no {', '.join(unknown)} with a tensor; use pt.{ours.name},"
+                f" or np.{name} of x.numpy()"
+            )
+        try:
+            ours.signature.bind(*by_place, **by_name)
+        except TypeError:  # np.where(x), which is another function
+            pass
+        else:
+            try:
+                return ours.function(*by_place, **by_name)
+            except (ShapeError, TypeError) as error:
+                if not isinstance(error, AxisError):  # which NumPy's would raise as well
+                    error.add_note(f"If NumPy has this form, np.{name} of x.numpy() computes it.")
+                raise
+    return function._implementation(*args, **options)  # as of any object with `__array__`
+
+
+def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
+    """NumPy's own; of the few that are written in C older ones have none, and `FUNCTIONS` tells."""
+    try:
+        return signature(function)
+    except ValueError:
+        kind = Parameter.POSITIONAL_OR_KEYWORD
+        told = [Parameter(name, kind) for name in taken]
+        return Signature([*told, Parameter("options", Parameter.VAR_KEYWORD)])
+
+
+def _sorted_out(
+    ours: _Ours, args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], list[str]]:
+    """What ours takes by place and by name, and the names of what it does not take."""
+    by_place: list[Any] = []
+    by_name: dict[str, Any] = {}
+    unknown: list[str] = []
+    for name, value, is_many in _given(ours.numpys, args, options):
+        if name in ours.places:
+            by_place += value if is_many else [value]
+        elif name in ours.names:
+            by_name[ours.names[name]] = value
+        elif name == "order" and value in ours.orders:
+            continue
+        elif name not in INDIFFERENT and value is not None:
+            unknown.append(name)
+    return by_place, by_name, unknown
+
+
+def _given(
+    numpys: Signature, args: tuple[Any, ...], options: dict[str, Any]
+) -> list[tuple[str, Any, bool]]:
+    """Name and value of what is not NumPy's default, and whether it is a ``*`` parameter."""
+    found: list[tuple[str, Any, bool]] = []
+    for name, value in numpys.bind_partial(*args, **options).arguments.items():
+        parameter = numpys.parameters[name]
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            found += [(inner, each, False) for inner, each in value.items()]
+        elif not _is_default(value, parameter.default):
+            found.append((name, value, parameter.kind is Parameter.VAR_POSITIONAL))
+    return found
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether it says what leaving it out says; None does wherever NumPy has no other default."""
+    if value is None:
+        return default is not Parameter.empty and not isinstance(default, int)
+    return value is default or (isinstance(value, str | bool) and value == default)

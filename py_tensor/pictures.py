@@ -1,0 +1,193 @@
+"""Pictures of tensors: tensor expressions whose elements are pixels, and where those go.
+
+A pixel is one uint32, R | G << 8 | B << 16 | A << 24: four bytes in the order of the channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend import bridge
+from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.colormaps import COLOURS, table
+from py_tensor.drawing_options import ImageOptions
+from py_tensor.errors import ShapeError
+from py_tensor.interop import tensor
+from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
+from py_tensor.ops.gather import take
+from py_tensor.ops.movement import astype, pad
+from py_tensor.ops.reduction import max as largest
+from py_tensor.ops.reduction import min as least
+from py_tensor.tensor import Tensor
+
+ROW_PIXELS = 64
+"""Rows are padded to a multiple of this: WebGPU copies rows of 256 bytes to textures."""
+
+LARGEST_SIDE = 4096
+"""Pixels. Of a larger tensor every second element is shown, or every third, and so on."""
+
+INFINITY = float("inf")
+PLAIN = ImageOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A tensor of pixels, not computed yet.
+
+    Attributes
+    ----------
+    pixels : Tensor
+        uint32 of shape (height, stride), where stride is `width` and what pads the rows.
+    """
+
+    pixels: Tensor
+    width: int
+    height: int
+
+
+def is_colour(x: Tensor) -> bool:
+    """Whether the last of three axes holds channels: 3 (RGB) or 4 (RGBA)."""
+    return x.ndim == 3 and x.shape[2] in (3, 4)
+
+
+def is_picturable(x: Tensor) -> bool:
+    """Whether `picture` takes it."""
+    return bool(x.size) and (x.ndim == 2 or is_colour(x))
+
+
+def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
+    """The pixels of a tensor; see `py_tensor.displaying.imshow`.
+
+    Parameters
+    ----------
+    x
+        What `is_picturable`.
+    premultiplied
+        Colours are multiplied by their alpha, as the canvas of a GPU wants them.
+    """
+    step = -(-max(x.shape[:2]) // LARGEST_SIDE)
+    if step > 1:
+        x = x[::step, ::step]
+    if x.ndim == 2:
+        colours = tensor(table(options.cmap), dtype=dtypes.uint32, device=x.device)
+        pixels = _mapped(x, options.vmin, options.vmax, colours)
+    else:
+        pixels = _packed(x, premultiplied)
+    height, width = pixels.shape
+    return Picture(pad(pixels, ((0, 0), (0, -width % ROW_PIXELS))), width, height)
+
+
+def check_shape(op: str, x: Tensor) -> None:
+    """Raise ShapeError for what is not `is_picturable`."""
+    if not is_picturable(x):
+        raise ShapeError(
+            f"{op}: takes the shapes (H, W), (H, W, 3) and (H, W, 4), not {x.shape}"
+            if x.size
+            else f"{op}: a tensor of shape {x.shape} has no pixels"
+        )
+
+
+def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) -> Tensor:
+    """Through a table: the finite values from the least to the largest, unless bounds are given.
+
+    Infinities have the colours of the ends; NaN is transparent.
+    """
+    values = _real(x)
+    bounded = vmin is not None or vmax is not None
+    finite = isfinite(values)
+    low = least(where(finite, values, INFINITY)) if vmin is None else vmin
+    high = largest(where(finite, values, -INFINITY)) if vmax is None else vmax
+    # Halves, because the difference of two finite values may be infinite.
+    span = tensor(0.5, dtype=values.dtype, device=x.device) * high - low * 0.5
+    share = (values * 0.5 - low * 0.5) / where(span > 0, span, 1.0)
+    if bounded:  # a single one may lie beyond all values
+        end = values > vmin if vmin is not None else values >= vmax
+        share = where(span > 0, share, where(end, 1.0, 0.0))
+    share = where(finite, share, where(values > 0, 1.0, 0.0))
+    index = clip(floor(share * (COLOURS - 1) + 0.5), 0, COLOURS - 1)
+    return where(isnan(values), 0, take(colours, astype(index, dtypes.int32)))
+
+
+def _real(x: Tensor) -> Tensor:
+    if x.dtype.kind == "f":
+        return x
+    return astype(astype(x, dtypes.int32) if x.dtype.kind == "b" else x, dtypes.float32)
+
+
+def _packed(x: Tensor, premultiplied: bool) -> Tensor:
+    """Channels to pixels: floats from 0 to 1, integers from 0 to 255, bools; NaN is 0."""
+    if x.dtype.kind == "f":
+        levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
+    elif x.dtype.kind == "b":
+        levels = astype(x, dtypes.int32) * 255
+    else:
+        levels = clip(x, 0, 255)
+    words = astype(levels, dtypes.uint32)
+    r, g, b = words[:, :, 0], words[:, :, 1], words[:, :, 2]
+    if x.shape[2] == 3:
+        return r | g << 8 | b << 16 | 0xFF << 24
+    a = words[:, :, 3]
+    if premultiplied:
+        r, g, b = ((channel * a + 127) // 255 for channel in (r, g, b))
+    return r | g << 8 | b << 16 | a << 24
+
+
+def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Least and largest finite value, 0-d; infinity and its negative where there is none."""
+    values = _real(x)
+    finite = isfinite(values)
+    return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
+
+
+def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
+    """A 2-D tensor in at most `height` x `width` elements: the means of blocks of its finite ones.
+
+    A block without any is NaN. A tensor that is small enough comes back as it is.
+    """
+    down, across = (-(-n // most) for n, most in zip(x.shape, (height, width), strict=True))
+    if down == across == 1:
+        return x
+    values = _real(x)
+    finite = isfinite(values)
+    rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
+    missing = ((0, rows * down - x.shape[0]), (0, columns * across - x.shape[1]))
+    blocks = (rows, down, columns, across)
+    counts = pad(where(finite, 1.0, 0.0), missing).reshape(blocks).sum((1, 3))
+    shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
+    sums = pad(shares, missing).reshape(blocks).sum((1, 3))
+    means = sums * (down * across / maximum(counts, 1.0))
+    return where(counts > 0, means, float("nan"))
+
+
+def can_paint(x: Tensor) -> bool:
+    """Whether pixels on this tensor's device reach a canvas without being read."""
+    backend: Any = x.device.backend
+    return x.device is GPU_DEVICE and bridge.IN_PYODIDE and backend.can_paint()
+
+
+async def taken(picture: Picture, blocking: bool) -> Any:
+    """The pixels out of their device: a JavaScript ImageBitmap where the GPU paints, else bytes.
+
+    Parameters
+    ----------
+    blocking
+        Wait for the GPU here, without suspending.
+    """
+    x = picture.pixels
+    if can_paint(x):
+        node = x._to_read()  # pyright: ignore[reportPrivateUsage]
+        x.device.compute([node])
+        backend: Any = x.device.backend
+        if blocking:
+            return backend.paint(node, picture.width, picture.height)
+        return await backend.paint_async(node, picture.width, picture.height)
+    rows = x[:, : picture.width]
+    return rows._read() if blocking else await rows._read_async()  # pyright: ignore[reportPrivateUsage]
+
+
+def discard(pixels: Any) -> None:
+    """Give back the memory of what `taken` gave and nobody shows: a bitmap's may be a GPU's."""
+    if hasattr(pixels, "close"):
+        pixels.close()

@@ -1,0 +1,170 @@
+"""Every view for everyone: by axe's rules, by the keyboard alone, without motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app import AppPage, AppSession
+from tests.environment import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+SIZES = {"phone": (400, 800), "wide": (1280, 800)}
+ENTRIES = ["pt.rand(3, 4)", "print('a line')", "1 / 0", "pt.ones(3) + pt.ones(4)"]
+STOPS = 400  # more than any view has
+
+AUDIT = """async () => {
+  const { violations } = await axe.run(document, {
+    resultTypes: ["violations"],
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  });
+  const told = ({ target, any }) => `${target.join(" ")}: ${any[0]?.message ?? ""}`;
+  return violations.map(({ id, impact, nodes }) => ({ id, impact, places: nodes.map(told) }));
+}"""
+
+FOCUSED = """() => {
+  let found = document.activeElement;
+  if (found === null || found === document.body) return null;
+  while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+  const { outlineStyle, boxShadow } = getComputedStyle(found);
+  const isField = found.matches("textarea, [contenteditable]"); // it has its caret
+  found.dataset.stop ??= String(performance.now());
+  return {
+    stop: found.dataset.stop,
+    html: found.outerHTML.slice(0, 120),
+    shows: isField || outlineStyle !== "none" || boxShadow !== "none",
+  };
+}"""
+
+FROM_THE_TOP = """() => {
+  for (const { dataset } of document.querySelectorAll("[data-stop]")) delete dataset.stop;
+  document.activeElement?.blur();
+  getSelection().collapse(document.body, 0);
+}"""
+
+REACHABLE = """() => {
+  const usual = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
+  return [...document.querySelectorAll(usual)]
+    .filter((element) => element.tabIndex >= 0 && !element.disabled)
+    .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+    .filter((element) => element.type !== "radio" || element.checked)
+    .map(({ dataset, outerHTML }) => ({ stop: dataset.stop, html: outerHTML.slice(0, 120) }));
+}"""
+
+
+def tabs(page: Page) -> list[Locator]:
+    """The tabs of all the views that the page has."""
+    return page.get_by_role("tablist", name="Views").get_by_role("tab").all()
+
+
+def show(page: Page, tab: Locator) -> None:
+    """Open a view and wait for what it loads."""
+    tab.click()
+    panel = page.locator("#" + (tab.get_attribute("aria-controls") or ""))
+    expect(panel).to_be_visible()
+    expect(panel.locator("> *").first).to_be_attached(timeout=30_000)
+    page.wait_for_timeout(500)  # its pictures
+
+
+@pytest.fixture(scope="module")
+def app(session: AppSession) -> Iterator[AppPage]:
+    """A page in whose console something of each kind stands."""
+    app = session.open_page()
+    app.page.locator("#screen").click()
+    for entry in ENTRIES:
+        app.page.keyboard.insert_text(entry)
+        app.page.keyboard.press("Enter")
+    expect(app.page.get_by_role("log")).to_contain_text("do not broadcast", timeout=30_000)
+    yield app
+    app.page.context.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    app: AppPage, scheme: Literal["light", "dark"], size: str
+) -> None:
+    page = app.page
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.evaluate(AXE.read_text("utf-8"))
+    found: dict[str, Any] = {}
+    for tab in tabs(page):
+        show(page, tab)
+        violations = page.evaluate(AUDIT)
+        grave = [v for v in violations if v["impact"] in ("serious", "critical")]
+        if grave:
+            found[tab.inner_text()] = grave
+    assert found == {}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_wider_than_the_page(app: AppPage, size: str) -> None:
+    page = app.page
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    for tab in tabs(page):
+        show(page, tab)
+        wide = page.evaluate("() => document.documentElement.scrollWidth")
+        assert wide <= width, tab.inner_text()
+
+
+def test_the_transcript_is_a_log(app: AppPage) -> None:
+    show(app.page, tabs(app.page)[0])
+    log = app.page.get_by_role("log", name="Inputs and results")
+    expect(log).to_have_attribute("aria-live", "polite")
+    for text in ("a line", "ZeroDivisionError", "do not broadcast"):
+        expect(log).to_contain_text(text)
+
+
+def test_every_view_is_walked_by_the_keyboard(app: AppPage) -> None:
+    """Tab comes to each control once, shows where it is, and leaves the page at the end."""
+    page = app.page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for tab in tabs(page):
+        show(page, tab)
+        view = tab.inner_text()
+        page.evaluate(FROM_THE_TOP)
+        stops: list[dict[str, Any]] = []
+        for _ in range(STOPS):
+            page.keyboard.press("Tab")
+            stop = page.evaluate(FOCUSED)
+            if stop is None or (stops and stop["stop"] == stops[0]["stop"]):
+                break
+            stops.append(stop)
+        else:
+            pytest.fail(f"{view}: the keyboard does not come out again: {stops[-3:]}")
+        assert [s["html"] for s in stops if not s["shows"]] == [], view
+        missed = [e["html"] for e in page.evaluate(REACHABLE) if "stop" not in e]
+        assert missed == [], view
+
+
+def test_views_are_changed_by_the_keyboard(app: AppPage) -> None:
+    page = app.page
+    all_tabs = tabs(page)
+    show(page, all_tabs[0])
+    all_tabs[0].focus()
+    for tab in [*all_tabs[1:], all_tabs[0]]:
+        page.keyboard.press("ArrowRight")
+        expect(tab).to_be_focused()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#" + (tab.get_attribute("aria-controls") or ""))).to_be_visible()
+
+
+def test_nothing_moves_where_less_motion_is_wanted(app: AppPage) -> None:
+    page = app.page
+    page.emulate_media(reduced_motion="reduce")
+    show(page, tabs(page)[0])
+    page.evaluate("() => { pyTensor.run('import asyncio; await asyncio.sleep(60)'); }")
+    expect(page.get_by_role("button", name="Interrupt")).to_be_visible()
+    moving = (
+        "() => document.getAnimations().map((animation) => animation.animationName ?? 'transition')"
+    )
+    assert page.evaluate(moving) == []
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(moving) != []
+    page.evaluate("() => pyTensor.interrupt()")

@@ -1,0 +1,163 @@
+"""How errors look in the console: the message, the user's lines with the place, every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app import AppPage
+from tests.browser.repl import Repl
+
+OpenPage = Callable[..., AppPage]
+
+BROADCAST = "x = pt.ones((8, 3, 4))\ny = pt.exp(x) + pt.ones((5, 4))"
+CALLED = "def divide(x):\n    return 1 / x\n\ntotal = 3 + divide(0)"
+
+
+@pytest.fixture
+def repl(page: Page) -> Repl:
+    page.locator("#tab-console").click()
+    page.locator("#clear").click()
+    return Repl(page)
+
+
+def failed(repl: Repl, code: str) -> Locator:
+    """The error that an input ends in."""
+    count = repl.entries.count()
+    repl.input.fill(code)
+    repl.press("Enter")
+    if repl.text:  # an indented block, which an empty line ends
+        repl.press("Enter")
+    expect(repl.entries).to_have_count(count + 1)
+    error = repl.last(".error")
+    expect(error).to_be_visible()
+    return error
+
+
+class TestMessage:
+    def test_it_stands_first_and_names_the_type(self, repl: Repl) -> None:
+        error = failed(repl, "1 / 0")
+        expect(error.locator(":scope > :first-child")).to_have_text(
+            "ZeroDivisionError: division by zero"
+        )
+        expect(error).not_to_contain_text("Traceback")
+
+    def test_what_is_drawn_with_characters_keeps_its_columns(self, repl: Repl) -> None:
+        detail = failed(repl, BROADCAST).locator(".error-detail")
+        lines = detail.evaluate("(pre) => pre.textContent").split("\n")
+        assert lines[0].strip() == "(8, 3, 4)"
+        assert lines[0].index(")") == lines[1].index(")")
+        assert lines[2].index("^") == lines[0].index("3")
+        expect(detail).to_have_css("white-space-collapse", "preserve")
+        expect(detail).to_have_css("text-wrap-mode", "nowrap")
+
+    def test_a_suggestion_is_part_of_it(self, repl: Repl) -> None:
+        error = failed(repl, "tensors = 1\ntensor")
+        expect(error.locator(".error-message")).to_contain_text("Did you mean: 'tensors'?")
+
+    def test_a_package_that_cannot_be_fetched(self, repl: Repl) -> None:
+        """What micropip says of it is no help where a policy forbids to fetch it."""
+        error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
+        expect(error.locator(".error-message")).to_have_text(
+            "ValueError: micropip: nothing answers for 'no-such-package', as this page may load"
+            " from its own address alone; a wheel that lies there can be installed by its URL"
+        )
+        expect(error.locator("mark")).to_have_count(0)
+
+    def test_it_is_text_and_never_markup(self, repl: Repl) -> None:
+        error = failed(repl, "raise ValueError('<b id=bold>x</b>')  # <i id=italic>")
+        expect(error).to_contain_text("<b id=bold>x</b>")
+        expect(error).to_contain_text("# <i id=italic>")
+        expect(repl.page.locator("#bold, #italic")).to_have_count(0)
+
+
+class TestPlaces:
+    def test_the_range_in_the_line_is_marked(self, repl: Repl) -> None:
+        error = failed(repl, BROADCAST)
+        expect(error.locator("mark")).to_have_text("pt.exp(x) + pt.ones((5, 4))")
+        expect(error.locator(".error-number")).to_have_text("2")
+        expect(repl.last(".source .at-fault code")).to_have_text("y = pt.exp(x) + pt.ones((5, 4))")
+
+    def test_callers_follow(self, repl: Repl) -> None:
+        error = failed(repl, CALLED)
+        expect(error.locator(".error-where")).to_have_text(["in divide", "called here"])
+        expect(error.locator(".error-number")).to_have_text(["2", "4"])
+        expect(error.locator("mark")).to_have_text(["1 / x", "divide(0)"])
+        expect(error.locator(".frames")).to_have_count(0)  # there are no others
+        failed(repl, "divide(0)")
+        expect(repl.last(".error-where")).to_have_text(
+            ["in divide, an earlier input", "called here"]
+        )
+
+    def test_a_syntax_error_points_at_the_place(self, repl: Repl) -> None:
+        error = failed(repl, "x = 1\ny = = 2")
+        expect(error.locator(".error-message")).to_have_text("SyntaxError: invalid syntax")
+        expect(error.locator(".error-line code")).to_have_text("y = = 2")
+        expect(error.locator("mark")).to_have_text("=")
+        expect(repl.last(".source .at-fault code")).to_have_text("y = = 2")
+
+    def test_recursion_is_told_once(self, repl: Repl) -> None:
+        error = failed(repl, "def f(n): return f(n + 1)\nf(0)")
+        expect(error.locator(".error-place")).to_have_count(2)
+        expect(error.locator(".error-where").first).to_contain_text("more times")
+
+    def test_causes_and_groups(self, repl: Repl) -> None:
+        code = "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('b') from e"
+        error = failed(repl, code)
+        expect(error.locator(".error-message")).to_have_text(
+            ["ValueError: b", "ZeroDivisionError: division by zero"]
+        )
+        expect(error.locator(".error-link")).to_have_text("Caused by")
+        error = failed(repl, "raise ExceptionGroup('both', [ValueError('a'), KeyError('b')])")
+        expect(error.locator(".error-link")).to_have_text(["1 of 2", "2 of 2"])
+
+
+class TestEveryFrame:
+    def test_one_click_and_the_keyboard_open_it(self, repl: Repl) -> None:
+        frames = failed(repl, BROADCAST).locator(".frames")
+        expect(frames.locator("pre")).to_be_hidden()
+        frames.locator("summary").click()
+        expect(frames.locator("pre")).to_contain_text("py_tensor/")
+        expect(frames.locator("pre")).to_contain_text("Traceback (most recent call last):")
+        frames.locator("summary").press("Enter")
+        expect(frames.locator("pre")).to_be_hidden()
+
+    def test_the_traceback_as_text_is_what_is_copied(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(permissions=["clipboard-read", "clipboard-write"])
+        repl = Repl(app.page)
+        failed(repl, f"print('before')\n{CALLED}")
+        repl.entries.last.hover()
+        repl.last(".copy").click()
+        expect(repl.last(".copy")).to_have_text("Copied")
+        lines = app.page.evaluate("navigator.clipboard.readText()").split("\n")
+        assert lines[:2] == ["before", "Traceback (most recent call last):"]
+        assert lines[-1] == "ZeroDivisionError: division by zero"
+
+
+class TestInterrupt:
+    def test_it_is_one_quiet_line(self, repl: Repl) -> None:
+        repl.input.fill("import time\ntime.sleep(60)")
+        repl.press("Enter")
+        expect(repl.page.locator("#interrupt")).to_be_visible()
+        repl.press("Control+c")
+        error = repl.last(".error")
+        expect(error).to_have_text("KeyboardInterrupt at line 2: time.sleep(60)")
+        expect(repl.last(".frames")).to_have_count(0)
+        expect(error).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+
+
+def test_a_narrow_screen_keeps_its_width(fresh_page: OpenPage) -> None:
+    app = fresh_page(viewport={"width": 360, "height": 700})
+    repl = Repl(app.page)
+    for code in (
+        BROADCAST,
+        f"x = '{'a' * 200}'; raise ValueError(x, {'b' * 100!r})",
+        "raise ValueError('one two\\n' + 'three ' * 100)",
+    ):
+        error = failed(repl, code)
+        assert error.evaluate("(error) => error.scrollWidth - error.clientWidth") <= 0
+        assert app.page.evaluate("document.documentElement.scrollWidth") <= 360
+    detail = repl.entries.first.locator(".error-detail")
+    expect(detail).to_have_attribute("tabindex", "0")  # it scrolls, and so the keyboard reaches it

@@ -1,0 +1,156 @@
+"""The reference: everything public is in it, and its examples give what stands there."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+import py_tensor as pt
+from tests.browser.app import DIST, AppPage
+
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
+Entry = dict[str, Any]
+
+ENTRIES: dict[str, Entry] = {
+    entry["name"]: entry for entry in json.loads((DIST / "reference.json").read_text("utf-8"))
+}
+
+
+def test_everything_public_is_there() -> None:
+    functions = {f.__name__ for n, f in vars(pt).items() if inspect.isfunction(f) and n[0] != "_"}
+    assert functions <= set(ENTRIES)
+    shown = {name.removeprefix("Tensor.") for name in ENTRIES}
+    shown |= {alias[2:] for entry in ENTRIES.values() for alias in entry["aliases"]}
+    methods = {name for name in vars(pt.Tensor) if not name.startswith("_")}
+    assert methods <= shown
+
+
+def test_the_page_has_what_the_build_wrote(server: str) -> None:
+    with urllib.request.urlopen(server + "reference.json") as response:
+        assert {entry["name"] for entry in json.load(response)} == set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_example(app: AppPage, name: str) -> None:
+    """What every input shows is what stands there; results in floating point within 4 ulp.
+
+    Of pictures only that they are made: what one sees of them is tested in test_display.py.
+    """
+    forget_others(app)
+    parts = session(ENTRIES[name]["example"])
+    results: list[str] = []
+    for code, _ in parts:
+        done = app.run(code)
+        assert done["ok"], done["error"]
+        results.append("\n".join(filter(None, [done["stdout"].rstrip("\n"), done["result"]])))
+    if ENTRIES[name]["section"] == "Pictures and plots":  # whose text is not what one sees
+        return
+    for shown, (_, expected) in zip(results, parts, strict=True):
+        assert_same(shown, expected)
+
+
+FORGET = """
+def forget(names):
+    for name in set(names) - {"pt"}:
+        if not name.startswith("__"): del names[name]
+forget(globals())
+import dataclasses, secrets
+from py_tensor.printing import DEFAULT_OPTIONS
+pt.set_printoptions(**dataclasses.asdict(DEFAULT_OPTIONS) | {"linewidth": 75})
+pt.manual_seed(secrets.randbits(32))
+pt.debug(sync=False, poison=False, wgsl=False)
+pt.set_default_device("DEVICE")
+del dataclasses, secrets, DEFAULT_OPTIONS
+"""
+
+
+def forget_others(app: AppPage) -> None:
+    """Let the next example find what a new session has: `pt` alone, and everything by default."""
+    done = app.run(FORGET.replace("DEVICE", app.info["backend"]))
+    assert done["ok"], done["error"]
+
+
+def test_an_example_finds_nothing_of_another(app: AppPage) -> None:
+    app.run("x = pt.ones(3)\npt.set_printoptions(precision=1)")
+    forget_others(app)
+    names = app.run("sorted(name for name in globals() if name[:2] != '__')")
+    assert names["result"] == "['pt']"
+    assert app.run("pt.tensor(1.25)")["result"] == "tensor(1.25)"
+
+
+def session(text: str) -> list[tuple[str, str]]:
+    parts: list[tuple[list[str], list[str]]] = []
+    for line in text.split("\n"):
+        if line.startswith(">>> "):
+            parts.append(([line[4:]], []))
+        elif line.startswith("..."):
+            parts[-1][0].append(line[4:])
+        else:
+            parts[-1][1].append(line)
+    return [("\n".join(code), "\n".join(output)) for code, output in parts]
+
+
+def assert_same(shown: str, expected: str) -> None:
+    """Equal; but a number with a point may differ by 4 ulp, and then in the width it takes."""
+    if shown == expected:
+        return
+    assert "." in expected
+    assert NUMBER.sub("#", "".join(shown.split())) == NUMBER.sub("#", "".join(expected.split()))
+    found = np.array([float(n) for n in NUMBER.findall(shown)], np.float32)
+    wanted = np.array([float(n) for n in NUMBER.findall(expected)], np.float32)
+    np.testing.assert_array_max_ulp(found, wanted, maxulp=4)
+
+
+class TestPage:
+    def test_search_and_open(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference").page
+        search = page.get_by_role("searchbox")
+        search.fill("soft")
+        named = page.locator(".index section", has_text="By name").locator("a")
+        expect(named).to_have_text(["softmax", "log_softmax"])
+        expect(page.locator(".overview dt").first).to_have_text("softmax")
+        search.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("#reference/softmax$"))
+        expect(page.locator(".entry-page h2")).to_have_text("softmax")
+        expect(page.locator(".index [aria-current]")).to_have_text("softmax")
+        page.go_back()
+        expect(page.locator(".entry-page h2")).to_have_text("Search: soft")
+        search.fill("")
+        expect(page.locator(".entry-page h2")).to_have_text("Reference")
+
+    def test_search_of_the_text(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference").page
+        search = page.get_by_role("searchbox")
+        search.fill("standard deviation")
+        expect(page.locator(".index a", has_text=re.compile("^std$"))).to_be_visible()
+        expect(page.locator(".side .count")).to_have_text(re.compile(r"^\d+ found$"))
+        search.fill("no such words")
+        expect(page.locator(".side .count")).to_have_text("Nothing is found.")
+        expect(page.locator(".index a")).to_have_count(0)
+        expect(page.locator(".overview")).to_have_count(0)
+
+    def test_run_an_example(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference/matmul").page
+        expect(page.locator(".facts")).to_contain_text("derivative")
+        page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.get_by_role("tab", name="Console")).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#transcript .result")).to_contain_text("[15., 22.]")
+
+    def test_facts(self, page: Page) -> None:
+        facts = dict(ENTRIES["exp"]["facts"])
+        assert facts["accuracy"] == "within 4 ulp in float32"
+        assert facts["derivative"] == "defined"
+        assert "int32 → float32" in facts["dtypes"]
+        assert dict(ENTRIES["floor"]["facts"])["accuracy"].startswith("exact")
+        assert dict(ENTRIES["argmax"]["facts"])["derivative"] == "none"
+        assert ENTRIES["add"]["aliases"][0] == "x + y"
+        assert "accuracy" not in dict(ENTRIES["equal"]["facts"])

@@ -1,0 +1,42 @@
+"""What a first visit transfers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from tests.browser.app import AppSession
+from tests.browser.static_host import FOLDER, static_host
+from tests.browser.test_service_worker import COMPUTE, Guest
+
+LIMIT = 8_000_000  # bytes, compressed, without NumPy
+ARCHIVES = {".whl", ".bin", ".png"}  # compressed already
+
+
+def transferred(path: Path) -> int:
+    """Bytes of a file on the way, from a host that compresses."""
+    content = path.read_bytes()
+    return len(content) if path.suffix in ARCHIVES else len(gzip.compress(content, 9))
+
+
+def test_a_first_visit(session: AppSession, tmp_path: Path) -> None:
+    """All that is asked for until the page is kept for visits without a network, by any worker.
+
+    A file counts once: what the browser has it only asks about.
+    """
+    with static_host(tmp_path) as host:
+        guest = Guest(session, host)
+        app = guest.visit()
+        assert app.run(COMPUTE)["result"] == "240"
+        guest.wait_until_kept()
+        listed = json.loads((host.site / "files.json").read_text("utf-8"))
+        guest.context.close()
+        paths = {path.removeprefix(f"/{FOLDER}/") or "index.html" for path in host.requested}
+        files = {path for path in paths if (host.site / path).is_file()}
+        of_build = {path.removeprefix(f"builds/{listed['build']}/") for path in files}
+        assert {"index.html", "worker.js", "pyodide/pyodide.asm.wasm"} < of_build
+        assert not of_build & set(listed["onDemand"])
+        sizes = {path: transferred(host.site / path) for path in files}
+    print(f"{sum(sizes.values()):,} bytes in {len(sizes)} files")
+    assert sum(sizes.values()) <= LIMIT, sorted(sizes.items(), key=lambda item: -item[1])[:9]

@@ -1,0 +1,154 @@
+"""The views of the page, and links that carry code."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.app import AppPage
+
+OpenPage = Callable[..., AppPage]
+WAIT_MS = 60_000
+
+
+def tab(page: Page, name: str) -> None:
+    expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+
+
+class TestViews:
+    def test_back_and_forward(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        page.get_by_role("tab", name="Gallery").click()
+        page.get_by_role("link", name="The Game of Life").click()
+        expect(page.get_by_role("heading", name="The Game of Life")).to_be_focused()
+        page.get_by_role("tab", name="Reference").click()
+        expect(page).to_have_url(re.compile("#reference$"))
+        page.go_back()
+        tab(page, "Gallery")
+        expect(page.get_by_role("heading", name="The Game of Life")).to_be_visible()
+        page.go_back()
+        expect(page.locator(".card")).to_have_count(9)
+        page.go_back()
+        tab(page, "Console")
+        page.go_forward()
+        tab(page, "Gallery")
+
+    def test_a_view_is_found_as_it_was_left(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#gallery/nbody").page
+        page.get_by_role("tab", name="Console").click()
+        page.get_by_role("tab", name="Gallery").click()
+        expect(page).to_have_url(re.compile("#gallery/nbody$"))
+        page.get_by_role("tab", name="Gallery").click()
+        expect(page).to_have_url(re.compile("#gallery$"))
+
+    def test_keys(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        page.get_by_role("tab", name="Console").focus()
+        for key, name in [
+            ("ArrowRight", "Gallery"),
+            ("End", "Benchmarks"),
+            ("ArrowRight", "Console"),
+            ("ArrowLeft", "Benchmarks"),
+            ("Home", "Console"),
+        ]:
+            page.keyboard.press(key)
+            tab(page, name)
+            expect(page.get_by_role("tab", name=name)).to_be_focused()
+
+    def test_what_was_typed_stays(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        page.locator("#screen").click()
+        page.keyboard.type("6 * 7")
+        page.get_by_role("tab", name="How it works").click()
+        page.get_by_role("tab", name="Console").click()
+        page.locator("#screen").click()
+        page.keyboard.press("Enter")
+        expect(page.locator("#transcript .result")).to_have_text("42")
+
+
+class TestSharing:
+    def test_a_link_comes_back_and_does_not_run(self, fresh_page: OpenPage) -> None:
+        code = "ran = True\nfor i in range(3):\n    print('π', i)"
+        page = fresh_page(permissions=["clipboard-read", "clipboard-write"]).page
+        page.evaluate("code => pyTensor.run(code)", "ran = False")
+        page.locator("#screen").click()
+        page.keyboard.insert_text(code)
+        page.locator("#share summary").click()
+        page.get_by_role("button", name="Copy a link to this input").click()
+        expect(page.locator(".said")).to_contain_text("Link copied")
+        link = page.evaluate("navigator.clipboard.readText()")
+        packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
+        assert zlib.decompress(packed, -15).decode() == code
+        opened = fresh_page(path=link[link.index("#") :])
+        notes = opened.page.locator("#transcript .note")
+        expect(notes.filter(has_text="came with the link")).to_have_count(1)
+        expect(opened.page.locator("#transcript .entry")).to_have_count(0)
+        assert opened.run("'ran' in globals()")["result"] == "False"
+        opened.page.keyboard.press("Enter")
+        expect(opened.page.locator("#transcript .printed")).to_have_text("π 0\nπ 1\nπ 2\n")
+
+    def test_the_plain_form(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#code=print(6*7)").page
+        page.locator("#screen").click()
+        page.keyboard.press("Enter")
+        expect(page.locator("#transcript .printed")).to_have_text("42\n")
+
+    def test_files(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        for code in ("x = 6\nx * 7", "print('hello')", "1 / 0", "pt.ones(2)"):
+            page.locator("#screen").click()
+            page.keyboard.insert_text(code)
+            page.keyboard.press("Enter")
+        expect(page.locator("#transcript .entry:is(.done, .failed)")).to_have_count(4)
+        page.locator("#share summary").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as a script").click()
+        script = download.value.path().read_text("utf-8")
+        assert script.split("\n\n") == [
+            "import py_tensor as pt", "x = 6\nx * 7", "print('hello')", "1 / 0", "pt.ones(2)\n",
+        ]  # fmt: skip
+        page.locator("#share summary").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as a notebook").click()
+        notebook = json.loads(download.value.path().read_text("utf-8"))
+        assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+        cells = notebook["cells"]
+        assert len({cell["id"] for cell in cells}) == 5
+        assert all(
+            set(cell) == {"cell_type", "id", "execution_count", "metadata", "outputs", "source"}
+            for cell in cells
+        )
+        outputs = [cell["outputs"] for cell in cells]
+        assert outputs[1][0]["data"] == {"text/plain": ["42"]}
+        assert outputs[2] == [{"output_type": "stream", "name": "stdout", "text": ["hello\n"]}]
+        assert outputs[3][0]["output_type"] == "error"
+        assert outputs[3][0]["ename"] == "ZeroDivisionError"
+        assert outputs[4][0]["data"]["text/plain"][0].startswith("tensor([1., 1.])")
+
+    def test_a_link_to_the_session_parts_its_inputs(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(permissions=["clipboard-read", "clipboard-write"]).page
+        for code in ("x = 6\nx * 7", "%who", "x"):
+            page.locator("#screen").click()
+            page.keyboard.insert_text(code)
+            page.keyboard.press("Enter")
+        expect(page.locator("#transcript .entry.done")).to_have_count(3)
+        page.locator("#share summary").click()
+        page.get_by_role("button", name="Copy a link to the session").click()
+        expect(page.locator(".said")).to_contain_text("Link copied")
+        link = page.evaluate("navigator.clipboard.readText()")
+        packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
+        shown = zlib.decompress(packed, -15).decode()
+        assert shown == ">>> x = 6\n... x * 7\n>>> %who\n>>> x"
+
+    def test_escape_closes_the_menu(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        page.locator("#share summary").click()
+        expect(page.locator("#share .menu")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#share .menu")).to_be_hidden()
+        expect(page.locator("#share summary")).to_be_focused()

@@ -1,0 +1,248 @@
+"""NumPy's functions of tensors: ours of the same meaning, each beside NumPy of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.numpy_functions import FUNCTIONS
+
+Call = Callable[[Any], Any]
+Array = np.ndarray[Any, Any]
+
+FOLDED: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"out": None}]
+
+
+def folds(name: str, *more: dict[str, Any]) -> list[Call]:
+    """Calls of a reduction with each set of options."""
+    function: Any = getattr(np, name)
+    return [lambda a, given=given: function(a, **given) for given in (*FOLDED, *more)]
+
+
+ORDER = np.array([[2, 0, 1, 3], [1, 1, 0, 2], [3, 2, 1, 0]])
+
+CALLS: dict[str, list[Call]] = {
+    "all": [lambda a: np.all(a > 1.2), lambda a: np.all(a > 1.2, (0, 1), keepdims=True)],
+    "amax": folds("amax", {"axis": (0, 1)}),
+    "amin": folds("amin"),
+    "any": [lambda a: np.any(a > 1.9), lambda a: np.any(a > 1.9, axis=1)],
+    "argmax": folds("argmax"),
+    "argmin": folds("argmin"),
+    "count_nonzero": [
+        lambda a: np.count_nonzero(a > 1.5),
+        lambda a: np.count_nonzero(a > 1.5, axis=1, keepdims=True),
+    ],
+    "max": folds("max", {"axis": (0, 1)}),
+    "mean": folds("mean", {"dtype": np.float32}),
+    "min": folds("min"),
+    "prod": folds("prod"),
+    "ptp": folds("ptp"),
+    "std": folds("std", {"ddof": 1}, {"correction": 1}),
+    "sum": folds("sum", {"axis": (0, 1)}, {"dtype": "float32"}),
+    "trace": [np.trace, lambda a: np.trace(a, 1)],
+    "var": folds("var", {"ddof": 1}),
+    "allclose": [lambda a: np.allclose(a, a + 1e-7), lambda a: np.allclose(a, a + 1, rtol=0.1)],
+    "array_equal": [lambda a: np.array_equal(a, a), lambda a: np.array_equal(a, a[:2])],
+    "isclose": [lambda a: np.isclose(a, 1.5, atol=0.2), lambda a: np.isclose(a, a.T.T)],
+    "argsort": [np.argsort, lambda a: np.argsort(a, axis=0, kind="stable"), folds("argsort")[1]],
+    "cumprod": [np.cumprod, lambda a: np.cumprod(a, axis=1)],
+    "cumsum": [np.cumsum, lambda a: np.cumsum(a, 0), lambda a: np.cumsum(a, dtype=np.float32)],
+    "cumulative_prod": [lambda a: np.cumulative_prod(a, axis=1)],
+    "cumulative_sum": [lambda a: np.cumulative_sum(a, axis=0, include_initial=True)],
+    "sort": [
+        np.sort,
+        lambda a: np.sort(a, axis=0, kind="stable"),
+        lambda a: np.sort(a, axis=None, stable=True),
+    ],
+    "around": [lambda a: np.around(a, 1)],
+    "astype": [lambda a: np.astype(a, np.int32), lambda a: np.astype(a, np.float32, copy=True)],
+    "clip": [
+        lambda a: np.clip(a, 1.2, 1.8),
+        lambda a: np.clip(a, None, 1.8),
+        lambda a: np.clip(a, a_min=1.2, a_max=None),
+        lambda a: np.clip(a, min=1.5),
+    ],
+    "round": [np.round, lambda a: np.round(a, decimals=1)],
+    "where": [lambda a: np.where(a > 1.5, a, 0), lambda a: np.where(a > 1.5, 1.0, a)],
+    "dot": [lambda a: np.dot(a, a.T), lambda a: np.dot(a[0], a[1])],
+    "linalg.matmul": [lambda a: np.linalg.matmul(a.T, a)],
+    "outer": [lambda a: np.outer(a[0], a[1])],
+    "broadcast_to": [lambda a: np.broadcast_to(a, (2, 3, 4))],
+    "concatenate": [
+        lambda a: np.concatenate([a, a]),
+        lambda a: np.concat((a, a), axis=1),
+        lambda a: np.concatenate([a, a], axis=None),
+    ],
+    "diag": [np.diag, lambda a: np.diag(a[0], k=1)],
+    "expand_dims": [lambda a: np.expand_dims(a, 1), lambda a: np.expand_dims(a, (0, 3))],
+    "flip": [np.flip, lambda a: np.flip(a, 1)],
+    "hstack": [lambda a: np.hstack([a, a])],
+    "linalg.matrix_transpose": [np.linalg.matrix_transpose],
+    "matrix_transpose": [np.matrix_transpose],
+    "meshgrid": [
+        lambda a: np.meshgrid(a[0], a[:, 0]),
+        lambda a: np.meshgrid(a[0], a[1], indexing="ij", copy=False),
+    ],
+    "moveaxis": [lambda a: np.moveaxis(a, 0, 1)],
+    "pad": [
+        lambda a: np.pad(a, 1),
+        lambda a: np.pad(a, ((1, 0), (2, 3)), constant_values=7),
+        lambda a: np.pad(a, 1, constant_values=np.float32(0.5)),
+    ],
+    "ravel": [np.ravel, *(lambda a, order=order: np.ravel(a, order) for order in ("C", "A", "K"))],
+    "repeat": [lambda a: np.repeat(a, 2), lambda a: np.repeat(a, 2, axis=1)],
+    "reshape": [
+        lambda a: np.reshape(a, (4, 3)),
+        lambda a: np.reshape(a, -1),
+        lambda a: np.reshape(a, -1, "A"),
+    ],
+    "roll": [lambda a: np.roll(a, 5), lambda a: np.roll(a, (1, 2), axis=(0, 1))],
+    "split": [lambda a: np.split(a, 2, axis=1), lambda a: np.split(a, [1])],
+    "squeeze": [lambda a: np.squeeze(a[:1]), lambda a: np.squeeze(a[:, :1], axis=1)],
+    "stack": [lambda a: np.stack([a, a]), lambda a: np.stack([a, a], axis=-1)],
+    "swapaxes": [lambda a: np.swapaxes(a, 0, 1)],
+    "take": [lambda a: np.take(a, [2, 0, -1], axis=1), lambda a: np.take(a, [5, 7])],
+    "take_along_axis": [lambda a: np.take_along_axis(a, ORDER, axis=1)],
+    "tile": [lambda a: np.tile(a, (2, 1))],
+    "transpose": [np.transpose, lambda a: np.transpose(a, (1, 0))],
+    "tril": [np.tril, lambda a: np.tril(a, -1)],
+    "triu": [np.triu, lambda a: np.triu(a, k=1)],
+    "vstack": [lambda a: np.vstack((a, a[0]))],
+    "empty_like": [lambda a: np.empty_like(a)[:0]],
+    "full_like": [lambda a: np.full_like(a, 3), lambda a: np.full_like(a, 3.7, dtype=np.int32)],
+    "ones_like": [np.ones_like, lambda a: np.ones_like(a, dtype="int32", order="F")],
+    "zeros_like": [np.zeros_like],
+}
+
+READ_THEIR_ANSWER = {"allclose", "array_equal"}
+
+
+@pytest.fixture
+def array() -> Array:
+    return np.random.default_rng().uniform(1, 2, (3, 4)).astype(np.float32)
+
+
+def test_every_function_of_the_table_is_called_here() -> None:
+    assert CALLS.keys() == FUNCTIONS.keys()
+
+
+def test_every_function_that_both_have_is_in_the_table() -> None:
+    """But np.linspace, whose bounds are numbers with us."""
+    both = {name for name in dir(np) if name in vars(pt)}
+    asked = {name for name in both if hasattr(getattr(np, name), "_implementation")}
+    names = {getattr(np, name).__name__ for name in asked}
+    assert names - FUNCTIONS.keys() == {"linspace"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_is_ours(name: str, array: Array, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for call in CALLS[name]:
+        x = pt.tensor(array, device=device)
+        expected = call(array)
+        with monkeypatch.context() as patched:
+            if name not in READ_THEIR_ANSWER:
+                patched.setattr(pt.Tensor, "_read", None)  # nothing is read
+            got = call(x)
+        if name in READ_THEIR_ANSWER:
+            assert got is bool(expected)
+            continue
+        many = isinstance(expected, list | tuple)
+        assert isinstance(got, list | tuple) == many
+        for mine, numpys in zip(got, expected, strict=True) if many else [(got, expected)]:
+            assert isinstance(mine, pt.Tensor)
+            assert mine.device is x.device
+            assert mine.shape == np.shape(numpys)
+            dtype = np.asarray(numpys).dtype.name
+            assert str(mine.dtype) == ("int32" if dtype == "int64" else dtype)
+            np.testing.assert_allclose(mine.numpy(), numpys, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.computes
+def test_arrays_beside_tensors(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    joined = np.concatenate([x, array])
+    assert isinstance(joined, pt.Tensor)
+    np.testing.assert_array_equal(joined.numpy(), np.concatenate([array, array]))
+    kept = np.where(array > 1.5, x, array)
+    assert isinstance(kept, pt.Tensor)
+    np.testing.assert_array_equal(kept.numpy(), array)
+
+
+def test_what_ours_lacks_raises(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    refused: list[tuple[Call, str]] = [
+        (lambda a: np.sum(a, out=np.empty(())), r"np\.sum: takes no out with .*; use pt\.sum, or"),
+        (lambda a: np.max(a, initial=0, where=array > 1), r"np\.max: takes no initial, where "),
+        (lambda a: np.amax(a, initial=0), r"np\.amax: takes no initial .* pt\.max, or np\.amax of"),
+        (lambda a: np.reshape(a, -1, order="F"), r"np\.reshape: takes no order with a tensor"),
+        (lambda a: np.ravel(a, "F"), r"np\.ravel: takes no order with a tensor"),
+        (lambda a: np.sort(a, order="f"), r"np\.sort: takes no order with a tensor"),
+        (lambda a: np.pad(a, 1, mode="edge"), r"np\.pad: takes no mode with a tensor"),
+        (lambda a: np.take(a, [9], mode="clip"), r"np\.take: takes no mode with a tensor"),
+    ]
+    for call, match in refused:
+        with pytest.raises(TypeError, match="^" + match):
+            call(x)
+
+
+FORMS: dict[str, tuple[Call, str]] = {
+    "dot": (lambda a: np.dot(a[None], a.T[None]), "dot: takes at most 2 axes, got shapes "),
+    "repeat": (lambda a: np.repeat(a, [1, 2, 3], axis=0), "repeat: "),
+    "trace": (lambda a: np.trace(a[None]), "trace: takes a matrix, not shape "),
+    "tril": (lambda a: np.tril(a[0]), "tril: needs at least 2 axes, got shape "),
+    "triu": (lambda a: np.triu(a[0]), "triu: needs at least 2 axes, got shape "),
+    "pad": (
+        lambda a: np.pad(a, 1, constant_values=(1, 2)),
+        "pad: constant_values is one number, not tuple",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_that_ours_lacks_raises_and_tells_of_numpys(
+    name: str, array: Array, device: str
+) -> None:
+    call, message = FORMS[name]
+    call(array)  # NumPy has it
+    with pytest.raises((pt.ShapeError, TypeError), match=f"^{message}") as raised:
+        call(pt.tensor(array, device=device))
+    assert raised.value.__notes__ == [
+        f"If NumPy has this form, np.{name} of x.numpy() computes it."
+    ]
+
+
+def test_what_numpy_lacks_too_has_no_such_note(array: Array, device: str) -> None:
+    with pytest.raises(pt.AxisError) as raised:
+        np.sum(pt.tensor(array, device=device), axis=2)
+    assert not hasattr(raised.value, "__notes__")
+
+
+def test_a_signature_is_looked_at_once(
+    array: Array, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = pt.tensor(array, device=device)
+    np.sum(x)
+    monkeypatch.setattr("py_tensor.numpy_functions.signature", None)
+    np.sum(x, axis=0)
+
+
+@pytest.mark.computes
+def test_all_others_take_a_copy(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    others: list[Call] = [
+        np.median,
+        np.linalg.norm,
+        lambda a: np.histogram(a, 3)[0],
+        lambda a: np.where(a > 1.5)[0],
+        lambda a: np.interp(a[0], [1, 2], [0, 1]),
+    ]
+    for call in others:
+        got = call(x)
+        assert isinstance(got, np.ndarray | np.generic)
+        np.testing.assert_array_equal(got, call(array))
+    assert np.shape(x) == (3, 4)
+    assert (np.ndim(x), np.size(x)) == (2, 12)

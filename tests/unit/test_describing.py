@@ -1,0 +1,102 @@
+"""What `pt.device_info()` prints: a table for people, and still a dict for programs."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.describing import DeviceInfo, adapter_name, in_bytes
+
+LIMITS = {
+    "maxBufferSize": 2**30,
+    "maxStorageBufferBindingSize": 2**29,
+    "maxStorageBuffersPerShaderStage": 10,
+    "maxComputeInvocationsPerWorkgroup": 256,
+    "maxComputeWorkgroupStorageSize": 32768,
+    "maxTextureDimension1D": 8192,
+}
+SOFTWARE = {
+    "backend": "webgpu",
+    "adapter": {"vendor": "google", "architecture": "swiftshader", "isFallbackAdapter": True},
+    "features": ["core-features-and-limits", "subgroups", "timestamp-query"],
+    "limits": LIMITS,
+    "arithmetic": {"divide_f32": "native", "sqrt_f32": "native", "exp_f32": "floats"},
+    "tuned": False,
+    "choices": {"block": "16x16", "unroll": "1"},
+    "generation": 1,
+    "self_test": {"nan": True, "signed_zero": True},
+}
+
+
+def test_the_table() -> None:
+    assert DeviceInfo(SOFTWARE).text(80).splitlines() == [
+        "webgpu: Google SwiftShader (software)",
+        "features    subgroups, timestamp-query",
+        "at most     tensors of 512 MiB, 10 buffers in a kernel, 256 invocations and 32",
+        "            KiB in a workgroup",
+        "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
+        "self-test   as NumPy: nan, signed zero",
+        "tuned       no, pt.tune() does",
+        "choices     block 16x16, unroll 1",
+    ]
+
+
+def test_it_is_a_dict_for_programs() -> None:
+    info = DeviceInfo(SOFTWARE)
+    assert info == SOFTWARE
+    assert json.loads(json.dumps(info)) == SOFTWARE
+    assert info["limits"]["maxBufferSize"] == 2**30
+    assert isinstance(pt.device_info("cpu"), dict)
+
+
+def test_it_fits_the_window(source: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (40, source.randrange(40, 120)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = repr(DeviceInfo(SOFTWARE)).splitlines()
+        assert max(map(len, lines)) <= columns
+        assert len(lines) < 20
+
+
+def test_what_is_wrong_is_told() -> None:
+    info = DeviceInfo(SOFTWARE | {"generation": 3, "self_test": {"nan": True, "infinity": False}})
+    rows = dict(info.rows())
+    assert rows["self-test"] == "not as NumPy: infinity"
+    assert rows["generation"] == "3: the device was lost 2 times"
+
+
+def test_what_is_new_is_not_left_out() -> None:
+    assert DeviceInfo(backend="other", speed="fast").text(40) == "other\nspeed  fast"
+
+
+def test_the_cpu() -> None:
+    info = pt.device_info("cpu")
+    title, *rows = repr(info).splitlines()
+    assert title == "cpu"
+    assert any(row.startswith("NumPy") and row.endswith(info["numpy"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name"),
+    [
+        ({}, ""),
+        ({"vendor": "nvidia", "architecture": "lovelace"}, "NVIDIA Lovelace"),
+        ({"vendor": "apple", "architecture": "metal-3"}, "Apple Metal 3"),
+        ({"vendor": "nvidia", "description": "NVIDIA H200"}, "NVIDIA H200"),
+        ({"vendor": "intel", "description": "UHD 620"}, "Intel UHD 620"),
+        ({"vendor": "google", "architecture": "swiftshader"}, "Google SwiftShader"),
+    ],
+)
+def test_names_of_adapters(adapter: dict[str, Any], name: str) -> None:
+    assert adapter_name(adapter) == name
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1 KiB"), (3 * 2**19, "1.5 MiB")],
+)
+def test_bytes(count: int, text: str) -> None:
+    assert in_bytes(count) == text

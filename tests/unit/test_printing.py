@@ -1,0 +1,415 @@
+"""The text of tensors against NumPy's own, which py_tensor.printing does not import.
+
+Random cases are fresh in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it.
+"""
+
+import math
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.printing import (
+    DEFAULT_OPTIONS,
+    PrintOptions,
+    edge_indices,
+    format_str,
+    format_tensor,
+)
+
+# 2.3 changed where float32 switches to exponents: an older NumPy is not the reference.
+assert tuple(map(int, np.__version__.split(".")[:2])) >= (2, 3), np.__version__
+
+Array = np.ndarray[Any, Any]
+DTYPES = ("float32", "float64", "int32", "uint32", "bool")
+FLOATS = ("float32", "float64")
+
+
+class tensor(np.ndarray):  # noqa: N801  NumPy prints the name of the class
+    """An array whose NumPy repr starts with "tensor("."""
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    seed = int(os.environ.get("PY_TENSOR_SEED", time.time_ns() % 2**32))
+    print(f"PY_TENSOR_SEED={seed}")  # pytest shows it where the test fails
+    return np.random.default_rng(seed)
+
+
+# NumPy's text, and ours.
+
+
+@contextmanager
+def numpy_options(options: PrintOptions) -> Generator[None, None, None]:
+    with np.printoptions(**asdict(options)), np.errstate(all="ignore"):
+        yield
+
+
+def numpy_repr(a: Array, options: PrintOptions) -> str:
+    with numpy_options(options):
+        return repr(a.view(tensor))
+
+
+def numpy_str(a: Array, options: PrintOptions) -> str:
+    with numpy_options(options):
+        return str(a)
+
+
+def kind_of(a: Array) -> str:
+    return "int" if a.dtype.kind in "iu" else a.dtype.name
+
+
+def shown(a: Array, options: PrintOptions) -> tuple[list[Any], bool]:
+    """What a caller hands over: all values, or the edges found through `edge_indices`."""
+    edge = a.size > options.threshold
+    for axis, n in enumerate(a.shape if edge else ()):
+        kept = edge_indices(n, options.edgeitems)
+        a = a if kept is None else a.take(kept, axis)
+    return a.ravel().tolist(), edge
+
+
+def our_repr(a: Array, options: PrintOptions, suffix: str) -> str:
+    values, edge = shown(a, options)
+    return format_tensor(a.shape, kind_of(a), values, edge=edge, suffix=suffix, options=options)
+
+
+def our_str(a: Array, options: PrintOptions) -> str:
+    values, edge = shown(a, options)
+    return format_str(a.shape, kind_of(a), values, edge=edge, options=options)
+
+
+def numpy_suffix(a: Array) -> str:
+    """The dtype where NumPy's repr has it."""
+    implied = a.dtype.name in ("float64", "bool") and a.size > 0
+    return "" if implied else f", dtype={a.dtype.name}"
+
+
+def check(a: Array, options: PrintOptions = DEFAULT_OPTIONS) -> None:
+    context = f"{a.dtype} {a.shape} {options} {a.ravel()[:20].tolist()}"
+    assert our_repr(a, options, numpy_suffix(a)) == numpy_repr(a, options), context
+    assert our_str(a, options) == numpy_str(a, options), context
+
+
+# Values.
+
+
+def from_bits(rng: np.random.Generator, n: int, dtype: str) -> Array:
+    return np.frombuffer(rng.bytes(n * np.dtype(dtype).itemsize), dtype)
+
+
+def mixed_exponents(rng: np.random.Generator, n: int, dtype: str) -> Array:
+    limit = 44 if dtype == "float32" else 320
+    top = rng.integers(-limit, limit)
+    exponents = rng.integers(top - rng.integers(1, 12), top + 1, n).astype(float)
+    return rng.uniform(-10, 10, n) * 10.0**exponents
+
+
+def near_limits(rng: np.random.Generator, n: int, dtype: str) -> Array:
+    """Around 0.0001, 0.1, 1000 and the sizes at which exponents begin, and 10**k."""
+    centers = np.asarray(rng.choice([1e-4, 0.1, 1, 10, 100, 1e3, 1e6, 1e8, 1e10], n), dtype)
+    steps = rng.integers(-2, 3, n).astype(dtype)
+    return centers + np.spacing(centers) * steps
+
+
+def powers_of_two(rng: np.random.Generator, n: int, dtype: str) -> Array:
+    return 2.0 ** rng.integers(-160, 130, n) * rng.choice([-1, 1, 3, 0], n)
+
+
+FLOAT_VALUES: tuple[Callable[[np.random.Generator, int, str], Array], ...] = (
+    lambda rng, n, dtype: rng.standard_normal(n),
+    lambda rng, n, dtype: rng.standard_normal(n) * 10.0 ** rng.integers(-12, 12),
+    lambda rng, n, dtype: rng.integers(-9, 9, n),
+    lambda rng, n, dtype: rng.integers(-(10**9), 10**9, n),
+    lambda rng, n, dtype: rng.integers(0, 999, n) / 8,
+    lambda rng, n, dtype: np.round(rng.uniform(-100, 100, n), rng.integers(0, 5)),
+    lambda rng, n, dtype: rng.choice([-0.0, 0.0, 1.0, 1e-45, 3e38], n),
+    from_bits,
+    mixed_exponents,
+    near_limits,
+    powers_of_two,
+)
+
+
+def random_values(rng: np.random.Generator, n: int, dtype: str) -> Array:
+    if dtype == "bool":
+        return rng.integers(0, 2, n)
+    if dtype not in FLOATS:
+        return from_bits(rng, n, dtype) >> np.asarray(rng.integers(0, 32), dtype)
+    with np.errstate(all="ignore"):
+        values = np.array(FLOAT_VALUES[rng.integers(len(FLOAT_VALUES))](rng, n, dtype)).astype(
+            dtype
+        )
+    if rng.random() < 0.3:
+        specials = rng.choice([np.nan, np.inf, -np.inf, -0.0], rng.integers(1, 5))
+        rare = rng.random(n) < rng.choice([0.1, 0.5, 1.0])
+        values[rare] = rng.choice(specials, np.count_nonzero(rare))
+    return values
+
+
+def random_shape(rng: np.random.Generator) -> tuple[int, ...]:
+    rank = int(rng.integers(0, 5))
+    sizes = {1: [0, 1, 2, 7, 33, 120], 2: [0, 1, 2, 5, 8, 40], 3: [0, 1, 2, 3, 7, 9], 4: [1, 2, 7]}
+    return tuple(int(n) for n in rng.choice(sizes.get(rank, [1]), rank))
+
+
+def random_array(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+    return random_values(rng, math.prod(shape), dtype).astype(dtype).reshape(shape)
+
+
+def random_options(rng: np.random.Generator) -> PrintOptions:
+    return PrintOptions(
+        precision=int(rng.choice([0, 1, 2, 4, 8, 12, 17])),
+        threshold=int(rng.choice([0, 5, 30, 1000])),
+        edgeitems=int(rng.integers(1, 5)),
+        linewidth=int(rng.choice([1, 12, 20, 40, 75, 120])),
+        suppress=bool(rng.integers(0, 2)),
+    )
+
+
+# Against NumPy.
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_random_arrays(rng: np.random.Generator, dtype: str) -> None:
+    for _ in range(120):
+        check(random_array(rng, dtype, random_shape(rng)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_random_arrays_and_options(rng: np.random.Generator, dtype: str) -> None:
+    for _ in range(120):
+        check(random_array(rng, dtype, random_shape(rng)), random_options(rng))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape", [(1001,), (1000,), (2, 700), (700, 2), (7, 6, 31), (5, 300, 1), (6, 6, 6, 6)]
+)
+def test_summarised(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> None:
+    for _ in range(2):
+        check(random_array(rng, dtype, shape))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_digits_of_one_number(rng: np.random.Generator, dtype: str) -> None:
+    options = PrintOptions(precision=20)
+    for value in from_bits(rng, 900, dtype):
+        check(np.array(value), options)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_powers_of_two_and_their_neighbours(rng: np.random.Generator, dtype: str) -> None:
+    """The gap below a power of two is half of the gap above: the shortest digits are uneven."""
+    info, options = np.finfo(dtype), PrintOptions(precision=20)
+    bits = np.asarray(info.tiny).view(f"u{info.bits // 8}").item().bit_length() - 1
+    normal = np.arange(1, 2 ** (info.bits - 1 - bits) - 1, dtype=f"u{info.bits // 8}") << bits
+    subnormal = 1 << np.arange(bits, dtype=normal.dtype)
+    for value in rng.choice(np.concatenate([normal, subnormal]), 200, replace=False):
+        for neighbour in (value - 1, value, value + 1):
+            check(np.array(neighbour.view(dtype)), options)
+
+
+SPECIALS: tuple[list[float], ...] = (
+    [math.nan],
+    [math.inf],
+    [-math.inf],
+    [math.nan, -math.inf],
+    [math.nan, 1.0],
+    [math.inf, -1.0],
+    [-math.inf, 1.0],
+    [-math.inf, 12345.5, math.nan],
+    [-math.inf, 1e20, math.nan],
+    [0.0],
+    [-0.0],
+    [-0.0, 1e-30],
+    [-0.0, 1.5],
+    [1e-4, 0.1],
+    [9e-5, 0.01],
+    [1.0, 1000.0],
+    [1.0, 1000.1],
+    [1e-45, 3.4028235e38],
+    [9.9999999, 99999.99],
+    [999999.94],
+    [1e6],
+    [99999999.0],
+    [1e8],
+    [9.99999999999e99, 1.0],
+    [1e100, 1e-100],
+)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("values", SPECIALS, ids=str)
+def test_specials(dtype: str, values: list[float]) -> None:
+    with np.errstate(over="ignore"):
+        a = np.array(values).astype(dtype)
+    check(a)
+    check(a[:1].reshape(()))
+    check(np.tile(a, (2, 40)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exponents_begin_at_a_ratio_of_1000_rounded_in_the_dtype(
+    rng: np.random.Generator, dtype: str
+) -> None:
+    for least in rng.uniform(0.001, 1, 60).astype(dtype):
+        most = 1000 * least
+        for other in (np.nextafter(most, 0 * most), most, np.nextafter(most, 2 * most)):
+            check(np.array([least, other]))
+
+
+@pytest.mark.parametrize("suffix", ["", ", dtype=int32", ", dtype=int32, device='cpu'"])
+@pytest.mark.parametrize("n", range(14, 26))
+def test_suffix_moves_to_its_own_line(n: int, suffix: str) -> None:
+    a = np.arange(n, dtype="int32")
+    rows = np.array2string(a, separator=", ", prefix="tensor(", suffix=")")
+    line = f"tensor({rows}{suffix})".split("\n")[-1]
+    moved = suffix.replace(", ", ",\n       ", 1) if len(line) > 75 else suffix
+    assert our_repr(a, DEFAULT_OPTIONS, suffix) == f"tensor({rows}{moved})"
+
+
+# The options that a program sets.
+
+
+@pytest.fixture
+def set_options() -> Generator[Callable[..., None], None, None]:
+    yield pt.set_printoptions
+    pt.set_printoptions(**asdict(DEFAULT_OPTIONS))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_set_printoptions(
+    rng: np.random.Generator, set_options: Callable[..., None], dtype: str
+) -> None:
+    for _ in range(20):
+        a, options = random_array(rng, dtype, random_shape(rng)), random_options(rng)
+        set_options(**asdict(options))
+        assert str(pt.tensor(a, device="cpu")) == numpy_str(a, options), options
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"linewidth": 40}],
+        [{"precision": 3}, {"linewidth": 120}],
+        [{"threshold": 10}, {"edgeitems": 2}],
+        [{"precision": 2, "linewidth": 30}, {"precision": 5}],
+    ],
+)
+def test_set_printoptions_changes_what_is_named_alone(
+    set_options: Callable[..., None], changes: list[dict[str, Any]]
+) -> None:
+    a = np.linspace(0, 1, 60, dtype="float32").reshape(3, 20)
+    with np.printoptions():
+        for change in changes:
+            set_options(**change)
+            np.set_printoptions(**change)
+        rows = np.array2string(a, separator=", ", prefix="tensor(", suffix=")")
+        assert repr(pt.tensor(a, device="cpu")).startswith(f"tensor({rows}")
+        assert str(pt.tensor(a, device="cpu")) == str(a)
+
+
+def test_set_printoptions_refuses_what_it_does_not_know(set_options: Callable[..., None]) -> None:
+    with pytest.raises(ValueError, match="linewidth must be at least 1, got 0"):
+        set_options(linewidth=0)
+    with pytest.raises(TypeError, match="line_width"):
+        set_options(line_width=80)
+
+
+# Without NumPy: the texts themselves.
+
+
+@pytest.mark.parametrize(
+    ("shape", "values", "text"),
+    [
+        ((), [3.0], "tensor(3.)"),
+        ((0,), [], "tensor([])"),
+        ((0, 3), [], "tensor([], shape=(0, 3))"),
+        ((2, 2), [1.0, 2.0, 3.0, 4.0], "tensor([[1., 2.],\n        [3., 4.]])"),
+        ((1, 1, 1), [0.5], "tensor([[[0.5]]])"),
+    ],
+)
+def test_form(shape: tuple[int, ...], values: list[float], text: str) -> None:
+    assert format_tensor(shape, "float32", values, edge=False) == text
+
+
+def test_prefix_sets_the_indent() -> None:
+    text = format_tensor((2, 1), "int", [1, -2], edge=False, prefix="a(", suffix=", b=3")
+    assert text == "a([[ 1],\n   [-2]], b=3)"
+
+
+def test_summary_names_the_shape() -> None:
+    values = [0.0, 1.0, 2.0, 1997.0, 1998.0, 1999.0]
+    text = format_tensor((2000,), "float64", values, edge=True, suffix=", device='cpu'")
+    rows = "[0.000e+00, 1.000e+00, 2.000e+00, ..., 1.997e+03, 1.998e+03,\n        1.999e+03]"
+    assert text == f"tensor({rows}, shape=(2000,), device='cpu')"
+
+
+@pytest.mark.parametrize(
+    ("n", "edgeitems", "kept"),
+    [(0, 3, None), (6, 3, None), (7, 3, [0, 1, 2, 4, 5, 6]), (3, 1, [0, 2])],
+)
+def test_edge_indices(n: int, edgeitems: int, kept: list[int] | None) -> None:
+    assert edge_indices(n, edgeitems) == kept
+
+
+@pytest.mark.parametrize("format_any", [format_tensor, format_str])
+@pytest.mark.parametrize(
+    ("shape", "kind", "values", "edge", "message"),
+    [
+        ((2,), "int", [1], False, r"shape \(2,\) has 2 values, got 1"),
+        ((), "int", [], False, r"shape \(\) has 1 values, got 0"),
+        ((2000,), "int", [1] * 5, True, r"edges of shape \(2000,\) has 6 values, got 5"),
+        ((1,), "int32", [1], False, "kind .* 'int32'"),
+    ],
+)
+def test_wrong_calls(
+    format_any: Callable[..., str],
+    shape: tuple[int, ...],
+    kind: str,
+    values: list[int],
+    edge: bool,
+    message: str,
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        format_any(shape, kind, values, edge=edge)
+
+
+@pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth"])
+def test_wrong_options(option: str) -> None:
+    with pytest.raises(ValueError, match=f"{option} must be at least .*, got -1"):
+        replace(DEFAULT_OPTIONS, **{option: -1})
+
+
+def test_float32_thousand_in_20_ms() -> None:
+    source = random.Random(0)
+    values = np.array([source.gauss(0, 1) for _ in range(1000)], "float32").tolist()
+
+    def once() -> float:
+        start = time.process_time()  # not the clock: other tests may share the cores
+        format_tensor((1000,), "float32", values, edge=False)
+        return time.process_time() - start
+
+    assert min(once() for _ in range(20)) < 0.020
+
+
+def test_imports_nothing_but_the_standard_library() -> None:
+    """Boot must not wait for NumPy, and the module runs where js and pyodide are missing."""
+    path = Path(__file__).parents[2] / "py_tensor" / "printing.py"
+    code = (
+        "import runpy, sys; runpy.run_path(sys.argv[1], run_name='display');"
+        "print(sorted({n.partition('.')[0] for n in sys.modules} - sys.stdlib_module_names))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['__main__']"

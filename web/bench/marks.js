@@ -1,0 +1,44 @@
+/** The marks by which contenders are told apart: colour and shape. */
+
+import { h, svg } from "../ui/dom.js";
+
+/** The classes that give a contender its colour (`bench.css`). @type {Record<string, string>} */
+const CLASSES = { py_tensor: "ours", NumPy: "numpy", tfjs: "tfjs", "jax-js": "jax", PyTorch: "pytorch" };
+
+/** Around (0, 0). @type {Record<string, string>} */
+const SHAPES = {
+  ours: "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z",
+  numpy: "M-3.2 -3.2h6.4v6.4h-6.4z",
+  tfjs: "M0 -4.4L4 2.8H-4z",
+  jax: "M0 -4.4L4.4 0L0 4.4L-4.4 0z",
+  pytorch: "M0 4.4L4 -2.8H-4z",
+  another: "M-3.2 -3.2h6.4v6.4h-6.4z",
+};
+
+/** @param {string} contender */
+export function classOf(contender) {
+  return CLASSES[contender] ?? "another";
+}
+
+/**
+ * @param {string} contender
+ * @param {number} x
+ * @param {number} y
+ * @param {string} title what is told of it on hover
+ * @param {string} [kind] a further class
+ */
+export function mark(contender, x, y, title, kind = "") {
+  const transform = `translate(${x.toFixed(1)} ${y.toFixed(1)})`;
+  const attributes = { class: `point ${classOf(contender)} ${kind}`, d: SHAPES[classOf(contender)], transform };
+  return svg("path", attributes, svg("title", {}, title));
+}
+
+/** @param {string[]} contenders */
+export function legend(contenders) {
+  const keys = contenders.map((name) => {
+    const sign = svg("svg", { viewBox: "-6 -6 12 12", width: 12, height: 12, "aria-hidden": "true" });
+    sign.append(svg("path", { class: `point ${classOf(name)}`, d: SHAPES[classOf(name)] }));
+    return h("span", { className: "key" }, /** @type {any} */ (sign), name);
+  });
+  return h("p", { className: "legend" }, ...keys);
+}

@@ -1,0 +1,91 @@
+"""Compiles what a first visit imports; bytecode.mjs runs this in Pyodide, and fetches the results.
+
+In the archive of the standard library, bytecode stands beside the source, which tracebacks and
+`inspect` go on to read; it is taken without a look at the source. Everything else can be installed
+anew, or changed: its bytecode holds the hash of the source that it was made from, and is passed
+over where that is another one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import json
+import marshal
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path("/lib")
+LIBRARY = str(ROOT / "python313.zip")
+PACKAGES = ("py_tensor", "py_tensor_page")
+UNUSED = {"_pydatetime.py", "_pyio.py"}
+"""Of the archive: Pyodide has these in C."""
+ALIKE = "encodings/"
+HASHED, CHECKED = 1, 2
+TIME = (2020, 2, 2, 0, 0, 0)
+"""Of each file in the archive: the same sources give the same bytes."""
+
+
+def bytecode(source: bytes, path: str, *, checked: bool) -> bytes:
+    """The content of the .pyc file of a source at this path, as PEP 552 has it."""
+    code = compile(source, path, "exec", dont_inherit=True, optimize=0)
+    flags = HASHED | (CHECKED if checked else 0)
+    head = importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little")
+    return head + importlib.util.source_hash(source) + marshal.dumps(code)
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Name and file of each module that was imported."""
+    for name, module in sorted(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and spec.origin is not None:
+            yield name, spec.origin
+
+
+def write_library(target: str) -> None:
+    """The archive, and bytecode behind those of its files that were imported.
+
+    Bytecode is stored as it is: it is read at every start, and what is sent is compressed again.
+    So are files that are alike, which together become smaller than each by itself.
+    """
+    wanted = {path for _, path in imported()}
+    whole = io.BytesIO()
+    with zipfile.ZipFile(LIBRARY) as old, zipfile.ZipFile(whole, "w") as new:
+        for name in old.namelist():
+            if name in UNUSED:
+                continue
+            content, path = old.read(name), f"{LIBRARY}/{name}"
+            source = zipfile.ZipInfo(name, TIME)
+            if not name.startswith(ALIKE):
+                source.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(source, content, compresslevel=9)
+            if path in wanted:
+                compiled = bytecode(content, path, checked=False)
+                new.writestr(zipfile.ZipInfo(name + "c", TIME), compiled)
+    write(target, whole.getvalue())
+
+
+def write_packages(target: str) -> None:
+    """Paths below ROOT and sizes, as JSON in a line, then the contents."""
+    files: dict[str, bytes] = {}
+    for name, path in imported():
+        if name.partition(".")[0] in PACKAGES:
+            cached = Path(importlib.util.cache_from_source(path)).relative_to(ROOT)
+            files[str(cached)] = bytecode(Path(path).read_bytes(), path, checked=True)
+    sizes = [[path, len(content)] for path, content in files.items()]
+    write(target, json.dumps(sizes).encode() + b"\n" + b"".join(files.values()))
+
+
+def write(target: str, content: bytes) -> None:
+    import gzip  # here, as no visit imports it
+
+    Path(target).write_bytes(gzip.compress(content, 9, mtime=0))
+
+
+sys.path.append(str(ROOT))
+importlib.import_module("py_tensor_page.preload")
+write_library("/tmp/python_stdlib.bin")
+write_packages("/tmp/bytecode.bin")

@@ -1,0 +1,62 @@
+/** From a bundle to elements: the one place that knows all kinds. */
+
+import { focusableWhileItScrolls, h } from "../ui/dom.js";
+import { drawForeign } from "./foreign.js";
+import { Picture } from "./image.js";
+import { drawPlot } from "./plot.js";
+import { TensorPanel } from "./tensor.js";
+
+/** @typedef {import("../engine.js").Engine} Engine */
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+
+/**
+ * @typedef {object} Place where something is drawn
+ * @property {Engine} engine
+ * @property {(change: () => void) => void} around what changes the height
+ *
+ * @typedef {object} Drawn
+ * @property {HTMLElement} element
+ * @property {(bundle: Bundle) => boolean} [redraw] shows another bundle in the same element, where that can be done
+ */
+
+/**
+ * @param {Bundle} bundle
+ * @param {Place} place
+ * @returns {Drawn}
+ */
+export function draw(bundle, place) {
+  switch (bundle.kind) {
+    case "image":
+      return new Picture(bundle);
+    case "plot":
+      return drawPlot(bundle);
+    case "html":
+    case "svg":
+    case "png":
+      return { element: drawForeign(bundle) };
+    case "tensor":
+      return { element: drawTensor(bundle, place) };
+    case "text":
+      return { element: block(bundle.text) };
+    case "error":
+      return { element: h("pre", { className: "error" }, bundle.text) };
+    default:
+      return { element: h("span", { hidden: true }) };
+  }
+}
+
+/**
+ * @param {import("./bundles.js").TensorBundle} bundle
+ * @param {Place} place
+ */
+function drawTensor(bundle, place) {
+  const { element } = new TensorPanel(bundle, place);
+  return bundle.text === undefined ? element : h("div", {}, block(bundle.text), element);
+}
+
+/** @param {string} text */
+function block(text) {
+  const element = h("pre", { className: "result" }, text);
+  focusableWhileItScrolls(element);
+  return element;
+}

@@ -1,0 +1,383 @@
+"""What a person wants to know of an object: kind, signature, docstring, source; nothing is run.
+
+No repr of an object is made, except of numbers, strings and the like: that of a tensor would wait
+for the GPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import magics
+from .expressions import Known, attribute, look_up, runs_others
+
+LONGEST_VALUE = 200
+"""Characters of a repr that are shown."""
+
+Block = dict[str, Any]
+"""A piece of a docstring: {"heading"}, {"text"}, {"code"}, {"items": [...]} or
+{"terms": [{"term", "type", "text"}]}."""
+
+
+# -- kinds, signatures, summaries ----------------------------------------------------------------
+
+
+def kind_of(value: Any) -> str:
+    """What a reader calls it: module, class, function, property or value."""
+    if inspect.ismodule(value):
+        return "module"
+    if inspect.isclass(value):
+        return "class"
+    if isinstance(value, staticmethod | classmethod) or inspect.isroutine(value):
+        return "function"
+    if isinstance(value, property) or inspect.isdatadescriptor(value):
+        return "property"
+    return "value"
+
+
+def static_attribute(owner: Any, name: str) -> Any:
+    """An attribute as it is stored, so that no property runs; None where it is made on demand."""
+    found = inspect.getattr_static(owner, name, None)
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+
+
+class _Verbatim:
+    """An annotation that is shown as it was written."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def signature_of(value: Any, *, annotated: bool = False) -> str | None:
+    """`(x, axis=None)`; with its annotations, if asked for. None where there is no telling."""
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return _signature_in_doc(value)
+    if not annotated:
+        empty = inspect.Parameter.empty
+        parameters = [p.replace(annotation=empty) for p in found.parameters.values()]
+        return str(found.replace(parameters=parameters, return_annotation=empty))
+    parameters = [p.replace(annotation=_verbatim(p.annotation)) for p in found.parameters.values()]
+    found = found.replace(
+        parameters=parameters, return_annotation=_verbatim(found.return_annotation)
+    )
+    return str(found)
+
+
+def _verbatim(annotation: Any) -> Any:
+    return _Verbatim(annotation) if isinstance(annotation, str) else annotation
+
+
+def _signature_in_doc(value: Any) -> str | None:
+    """That of a builtin, which stands in the first line of its docstring: `max(a, b, *c)`."""
+    name = getattr(value, "__name__", None)
+    doc = inspect.getdoc(value) if callable(value) else None
+    match = re.match(rf"{re.escape(name)}(\(.*?\))(?=\s|$)", doc) if name and doc else None
+    return match[1] if match else None
+
+
+def summary_of(value: Any) -> str:
+    """The first sentence of the docstring; "" where there is none of its own."""
+    doc = _own_doc(value)
+    for paragraph in (doc or "").split("\n\n"):
+        first = " ".join(paragraph.split())
+        if first and not re.match(r"[\w.]+\(.*\)( ->.*)?$", first):
+            return re.split(r"(?<=\.) (?=[A-Z])", first, maxsplit=1)[0]
+    return ""
+
+
+def _own_doc(value: Any) -> str | None:
+    """The docstring of a module, class, function or property; not that of a mere value's class."""
+    return inspect.getdoc(value) if kind_of(value) != "value" else None
+
+
+def brief(name: str, value: Any) -> dict[str, str]:
+    """The few lines that go with a completion: {"title", "summary"}."""
+    kind = kind_of(value)
+    if kind in ("function", "class"):
+        return {"title": name + (signature_of(value) or "()"), "summary": summary_of(value)}
+    if kind == "value":
+        return {"title": f"{name}: {type(value).__qualname__}", "summary": value_text(value) or ""}
+    return {"title": f"{kind} {name}", "summary": summary_of(value)}
+
+
+def value_text(value: Any) -> str | None:
+    """A value in a line, where that needs no code but Python's own and no GPU."""
+    if type(value) in (int, float, complex, bool, str, bytes, types.NoneType):
+        text = repr(value)
+        return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return f"{len(value)} items" if len(value) != 1 else "1 item"
+    shape, dtype = (_plain_attribute(value, name) for name in ("shape", "dtype"))
+    return f"shape {shape}, {dtype}" if isinstance(shape, tuple) and dtype is not None else None
+
+
+def _plain_attribute(value: Any, name: str) -> Any:
+    if runs_others(value):
+        return None
+    try:
+        return getattr(value, name)
+    except Exception:
+        return None
+
+
+def _type_name(cls: type) -> str:
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+
+
+# -- the whole of it -----------------------------------------------------------------------------
+
+
+def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> Block | str:
+    """What the help panel shows for an expression, which is not run, or for a magic.
+
+    Parameters
+    ----------
+    namespace
+        Where its names are looked up.
+    expression
+        As it was typed: `pt.softmax`, `pt.softmax(x)`, `%timeit`.
+    source
+        Whether its source is wanted too.
+
+    Returns
+    -------
+    dict or str
+        {"name", "kind", "signature", "facts": [[label, text]], "doc": [block], "source"}; or the
+        sentence that says why there is none, and what to type instead.
+    """
+    expression = expression.strip()
+    if expression.startswith("%"):
+        return _help_on_magic(expression, source=source)
+    known = look_up(expression, namespace)
+    if known is None:
+        return _reason(expression, namespace)
+    value = described(known, expression, namespace)
+    kind = kind_of(value)
+    if kind == "class" and not known.has_value:
+        found = _block(expression, "value", None, value, source=source)
+        found["facts"] = [["Type", _type_name(value)]]
+        found["doc"].insert(0, {"text": _not_run(expression)})
+        return found
+    signature = signature_of(value, annotated=True) if kind in ("function", "class") else None
+    subject = value if kind != "value" else type(value)
+    return _block(expression, kind, signature, subject, source=source) | {
+        "facts": [*_facts(value, kind), *_types_in(signature or "", value)]
+    }
+
+
+def _help_on_magic(magic: str, *, source: bool) -> Block | str:
+    name = magic.lstrip("%")
+    if name in magics.MAGICS:
+        found = magics.MAGICS[name]
+        return _block(magic, "magic", magics.usage(magic), found, source=source)
+    return f"There is no magic {magic}; there are {magics.names()}."
+
+
+def _block(name: str, kind: str, signature: str | None, subject: Any, *, source: bool) -> Block:
+    return {
+        "name": name,
+        "kind": kind,
+        "signature": signature,
+        "facts": [],
+        "doc": doc_blocks(inspect.getdoc(subject) or ""),
+        "source": source_of(subject) if source else None,
+    }
+
+
+def _not_run(expression: str) -> str:
+    """What to know of help on an expression whose type alone is known."""
+    tree = ast.parse(expression, mode="eval").body
+    said = "It was not run: this is about its type."
+    if isinstance(tree, ast.Call):
+        said += f" `{ast.unparse(tree.func)}?` is about what it calls."
+    return said
+
+
+def _reason(expression: str, namespace: Mapping[str, Any]) -> str:
+    """Why there is no help on an expression that could not be looked up."""
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return f"There is no help on {expression}, which is no expression."
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and look_up(node.id, namespace) is None:
+            return f"There is no {node.id} to show help for.{_alike(node.id, namespace)}"
+    if isinstance(tree, ast.Attribute | ast.Subscript):
+        owner = look_up(ast.unparse(tree.value), namespace)
+        if owner is not None and owner.has_value and not runs_others(owner.value):
+            names = dir(owner.value) if isinstance(tree, ast.Attribute) else ()
+            attribute_ = tree.attr if isinstance(tree, ast.Attribute) else ""
+            return f"There is no {expression} to show help for.{_alike(attribute_, names)}"
+    return (
+        f"What {expression} is cannot be told without running it. Run y = {expression}, and then y?"
+    )
+
+
+def _alike(name: str, names: Iterable[str]) -> str:
+    """A question that names what may have been meant; "" where nothing is alike."""
+    import difflib  # here, as its import takes time that a first visit does not have
+
+    public = [other for other in names if not other.startswith("_")]
+    alike = difflib.get_close_matches(name, public, 1)
+    return f" Did you mean {alike[0]}?" if alike else ""
+
+
+def described(known: Known, expression: str, namespace: Mapping[str, Any]) -> Any:
+    """The object whose help is meant: a property itself, where its value came from one."""
+    owner, _, name = expression.strip().rpartition(".")
+    if name.isidentifier() and (holder := look_up(owner, namespace)) is not None:
+        stored = inspect.getattr_static(holder.subject, name, None)
+        if kind_of(stored) == "property":
+            return stored
+        if not known.has_value and (method := attribute(holder, name)) is not None:
+            return method.subject
+    return known.subject
+
+
+def _facts(value: Any, kind: str) -> list[list[str]]:
+    facts: list[list[str]] = []
+    if kind == "value":
+        facts.append(["Type", _type_name(type(value))])
+        if text := value_text(value):
+            facts.append(["Value", text])
+    elif kind == "class" and (bases := [b for b in value.__bases__ if b is not object]):
+        facts.append(["Bases", ", ".join(_type_name(base) for base in bases)])
+    elif kind == "module" and (file := getattr(value, "__file__", None)):
+        facts.append(["File", str(file)])
+    return facts
+
+
+_TYPES = {
+    "Operand": "a tensor, a number, a list or an array",
+    "Scalar": "a number: bool, int or float",
+    "Axes": "an axis, a tuple of axes, or None for all",
+    "Shape": "a tuple of ints",
+}
+"""The library's names for types that have no help of their own."""
+
+
+def _types_in(signature: str, value: Any) -> list[list[str]]:
+    """What the names in a signature of the library stand for."""
+    if not (getattr(value, "__module__", None) or "").startswith("py_tensor."):
+        return []
+    return [[name, text] for name, text in _TYPES.items() if re.search(rf"\b{name}\b", signature)]
+
+
+def source_of(value: Any) -> str | None:
+    """The source; None for what is not written in Python."""
+    value = value.fget if isinstance(value, property) else value
+    try:
+        return inspect.cleandoc("\n" + inspect.getsource(value)).rstrip()
+    except (OSError, TypeError):
+        return None
+
+
+# -- docstrings in NumPy's form ------------------------------------------------------------------
+
+_WITH_TERMS = {
+    "Parameters",
+    "Other Parameters",
+    "Returns",
+    "Yields",
+    "Receives",
+    "Raises",
+    "Warns",
+    "Attributes",
+    "Methods",
+    "See Also",
+}
+
+
+def doc_blocks(doc: str) -> list[Block]:
+    """A docstring as a list of blocks. What has no form that is known is plain text."""
+    blocks: list[Block] = []
+    for heading, lines in _sections(doc.expandtabs().splitlines()):
+        if heading:
+            blocks.append({"heading": heading})
+        blocks += _terms(lines) if heading in _WITH_TERMS else _prose(lines)
+    return blocks
+
+
+def _sections(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """The lines beneath each heading, a line underlined with hyphens; "" before the first."""
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    index = 0
+    while index < len(lines):
+        rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
+        if lines[index].strip() and re.fullmatch(r"-{3,}", rule):
+            sections.append((lines[index].strip(), []))
+            index += 2
+        else:
+            sections[-1][1].append(lines[index])
+            index += 1
+    return sections
+
+
+def _terms(lines: list[str]) -> list[Block]:
+    """`name : type` at the margin, and the indented lines beneath that say what it is."""
+    terms: list[dict[str, Any]] = []
+    for line in lines:
+        if line.strip() and not line.startswith(" "):
+            term, _, type_ = line.partition(" : ")
+            terms.append({"term": term.strip(), "type": type_.strip(), "lines": []})
+        elif terms:
+            terms[-1]["lines"].append(line)
+    if not terms:
+        return _prose(lines)
+    return [
+        {
+            "terms": [
+                {"term": t["term"], "type": t["type"], "text": _joined(t["lines"])} for t in terms
+            ]
+        }
+    ]
+
+
+def _joined(lines: list[str]) -> str:
+    """Indented lines as paragraphs, each in one line, parted by an empty one."""
+    paragraphs = inspect.cleandoc("\n" + "\n".join(lines)).split("\n\n")
+    return "\n\n".join(" ".join(p.split()) for p in paragraphs).strip()
+
+
+def _prose(lines: list[str]) -> list[Block]:
+    """Paragraphs, lists, and code: what has a prompt or is indented."""
+    blocks: list[Block] = []
+    for paragraph in _paragraphs(lines):
+        first = paragraph[0]
+        if first.startswith((">>>", " ")) or first.lstrip().startswith(">>>"):
+            _add_code(blocks, inspect.cleandoc("\n" + "\n".join(paragraph)))
+        elif re.match(r"[-*] ", first):
+            text = "\n".join(paragraph)
+            items = re.split(r"^[-*] ", text, flags=re.MULTILINE)[1:]
+            blocks.append({"items": [" ".join(item.split()) for item in items]})
+        else:
+            blocks.append({"text": " ".join(" ".join(paragraph).split())})
+    return blocks
+
+
+def _add_code(blocks: list[Block], code: str) -> None:
+    """Code that goes on after an empty line is one block."""
+    if blocks and "code" in blocks[-1]:
+        blocks[-1]["code"] += "\n\n" + code
+    else:
+        blocks.append({"code": code})
+
+
+def _paragraphs(lines: list[str]) -> list[list[str]]:
+    paragraphs: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            paragraphs[-1].append(line.rstrip())
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return [paragraph for paragraph in paragraphs if paragraph]

@@ -1,0 +1,116 @@
+"""What becomes of one expression, step by step, for the page's "How it works".
+
+Imported when the page first asks. `trace` prints a line of JSON; learn/learn.js says what it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any
+
+import py_tensor as pt
+from py_tensor.backend.plan import DISPATCH, Plan
+from py_tensor.backend.webgpu import WebGPU
+from py_tensor.graph.node import Node
+from py_tensor.graph.op import Movement
+from py_tensor.graph.order import request, topological
+from py_tensor.graph.primitives import CONST
+
+MOST_NODES = 400
+HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
+
+
+def trace(expression: str) -> None:
+    """Evaluate an expression of `x`, `y`, `w` and the console's names, and print what happened."""
+    given = operands()
+    names = vars(sys.modules["__main__"]) | {"pt": pt} | given
+    code = compiled(expression)
+    start = perf_counter()
+    result = eval(code, names)
+    recorded = perf_counter()
+    if not isinstance(result, pt.Tensor):
+        raise TypeError(f"this is no tensor, but {type(result).__name__}: nothing runs on the GPU")
+    nodes = topological([result._node])
+    if len(nodes) > MOST_NODES:
+        raise ValueError(f"{len(nodes)} nodes are too many to show; {MOST_NODES} are not")
+    lesson: dict[str, Any] = {
+        "nodes": [described(node, nodes) for node in nodes],
+        "names": {nodes.index(x._node): name for name, x in given.items() if x._node in nodes},
+        "device": result.device.name,
+        "result": {"shape": result.shape, "dtype": str(result.dtype)},
+        "microseconds": {"record": 1e6 * (recorded - start)},
+    }
+    lesson |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
+    backend = result.device.backend
+    if isinstance(backend, WebGPU) and lesson["kernels"]:
+        wanted = request([result._node], backend.max_bytes)
+        start = perf_counter()
+        plan = backend.plan_for(backend.profile, wanted)
+        lesson["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
+        lesson["stream"] = stream(plan)
+    start = perf_counter()
+    shown = repr(result)
+    lesson["microseconds"]["read"] = 1e6 * (perf_counter() - start)
+    print(json.dumps(lesson | {"shown": shown}))
+
+
+def compiled(expression: str) -> Any:
+    """The code of an expression; an error that says what else it is."""
+    if not expression:
+        raise ValueError("there is no expression yet")
+    try:
+        return compile(expression, "<expression>", "eval")
+    except SyntaxError:
+        compile(expression, "<expression>", "exec")  # or it is not even Python
+        raise ValueError("this is a statement: give the expression whose value is wanted") from None
+
+
+def operands() -> dict[str, pt.Tensor]:
+    """What the page says there is: x (64, 64), y (64,) and w (64, 64), stored already."""
+    draw = pt.Generator(0)
+    given = {"x": draw.rand(64, 64), "y": draw.rand(64), "w": draw.randn(64, 64)}
+    pt.realize(*given.values())
+    return given
+
+
+def described(node: Node, nodes: list[Node]) -> dict[str, Any]:
+    return {
+        "op": node.op.name,
+        "shape": node.meta.shape,
+        "dtype": str(node.meta.dtype),
+        "inputs": [nodes.index(operand) for operand in node.inputs],
+        "value": written(node.attrs) if node.op is CONST else None,
+        "stored": node.storage is not None,
+        "moves": isinstance(node.op, Movement),
+    }
+
+
+def written(constant: float) -> str:
+    """As text, for infinities and NaN are nothing that JSON has."""
+    return f"{constant:g}" if isinstance(constant, float) else str(constant)
+
+
+def stream(plan: Plan) -> dict[str, Any]:
+    """The commands of a plan as they are sent, each with what its words say."""
+    programs = {program.number: program.label for program in plan.programs}
+    return {
+        "commands": [command | {"program": programs.get(command["words"][1], "")}
+                     if len(command["words"]) > 1 else command for command in commands(plan)],
+        "parameters": plan.params.itemsize * len(plan.params),
+        "parts": len(plan.cuts) + 1,
+        "leaves": len(plan.leaves),
+        "outputs": len(plan.outputs) + len(plan.slices),
+    }  # fmt: skip
+
+
+def commands(plan: Plan) -> Iterator[dict[str, Any]]:
+    at, words = 0, plan.commands.tolist()
+    while at < len(words):
+        size = HEAD + words[at + HEAD - 1] if words[at] == DISPATCH else 1
+        command = words[at : at + size]
+        yield {"words": command, "groups": command[4:7], "buffers": command[HEAD:]}
+        at += size

@@ -1,0 +1,28 @@
+"""What the page's status bar shows of Python and of the device, asked for between two inputs."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import py_tensor as pt
+
+
+def figures() -> dict[str, Any]:
+    """Bytes in use now, and whether the device is there. Nothing is waited for."""
+    from pyodide_js import _module
+
+    device = json.loads(import_module("py_tensor_bridge").stats())
+    return {
+        "heap": int(_module.HEAPU8.byteLength),
+        "gpu": pt.memory_info("webgpu") if device["generation"] else None,
+        "generation": device["generation"],
+        "isLost": device["isLost"],
+    }
+
+
+def device() -> dict[str, Any]:
+    """`pt.device_info()` as rows to read."""
+    info = pt.device_info()
+    return {"title": info.title, "rows": info.rows()}

@@ -1,0 +1,26 @@
+/** Sessions as doctest reads them: inputs behind prompts, and what each shows. */
+
+/**
+ * @param {string} session
+ * @returns {{ code: string, output: string }[]}
+ */
+export function sessionParts(session) {
+  /** @type {{ code: string[], output: string[] }[]} */
+  const parts = [];
+  for (const line of session.split("\n")) {
+    if (line.startsWith(">>> ")) parts.push({ code: [line.slice(4)], output: [] });
+    else if (/^\.\.\.( |$)/.test(line)) parts.at(-1)?.code.push(line.slice(4));
+    else parts.at(-1)?.output.push(line);
+  }
+  return parts.map(({ code, output }) => ({ code: code.join("\n"), output: output.join("\n").trimEnd() }));
+}
+
+/**
+ * @param {string} session
+ * @returns {string} its inputs, as one piece of code
+ */
+export function codeOf(session) {
+  return sessionParts(session)
+    .map(({ code }) => code)
+    .join("\n");
+}

@@ -1,0 +1,105 @@
+/** What a call takes, above the line while one types its arguments. */
+
+import { h } from "../ui/dom.js";
+import { inline } from "../ui/prose.js";
+import { EditorView, keymap, Prec, StateEffect, StateField, showTooltip } from "../vendor/codemirror.js";
+
+/** @typedef {import("./completion.js").Query} Query */
+
+/**
+ * @typedef {object} Signature (completion.py)
+ * @property {string} name
+ * @property {string[]} parameters
+ * @property {number | null} active index of the parameter at the caret
+ * @property {string} summary
+ *
+ * @typedef {import("@codemirror/view").Tooltip & { name: string }} SignatureTooltip
+ */
+
+/** @type {import("@codemirror/state").StateEffectType<SignatureTooltip | null>} */
+const show = StateEffect.define();
+
+/** @type {StateField<SignatureTooltip | null>} */
+const shown = StateField.define({
+  /** @returns {SignatureTooltip | null} */
+  create: () => null,
+  update(tooltip, transaction) {
+    for (const effect of transaction.effects) {
+      if (effect.is(show)) return effect.value;
+    }
+    if (!tooltip || transaction.newDoc.length === 0) return null;
+    return transaction.docChanged ? { ...tooltip, pos: transaction.changes.mapPos(tooltip.pos) } : tooltip;
+  },
+  provide: (field) => showTooltip.from(field),
+});
+
+/** @param {Query} query */
+export function signatures(query) {
+  const guide = new Guide(query);
+  return [
+    shown,
+    EditorView.updateListener.of((update) => guide.follow(update)),
+    Prec.highest(keymap.of([{ key: "Escape", run: (view) => guide.hide(view) }])),
+  ];
+}
+
+/** It opens with a bracket or comma that is typed, and follows the caret from then on. */
+class Guide {
+  /** @param {Query} query */
+  constructor(query) {
+    this.query = query;
+    this.asked = 0;
+    this.isWaiting = false;
+  }
+
+  /** @param {import("@codemirror/view").ViewUpdate} update */
+  async follow({ view, docChanged, selectionSet, transactions }) {
+    if (!docChanged && !selectionSet) return;
+    const { head } = view.state.selection.main;
+    const isOpen = this.isWaiting || view.state.field(shown) !== null;
+    const isTyped = transactions.some((transaction) => transaction.isUserEvent("input.type"));
+    if (!isOpen && !(isTyped && /[(,]/.test(view.state.sliceDoc(head - 1, head)))) return;
+    const question = ++this.asked;
+    this.isWaiting = true;
+    /** @type {Signature | null} */
+    const found = await this.query("signature", { before: view.state.sliceDoc(0, head) });
+    if (question !== this.asked) return;
+    this.isWaiting = false;
+    const previous = view.state.field(shown);
+    if (!found && !previous) return;
+    const pos = previous && previous.name === found?.name ? previous.pos : head - 1;
+    view.dispatch({ effects: show.of(found && tooltip(found, pos)) });
+  }
+
+  /**
+   * @param {EditorView} view
+   * @returns {boolean} false: Escape does the rest of its work as well
+   */
+  hide(view) {
+    this.asked++; // an answer that is under way comes too late
+    this.isWaiting = false;
+    if (view.state.field(shown)) view.dispatch({ effects: show.of(null) });
+    return false;
+  }
+}
+
+/**
+ * @param {Signature} signature
+ * @param {number} pos
+ * @returns {SignatureTooltip}
+ */
+function tooltip(signature, pos) {
+  const { name } = signature;
+  return { name, pos, above: true, create: () => ({ dom: rendered(signature) }) };
+}
+
+/** @param {Signature} signature */
+function rendered({ name, parameters, active, summary }) {
+  const parts = parameters.flatMap((parameter, index) => [
+    index ? ", " : "",
+    index === active ? h("strong", {}, parameter) : parameter,
+  ]);
+  const dom = h("div", { className: "cm-signature" }, h("code", { className: "signature" }, `${name}(`, ...parts, ")"));
+  if (summary) dom.append(h("p", {}, ...inline(summary)));
+  return dom;
+}

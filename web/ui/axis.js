@@ -1,0 +1,169 @@
+/** Scales and ticks of a chart. Pure. */
+
+/** @typedef {{ value: number, text: string }} Tick */
+/**
+ * @typedef {object} Axis
+ * @property {(value: number) => number} at from 0, the least value, to 1
+ * @property {Tick[]} ticks
+ */
+
+/** Some of these are between the least float and the largest. */
+const LARGEST_STEP = Number.MAX_VALUE / 4;
+
+/**
+ * An axis by places in a picture instead of shares.
+ *
+ * @param {Axis} axis
+ * @param {number} start the place of its lower end
+ * @param {number} end
+ * @returns {Axis}
+ */
+export function between({ at, ticks }, start, end) {
+  return { at: (value) => start + at(value) * (end - start), ticks };
+}
+
+/**
+ * @param {number} low
+ * @param {number} high
+ * @param {number} wanted about how many ticks
+ * @param {boolean} [isWhole] all values are integers: so are the ticks
+ * @returns {Axis}
+ */
+export function linearAxis(low, high, wanted, isWhole = false) {
+  const [from, to] = spread(low, high);
+  const span = to / 2 - from / 2; // of two halves: the whole may be infinite
+  const about = Math.min((span / wanted) * 2 || LARGEST_STEP, LARGEST_STEP);
+  const step = Math.max(niceStep(about), isWhole ? 1 : 0);
+  const write = writerOf(step, Math.max(Math.abs(from), Math.abs(to)));
+  /** @type {Tick[]} */
+  const ticks = [];
+  for (let n = Math.ceil(from / step - 1e-9); n <= to / step + 1e-9 && ticks.length < 50; n++) {
+    ticks.push({ value: n * step, text: write(n * step) });
+  }
+  return { at: (value) => (value / 2 - from / 2) / span, ticks };
+}
+
+/**
+ * How ticks are written, so that neighbours differ: all of an axis in one form.
+ *
+ * @param {number} step between two
+ * @param {number} most the largest of them
+ * @returns {(value: number) => string}
+ */
+function writerOf(step, most) {
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const digits = Math.ceil(Math.log10(most / step));
+  if (most < 1e6 && decimals <= 6) return (value) => plain(value.toFixed(decimals));
+  if (digits <= 3) return scientific;
+  if (most < 1e12 && decimals <= 3) return (value) => plain(value.toFixed(decimals));
+  return (value) => (value === 0 ? "0" : plain(value.toExponential(Math.min(digits, 20)).replace("e+", "e")));
+}
+
+/**
+ * @param {number} low above 0
+ * @param {number} high
+ * @param {number} wanted
+ * @returns {Axis}
+ */
+export function logAxis(low, high, wanted) {
+  const [from, to] = low === high ? [low / 2, high * 2] : [low, high];
+  const [bottom, top] = [Math.log10(from), Math.log10(to)];
+  const every = Math.max(1, Math.ceil((top - bottom) / wanted));
+  const factors = top - bottom < 1 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : top - bottom < 3 ? [1, 2, 5] : [1];
+  /** @type {number[]} */
+  const values = [];
+  for (let n = Math.floor(bottom); n <= top; n += 1) {
+    if (n % every !== 0) continue;
+    for (const factor of factors) {
+      const value = Number(`${factor}e${n}`);
+      if (value >= from * (1 - 1e-9) && value <= to * (1 + 1e-9)) values.push(value);
+    }
+  }
+  const write = values.some(isExtreme) ? scientific : short;
+  const ticks = values.map((value) => ({ value, text: write(value) }));
+  return { at: (value) => (Math.log10(value) - bottom) / (top - bottom), ticks };
+}
+
+/**
+ * A logarithmic axis from one power of ten to another.
+ *
+ * @param {number[]} values positive, not empty
+ * @returns {Axis & { low: number, high: number }} with its ends, which may lie beyond its ticks
+ */
+export function decades(values) {
+  const low = Math.floor(Math.log10(Math.min(...values)));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values)) - 1e-9));
+  const step = Math.ceil((high - low) / 6);
+  const ticks = [];
+  for (let power = low; power <= high; power += step) ticks.push({ value: 10 ** power, text: short(10 ** power) });
+  return { at: (value) => (Math.log10(value) - low) / (high - low), ticks, low: 10 ** low, high: 10 ** high };
+}
+
+/**
+ * A logarithmic axis with exactly these values on it, from the first to the last.
+ *
+ * @param {number[]} values positive, ascending; a single one is put in the middle
+ * @returns {Axis}
+ */
+export function through(values) {
+  const low = Math.log(values[0]);
+  const high = Math.log(values[values.length - 1]);
+  const ticks = values.map((value) => ({ value, text: short(value) }));
+  return { at: (value) => (low === high ? 0.5 : (Math.log(value) - low) / (high - low)), ticks };
+}
+
+/**
+ * A number in few characters.
+ *
+ * @param {number} value
+ */
+export function short(value) {
+  return isExtreme(value) ? scientific(value) : plain(String(Number(value.toPrecision(6))));
+}
+
+/** @param {number} value whether its zeros would have to be counted */
+function isExtreme(value) {
+  const size = Math.abs(value);
+  return size >= 1e6 || (size < 1e-4 && value !== 0);
+}
+
+/**
+ * Four digits at most, and a power of ten.
+ *
+ * @param {number} value
+ */
+function scientific(value) {
+  if (value === 0) return "0";
+  const text = value.toExponential(3);
+  return plain(text.replace(/\.?0*e/, "e").replace("e+", "e"));
+}
+
+/** @param {string} text with a hyphen for a minus sign */
+function plain(text) {
+  return /^-0(?:\.0*)?$/.test(text) ? text.slice(1) : text.replaceAll("-", "−");
+}
+
+/**
+ * A single value gets room around it.
+ *
+ * @param {number} low
+ * @param {number} high
+ * @returns {[number, number]}
+ */
+function spread(low, high) {
+  if (low < high) return [low, high];
+  const room = Math.abs(low) / 2 || 1;
+  return [Math.max(low - room, -Number.MAX_VALUE), Math.min(high + room, Number.MAX_VALUE)];
+}
+
+/**
+ * The nearest of 1, 2, 5, 10, ... times a power of ten, as ratios go.
+ *
+ * @param {number} wanted
+ */
+function niceStep(wanted) {
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const ratio = wanted / power;
+  const factor = ratio < Math.SQRT2 ? 1 : ratio < Math.sqrt(10) ? 2 : ratio < Math.sqrt(50) ? 5 : 10;
+  return factor * power;
+}

@@ -1,0 +1,49 @@
+/** What Python and the GPU hold, asked for while nothing runs. */
+
+/** @typedef {import("../engine.js").Engine} Engine */
+
+/**
+ * @typedef {object} Figures (status.py)
+ * @property {number} heap bytes of Python's memory
+ * @property {GpuMemory | null} gpu null where there is no GPU
+ * @property {number} generation of the device: 2 after its first loss
+ * @property {boolean} isLost there will be another one with the next tensor
+ *
+ * @typedef {object} GpuMemory bytes (`pt.memory_info()`)
+ * @property {number} live_bytes
+ * @property {number} pooled_bytes
+ * @property {number} peak_bytes
+ */
+
+/** So soon after a run, that one which follows at once is not kept waiting. */
+const SETTLED_MS = 150;
+const EVERY_MS = 1500;
+
+/**
+ * @param {Engine} engine
+ * @param {(figures: Figures) => void} onChange
+ */
+export function watchFigures(engine, onChange) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let last = "";
+
+  async function ask() {
+    /** @type {Figures | null} */
+    const figures = document.hidden ? null : await engine.query("figures", {});
+    const text = JSON.stringify(figures);
+    if (figures && text !== last) {
+      last = text;
+      onChange(figures);
+    }
+    consider(EVERY_MS);
+  }
+
+  /** @param {number} delay ms */
+  function consider(delay) {
+    clearTimeout(timer);
+    if (engine.isReady && !engine.isBusy) timer = setTimeout(ask, delay);
+  }
+
+  for (const type of ["ready", "change"]) engine.addEventListener(type, () => consider(SETTLED_MS));
+}

@@ -1,0 +1,17 @@
+/** A file for the user, as if it had been downloaded. */
+
+import { h } from "./dom.js";
+
+/** So long a slow disk may take to fetch it. */
+const KEPT_MS = 60_000;
+
+/**
+ * @param {string} name
+ * @param {string} type
+ * @param {string} text
+ */
+export function saveFile(name, type, text) {
+  const href = URL.createObjectURL(new Blob([text], { type }));
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
+}
