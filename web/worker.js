@@ -5,6 +5,7 @@
 
 import { Links } from "./bench/peers/link.js";
 import { prepareGpu } from "./boot/gpu.js";
+import { Signals } from "./boot/signals.js";
 import { StartUp } from "./boot/startup.js";
 import { DisplayPort } from "./display/port.js";
 import { Outbox } from "./outbox.js";
@@ -21,8 +22,7 @@ let py;
 const host = /** @type {import("./bridge/heap.js").PyodideHost} */ ({});
 /** The Python object that runs things (python/boot.py). @type {any} */
 let python;
-/** A byte that Python looks at while it runs; the page writes to it. */
-let interruptFlag = /** @type {Uint8Array} */ (new Uint8Array(1));
+let signals = new Signals(null);
 /** @type {number | null} the command that runs now */
 let current = null;
 /** Those who wait for a line; the page is asked for the first one's. @type {((line?: string) => void)[]} */
@@ -78,9 +78,9 @@ const bridge = prepareGpu(host, timeToCompile);
 /** @param {import("./protocol.js").BootCommand} command */
 async function boot({ interruptBuffer, distrusted }) {
   progress("Loading Python", 0.05);
-  if (interruptBuffer) interruptFlag = new Uint8Array(interruptBuffer);
+  signals = new Signals(interruptBuffer);
   const options = {
-    interruptFlag: interruptBuffer && interruptFlag,
+    signals,
     stdout: (/** @type {string} */ line) => outbox.write("stdout", `${line}\n`),
     stderr: (/** @type {string} */ line) => outbox.write("stderr", `${line}\n`),
   };
@@ -182,7 +182,7 @@ async function perform(id, start) {
     if (isFatal(error)) return; // reported already
     outcome = failure(error);
   }
-  interruptFlag[0] = 0;
+  signals.clear();
   outbox.flush();
   dropQuestions();
   current = null;
@@ -208,15 +208,15 @@ function draw({ name, code, values, frame }) {
 }
 
 /**
- * End what Python waits for. This runs only while Python waits, so the flag that ends loops is
- * taken back: it would hit the very code that does the ending.
+ * End what Python waits for. This runs only while Python waits, so the signal that ends loops is
+ * taken back: it would end the wait once more.
  *
  * @param {number} id
  */
 function interrupt(id) {
   if (id !== current) return; // it has ended meanwhile
-  interruptFlag[0] = 0;
-  if (!python.interrupt()) return;
+  signals.clear();
+  if (!signals.held(() => python.interrupt())) return;
   bridge.interrupt();
   if (questions.length > 0) {
     dropQuestions();
@@ -232,9 +232,9 @@ function interrupt(id) {
 function answer({ id, method, args }) {
   let value = "null";
   if (current === null) {
-    interruptFlag[0] = 0; // for a command that has ended
+    signals.clear(); // for a command that has ended
     try {
-      value = python.query(method, args);
+      value = signals.held(() => python.query(method, args));
     } catch (error) {
       if (isFatal(error)) return; // reported already
     }
@@ -244,10 +244,7 @@ function answer({ id, method, args }) {
 
 /** @param {number} columns */
 function resize(columns) {
-  const pending = interruptFlag[0]; // it is for the program that waits now, not for this
-  interruptFlag[0] = 0;
-  python.resize(columns);
-  interruptFlag[0] = pending;
+  signals.held(() => python.resize(columns));
 }
 
 /**

@@ -19,7 +19,7 @@ import { installSnapshot } from "./snapshot.js";
  * @property {(line: string) => void} stdout
  * @property {(line: string) => void} stderr
  *
- * @typedef {Output & { interruptFlag: Uint8Array | null }} Options interruptFlag: what ends Python's loops, and a boot
+ * @typedef {Output & { signals: import("./signals.js").Signals }} Options signals: what ends Python's loops, and a boot
  *   that is not wanted any more
  */
 
@@ -84,7 +84,7 @@ export async function bootFromSnapshot(snapshot, parts, options) {
  * @param {Parts} parts
  * @param {Options & Record<string, unknown>} options those of Pyodide as well
  */
-async function load(parts, { interruptFlag, ...options }) {
+async function load(parts, { signals, ...options }) {
   const { loadPyodide } = await parts.pyodide;
   requireWebAssembly();
   const py = await parts.load(() =>
@@ -96,7 +96,7 @@ async function load(parts, { interruptFlag, ...options }) {
       ...options,
     }),
   );
-  if (interruptFlag) py.setInterruptBuffer(interruptFlag);
+  py.setInterruptBuffer(/** @type {any} */ (signals));
   return py;
 }
 

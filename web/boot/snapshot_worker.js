@@ -6,19 +6,20 @@
 
 import { Parts } from "./parts.js";
 import { bootPlainly } from "./python.js";
+import { Signals } from "./signals.js";
 import { takeSnapshot } from "./snapshot.js";
 import { currentKey, find, keep } from "./store.js";
 
 const quiet = { stdout: () => {}, stderr: () => {} };
 
 /**
- * @param {Uint8Array | null} interruptFlag
+ * @param {Signals} signals
  * @returns {Promise<string>} what became of it, for whoever looks for a reason
  */
-async function leaveSnapshot(interruptFlag) {
+async function leaveSnapshot(signals) {
   const key = await currentKey();
   if (await find(key)) return "there is one";
-  const py = await bootPlainly(new Parts(), { ...quiet, interruptFlag }, { toSnapshot: true });
+  const py = await bootPlainly(new Parts(), { ...quiet, signals }, { toSnapshot: true });
   /** @type {import("./snapshot.js").Snapshot} */
   let snapshot;
   try {
@@ -35,16 +36,16 @@ async function leaveSnapshot(interruptFlag) {
 /**
  * One page of this origin at a time: others find it done, or have it done by this one.
  *
- * @param {Uint8Array | null} interruptFlag
+ * @param {Signals} signals
  */
-async function alone(interruptFlag) {
-  if (!navigator.locks) return leaveSnapshot(interruptFlag);
+async function alone(signals) {
+  if (!navigator.locks) return leaveSnapshot(signals);
   return navigator.locks.request("py_tensor snapshot", { ifAvailable: true }, (lock) =>
-    lock ? leaveSnapshot(interruptFlag) : "another page makes it",
+    lock ? leaveSnapshot(signals) : "another page makes it",
   );
 }
 
 self.onmessage = async ({ data }) => {
-  const outcome = await alone(data && new Uint8Array(data)).catch(String);
+  const outcome = await alone(new Signals(data)).catch(String);
   self.postMessage({ outcome });
 };

@@ -268,7 +268,7 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
 
     What the task raises does not pass through JavaScript: Pyodide would print it on the way.
-    An interrupt that comes when the task is over, and Python has not gone on yet, counts as well.
+    An interrupt that comes when the task is over, or has not begun yet, counts as well.
     """
     seen = _interrupts.seen
     begun, result = False, None
@@ -279,23 +279,30 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
         begun = True
         try:
             result = await awaitable
-        except asyncio.CancelledError as cancelled:
-            error = KeyboardInterrupt().with_traceback(cancelled.__traceback__)
         except BaseException as raised:
             error = raised
 
+    waiting = wait()
     try:
-        run_sync(wait())
+        try:
+            run_sync(waiting)
+        except asyncio.CancelledError as cancelled:  # before it began: it catches its own
+            error = cancelled
+        except ConversionError:
+            if begun:
+                raise
+            # A coroutine can be converted; but an interrupt on the way there turns into this error.
+            waiting.close()
+            raise KeyboardInterrupt from None
+        if isinstance(error, asyncio.CancelledError) and seen != _interrupts.seen:
+            error = KeyboardInterrupt().with_traceback(error.__traceback__)
         if error is not None:
             raise error
         if seen != _interrupts.seen:
             _interrupts.raised()
             raise KeyboardInterrupt
-    except ConversionError:
-        if begun:
-            raise
-        # A coroutine can be converted; but an interrupt on the way there turns into this error.
-        raise KeyboardInterrupt from None
     finally:
         error = None  # it refers to this frame
+        if not begun and asyncio.iscoroutine(awaitable):
+            awaitable.close()
     return result

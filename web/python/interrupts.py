@@ -150,7 +150,11 @@ def _imported(frame: FrameType) -> str:
 
 
 def _interrupt_frames(frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt at this frame's next line, or on return in one of its callers."""
+    """Raise KeyboardInterrupt at this frame's next instruction, or in one of its callers.
+
+    Not at its next line: where that is the line of the loop that goes round, CPython (3.12, 3.13)
+    passes the handler around the loop by.
+    """
     if sys.gettrace() is not None:  # a debugger's; it would be lost
         return
     frames: list[FrameType] = []
@@ -158,13 +162,18 @@ def _interrupt_frames(frame: FrameType | None) -> None:
         frames.append(frame)
         frame = frame.f_back
 
-    def interrupt(*_: object) -> None:
+    def interrupt(frame: FrameType, event: str, argument: object) -> Any:
+        if event != "opcode":
+            return interrupt
         sys.settrace(None)
-        while frames:
-            frames.pop().f_trace = None
+        for traced in frames:
+            traced.f_trace = None
+            traced.f_trace_opcodes = False
+        frames.clear()
         raise KeyboardInterrupt
 
     for traced in frames:
         traced.f_trace = interrupt
+        traced.f_trace_opcodes = True
     if frames:
         sys.settrace(lambda *_: None)
