@@ -8,7 +8,7 @@
  */
 
 import { discard } from "./display/bundles.js";
-import { Interpreter, SIGINT } from "./interpreter.js";
+import { Interpreter } from "./interpreter.js";
 import { isOurs } from "./protocol.js";
 
 /** @typedef {import("./protocol.js").Info} Info */
@@ -43,8 +43,7 @@ import { isOurs } from "./protocol.js";
 const BENCHMARKS = "Running the benchmarks";
 /** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
 const BOOT_SILENCE_MS = 60_000;
-/** An interrupt can be swallowed, by a finalizer or by the program: it is sent again. */
-const RESEND_MS = 1000;
+/** So long after an interrupt, what still runs may have swallowed it. */
 const STUCK_AFTER_MS = 2000;
 
 export class Engine extends EventTarget {
@@ -57,6 +56,8 @@ export class Engine extends EventTarget {
     /** @type {Job | null} */
     this.current = null;
     this.isReady = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} until an interrupt counts as swallowed */
+    this.patience = undefined;
     /** @type {string | null} why Python could not be started */
     this.broken = null;
     this.lastId = 0;
@@ -301,29 +302,17 @@ export class Engine extends EventTarget {
   async interrupt() {
     const job = this.current;
     if (!job || !this.isReady) return;
-    this.signal(job);
-    if (this.resend === undefined) {
-      const since = performance.now();
-      this.resend = setInterval(() => {
-        this.signal(job);
-        if (performance.now() - since > STUCK_AFTER_MS) this.dispatchEvent(new Event("stuck"));
-      }, RESEND_MS);
-    }
+    this.interpreter?.interrupt(job.id);
+    this.patience ??= setTimeout(() => this.dispatchEvent(new Event("stuck")), STUCK_AFTER_MS);
     while (this.current === job) {
       await new Promise((resolve) => this.addEventListener("change", resolve, { once: true }));
     }
   }
 
-  /** @param {Job} job */
-  signal(job) {
-    if (this.interpreter?.flag) this.interpreter.flag[0] = SIGINT; // ends a loop
-    this.post({ kind: "interrupt", id: job.id }); // ends a wait
-  }
-
   stopInterrupting() {
-    clearInterval(this.resend);
-    this.resend = undefined;
-    if (this.interpreter?.flag) this.interpreter.flag[0] = 0;
+    clearTimeout(this.patience);
+    this.patience = undefined;
+    this.interpreter?.calm();
   }
 
   /** Drop what has not begun yet, and tell it so. */

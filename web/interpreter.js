@@ -4,16 +4,16 @@ import { envelope } from "./protocol.js";
 
 /** @typedef {import("./protocol.js").Command} Command */
 
-/** Written to the byte, it is Ctrl-C. */
-export const SIGINT = 2;
+/** The number of the signal that is Ctrl-C. */
+const SIGINT = 2;
 
 export class Interpreter {
   /** @param {Worker} worker to which nothing was posted yet */
   constructor(worker) {
     this.worker = worker;
+    /** See boot/signals.js; null where no memory can be shared. */
     this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
-    /** Null where no memory can be shared. */
-    this.flag = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
+    this.byte = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
   }
 
   /**
@@ -35,9 +35,25 @@ export class Interpreter {
     this.worker.postMessage(envelope(command), transfer);
   }
 
+  /** @param {number} id of the command that is to end */
+  interrupt(id) {
+    this.signal(SIGINT); // ends a loop
+    this.post({ kind: "interrupt", id }); // ends a wait
+  }
+
+  /** Take a signal back that Python has not seen yet. */
+  calm() {
+    this.signal(0);
+  }
+
   /** Browsers let a worker that is busy go on for two seconds, which it would take from the next one. */
   end() {
-    if (this.flag) this.flag[0] = SIGINT;
+    this.signal(SIGINT);
     this.worker.terminate();
+  }
+
+  /** @param {number} signal */
+  signal(signal) {
+    if (this.byte) this.byte[0] = signal;
   }
 }

@@ -172,12 +172,15 @@ const quiet = { messageCallback: () => {} };
  * @param {() => Promise<string>} start
  */
 async function perform(id, start) {
-  current = id; // an interrupt may be there already: the page took back those of the command before
+  current = id;
   /** @type {Outcome} */
   let outcome;
   try {
-    python.begin();
-    outcome = JSON.parse(await start());
+    const running = settleSignals(() => {
+      python.begin(); // an interrupt of this command may be there already
+      return start();
+    });
+    outcome = JSON.parse(await running);
   } catch (error) {
     if (isFatal(error)) return; // reported already
     outcome = failure(error);
@@ -209,19 +212,33 @@ function draw({ name, code, values, frame }) {
 
 /**
  * End what Python waits for. This runs only while Python waits, so the signal that ends loops is
- * taken back: it would end the wait once more.
+ * taken back: it would end what follows the wait.
  *
  * @param {number} id
  */
 function interrupt(id) {
   if (id !== current) return; // it has ended meanwhile
   signals.clear();
-  if (!signals.held(() => python.interrupt())) return;
+  if (!settleSignals(() => python.interrupt())) return;
   bridge.interrupt();
   if (questions.length > 0) {
     dropQuestions();
     report({ kind: "asking", id, question: null });
   }
+}
+
+/**
+ * Do something in Python that no signal breaks off. One that Python has taken, and would raise at its next chance, is
+ * seen before (python/interrupts.py).
+ *
+ * @template Result
+ * @param {() => Result} work
+ */
+function settleSignals(work) {
+  return signals.held(() => {
+    py.checkInterrupt();
+    return work();
+  });
 }
 
 /**
@@ -234,7 +251,7 @@ function answer({ id, method, args }) {
   if (current === null) {
     signals.clear(); // for a command that has ended
     try {
-      value = signals.held(() => python.query(method, args));
+      value = settleSignals(() => python.query(method, args));
     } catch (error) {
       if (isFatal(error)) return; // reported already
     }
@@ -244,7 +261,7 @@ function answer({ id, method, args }) {
 
 /** @param {number} columns */
 function resize(columns) {
-  signals.held(() => python.resize(columns));
+  settleSignals(() => python.resize(columns));
 }
 
 /**

@@ -234,25 +234,91 @@ class TestInterrupt:
         assert done["result"] == "[2.0, 2.0]"
         assert done["ms"] < 10_000
 
+    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"], ids=["plain", "a task"])
     @pytest.mark.parametrize(
         "work",
         [
             "while True: pass",
+            "while True: D()",
             "time.sleep(60)",
             "while True: time.sleep(0.001)",
             "while True: (x * 2).tolist()",
+            "asyncio.run(asyncio.sleep(60))",
         ],
     )
-    def test_one_is_one(self, page: Page, run: Run, work: str) -> None:
+    def test_one_is_one(self, page: Page, run: Run, work: str, before: str) -> None:
         """What tidies up behind an interrupt, and waits meanwhile, is not interrupted by it too."""
-        run("import time; x = pt.ones(4); (x * 3).sum().item()")
+        run(
+            "import asyncio, time; x = pt.ones(4); (x * 3).sum().item()\n"
+            "class D:\n    def __del__(self):\n        for i in range(20): pass"
+        )
         done = interrupted(
             page,
-            f"try:\n    {work}\nexcept KeyboardInterrupt:\n"
-            "    time.sleep(0.2); total = (x * 3).sum().item(); time.sleep(0.1)\ntotal",
+            f"{before}try:\n    {work}\nexcept KeyboardInterrupt:\n"
+            "    time.sleep(1.2); total = (x * 3).sum().item(); time.sleep(0.1)\ntotal",
         )
         assert done["error"] is None
         assert done["result"] == "12.0"
+
+    @pytest.mark.parametrize(
+        ("code", "rounds", "longest"),
+        [
+            ("while True: pass", 100, 30),  # CPython's check wiped out 4 of 100
+            ("while True: x + 1", 40, 5),
+            ("while True: print('.')", 40, 5),  # half of it runs in the session's stream
+            ("while True: time.sleep(0.001)", 40, 5),
+            ("while True: (x * 2).tolist()", 40, 5),
+            ("await asyncio.sleep(0)\nwhile True: pass", 40, 5),
+            ("await asyncio.sleep(0)\nwhile True: (x * 2).tolist()", 40, 5),
+        ],
+    )
+    def test_none_is_lost(
+        self, page: Page, run: Run, code: str, rounds: int, longest: float
+    ) -> None:
+        """Whenever it comes: before the program has begun, in the event loop, on the way there."""
+        run("import asyncio, time; x = pt.ones(4); (x * 3).sum().item()")
+        errors = page.evaluate(
+            """async ([code, rounds, longest]) => {
+                const errors = [];
+                for (let round = 0; round < rounds; round++) {
+                    const running = pyTensor.run(code);
+                    await new Promise((go) => setTimeout(go, (longest * round) / rounds));
+                    const late = new Promise((go) => setTimeout(go, 3000, { error: "lost" }));
+                    pyTensor.interrupt();
+                    const { error } = await Promise.race([running, late]);
+                    errors.push(error);
+                    if (error === "lost") break;
+                }
+                if (errors.at(-1) === "lost") pyTensor.interrupt();
+                return errors;
+            }""",
+            [code, rounds, longest],
+        )
+        assert [error for error in errors if not error.endswith("KeyboardInterrupt")] == []
+        assert run("'alive'")["result"] == "'alive'"
+
+    @pytest.mark.parametrize("turns", range(4))
+    @pytest.mark.parametrize("wait", ["time.sleep(1)", "asyncio.run(asyncio.sleep(1))"])
+    def test_it_ends_a_wait_however_far_that_is(self, run: Run, wait: str, turns: int) -> None:
+        done = run(
+            "import asyncio, time, py_tensor_page.boot\n"
+            "def interrupt(turns):\n"
+            "    if turns: asyncio.get_event_loop().call_soon(interrupt, turns - 1)\n"
+            "    else: py_tensor_page.boot._interrupts.told()\n"
+            f"try:\n    asyncio.get_event_loop().call_soon(interrupt, {turns})\n    {wait}\n"
+            "except KeyboardInterrupt: time.sleep(0.01); caught = True\ncaught"
+        )
+        assert done["result"] == "True", done["error"]
+
+    def test_a_loop_after_waits_that_overtook_each_other(self, page: Page, run: Run) -> None:
+        """Pyodide is left with another thread state than CPython tells of a signal."""
+        run(
+            "import asyncio, time\nasync def sleep(): time.sleep(0.1)\n"
+            "first = asyncio.create_task(sleep()); await asyncio.sleep(0.02); time.sleep(0.3)"
+        )
+        done = page.evaluate(INTERRUPT, "while True: pass")
+        assert done["error"].endswith("KeyboardInterrupt")
+        assert done["ms"] < 1000
 
     @pytest.mark.parametrize(
         "line",
@@ -297,8 +363,8 @@ class TestInterrupt:
         }""")
         assert done == {"ok": True, "stdout": "swept\n", "result": None, "error": None}
 
-    def test_one_that_is_sent_again_spoils_no_traceback(self, run: Run) -> None:
-        """The page sends it until the run has ended, hence perhaps while the traceback is made."""
+    def test_another_one_spoils_no_traceback(self, run: Run) -> None:
+        """An impatient hand sends several, hence perhaps one while the traceback is made."""
         error = run(
             "import traceback\n"
             "class Interrupted(traceback.TracebackException):\n"

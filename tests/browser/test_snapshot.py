@@ -6,6 +6,7 @@ import json
 import time
 from ast import literal_eval
 from collections.abc import Callable, Iterator
+from statistics import median
 from typing import Any
 
 import pytest
@@ -133,7 +134,7 @@ class TestSecondVisit:
 
     @pytest.mark.alone
     def test_it_is_sooner_than_a_plain_boot(self, visitor: Visitor) -> None:
-        """Both on this machine, as loaded as it is: the best of three each."""
+        """Medians of visits in turn: .5 to .6 of the time, since the build compiles for both."""
 
         def milliseconds(boot: str) -> float:
             app = visitor.visit()
@@ -147,13 +148,14 @@ class TestSecondVisit:
             app.page.close()
             return taken
 
-        with_snapshot = min(milliseconds("snapshot") for _ in range(3))
-        plain = []
-        for _ in range(3):
+        with_snapshot, plain = [], []
+        for _ in range(5):
+            visitor.put_back()
+            with_snapshot.append(milliseconds("snapshot"))
             visitor.put_back("() => ({ unusable: 'for a test' })")
             plain.append(milliseconds("plain"))
-        assert with_snapshot < 0.7 * min(plain)
-        assert with_snapshot < 10_000  # 900 on two idle cores
+        assert median(with_snapshot) < 0.8 * median(plain), (with_snapshot, plain)
+        assert median(with_snapshot) < 10_000  # 900 on two idle cores
 
 
 class TestFallback:

@@ -96,6 +96,7 @@ async function load(parts, { signals, ...options }) {
       ...options,
     }),
   );
+  signals.module = /** @type {any} */ (py)._module;
   py.setInterruptBuffer(/** @type {any} */ (signals));
   return py;
 }

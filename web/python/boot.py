@@ -46,8 +46,9 @@ class Console:
         redirect_streams(emit, asking(request))
         providers = json.loads(packages)
         global _interrupts
-        self._interrupts = _interrupts = Interrupts(providers, lambda: self._session.is_running)
-        self._interrupts.install()
+        self._interrupts = _interrupts = Interrupts(providers)
+        # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
+        asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.held)
         sys.meta_path.append(finder)
         importlib.import_module("py_tensor.backend.bridge").wait_by(run_sync_of_bridge)
@@ -64,7 +65,9 @@ class Console:
             can_run_sync,
             finder.load_imports,
             self._rich.describe,
+            self._interrupts.check,
         )
+        self._interrupts.install(self._session)
         sys.displayhook = self._session.display
         completer = Completer(main.__dict__, providers)
         self._answers: dict[str, Callable[..., Any]] = {
@@ -196,16 +199,8 @@ class Console:
         self._interrupts.begin()
 
     def interrupt(self) -> bool:
-        """End what the program waits for; whether there was something to do.
-
-        Not where the signal, which the page sends with it, was raised in the program: it may be
-        tidying up.
-        """
-        if not self._interrupts.is_news() or self._interrupts.hold():
-            return False
-        self._interrupts.seen += 1
-        self._session.interrupt()
-        return True
+        """End what the program waits for; whether there was something to do."""
+        return self._interrupts.told()
 
 
 def flush_output() -> None:
@@ -252,16 +247,12 @@ def run_sync_of_bridge(promise: Any) -> Any:
 
     One that comes when the promise is kept, and Python has not gone on yet, counts as well.
     """
-    seen = _interrupts.seen
-    try:
-        result = run_sync(promise)
-    except ConversionError:
-        # A promise can be converted; but an interrupt on the way there turns into this error.
-        raise KeyboardInterrupt from None
-    if seen != _interrupts.seen:
-        _interrupts.raised()
-        raise KeyboardInterrupt
-    return result
+    with _interrupts.waiting():
+        try:
+            return run_sync(promise)
+        except ConversionError:
+            # A promise can be converted; but an interrupt on the way there turns into this error.
+            raise KeyboardInterrupt from None
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
@@ -270,7 +261,6 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     What the task raises does not pass through JavaScript: Pyodide would print it on the way.
     An interrupt that comes when the task is over, or has not begun yet, counts as well.
     """
-    seen = _interrupts.seen
     begun, result = False, None
     error: BaseException | None = None
 
@@ -282,25 +272,24 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
         except BaseException as raised:
             error = raised
 
-    waiting = wait()
+    task = wait()
     try:
-        try:
-            run_sync(waiting)
-        except asyncio.CancelledError as cancelled:  # before it began: it catches its own
-            error = cancelled
-        except ConversionError:
-            if begun:
-                raise
-            # A coroutine can be converted; but an interrupt on the way there turns into this error.
-            waiting.close()
-            raise KeyboardInterrupt from None
-        if isinstance(error, asyncio.CancelledError) and seen != _interrupts.seen:
-            error = KeyboardInterrupt().with_traceback(error.__traceback__)
-        if error is not None:
-            raise error
-        if seen != _interrupts.seen:
-            _interrupts.raised()
-            raise KeyboardInterrupt
+        with _interrupts.waiting():
+            try:
+                run_sync(task)
+            except asyncio.CancelledError as cancelled:  # before it began: it catches its own
+                error = cancelled
+            except ConversionError:
+                if begun:
+                    raise
+                # A coroutine can be converted; but an interrupt on the way there turns into this.
+                task.close()
+                raise KeyboardInterrupt from None
+            if isinstance(error, asyncio.CancelledError) and _interrupts.is_noted:
+                _interrupts.raised()
+                error = KeyboardInterrupt().with_traceback(error.__traceback__)
+            if error is not None:
+                raise error
     finally:
         error = None  # it refers to this frame
         if not begun and asyncio.iscoroutine(awaitable):

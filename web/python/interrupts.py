@@ -8,23 +8,25 @@ the interrupt is the code behind it.
 from __future__ import annotations
 
 import _thread
+import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from .failures import STANDARD_LIBRARY
+from .session import Session
 
 IMPORT_MACHINERY = "<frozen importlib"
 """How the file names of its frames begin."""
 
 SESSION = str(Path(__file__).with_name("session.py"))
 
-EVENT_LOOP = {"asyncio", "pyodide", "_pyodide"}
-"""The packages whose code runs by itself while the program waits."""
-WAITS = f"{__package__}.boot"
-"""The module whose code waits for the program."""
+PAGE = {f"{__package__}.boot", __name__}
+"""The modules that begin a program, and wait for it."""
 
 
 class Interrupts:
@@ -34,33 +36,37 @@ class Interrupts:
     ----------
     whole
         Top-level modules. No import of them or of anything in them is broken off.
-    is_running
-        Whether a program runs, or waits.
 
     Attributes
     ----------
-    seen : int
-        How many came while the program waited. A wait at whose end it is another number than at its
-        beginning was interrupted, even where what it waited for has come.
+    is_noted : bool
+        Whether one came that is still to be raised in the program: while it waited, even if what it
+        waited for has come, or before it began.
+    blocked : set of asyncio.Task
+        Those that wait in the middle of a step. Cancelled, they would hear of it only at an `await`
+        after that, if ever.
     """
 
-    def __init__(self, whole: Container[str], is_running: Callable[[], bool]) -> None:
+    def __init__(self, whole: Container[str]) -> None:
         self._whole = whole
-        self._is_running = is_running
         self._is_owed = False  # a signal came, and the page's message of it did not yet
         self._is_raised = False
         self._is_own = False
         self._holds = 0
         self._came = False
-        self.seen = 0
+        self.is_noted = False
+        self.blocked: set[asyncio.Task[Any] | None] = set()
 
-    def install(self) -> None:
-        """Also see to it that a KeyboardInterrupt is not lost in a finalizer or weakref callback.
+    def install(self, session: Session) -> None:
+        """Handle those of what this session runs.
+
+        Also see to it that a KeyboardInterrupt is not lost in a finalizer or weakref callback.
 
         Python reports such an exception as unraisable and goes on. Here it is raised once more, in
         the code that the finalizer interrupted. (Sending the signal again is no cure: where a loop
         spends its time in finalizers, it lands in the next one.)
         """
+        self._session = session
         signal.signal(signal.SIGINT, self._handle)
         report = sys.unraisablehook
 
@@ -74,16 +80,48 @@ class Interrupts:
 
     def begin(self) -> None:
         """A command begins; what interrupted the one before is over."""
-        self._is_owed = self._is_raised = False
+        self.is_noted = self._is_owed = self._is_raised = False
+        self.blocked.clear()
+
+    def check(self) -> None:
+        """Raise one that was noted."""
+        if self.is_noted:
+            self.raised()
+            raise KeyboardInterrupt
 
     def raised(self) -> None:
         """Note that it is raised in the program: the page's message tells nothing new."""
+        self.is_noted = False
         self._is_raised = self._is_owed
 
-    def is_news(self) -> bool:
-        """Whether an interrupt that the page tells of was not raised in the program already."""
+    def told(self) -> bool:
+        """End what waits, as the page says; whether there was something to do.
+
+        Not where the signal, which the page sends with it, was raised in the program: it may be
+        tidying up.
+        """
         raised, self._is_raised, self._is_owed = self._is_raised, False, False
-        return not raised
+        if raised or self.hold():
+            return False
+        self._end_waits()
+        return True
+
+    def _end_waits(self) -> None:
+        """End what the program awaits, or have it raised where that has waited."""
+        self.is_noted = True
+        if self._session.interrupt(self.blocked):
+            self.raised()
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """The block waits for the program; what comes meanwhile is raised at its end."""
+        task = asyncio.current_task()
+        self.blocked.add(task)
+        try:
+            yield
+        finally:
+            self.blocked.discard(task)
+        self.check()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -107,16 +145,20 @@ class Interrupts:
         self._is_own = False
         if self.hold():
             return
-        frames = list(_frames(frame))
-        if any(f.f_code.co_filename == SESSION for f in frames):
-            self.raised()
-        elif all(map(_is_loops, frames)) and self._is_running():  # raised there, it would be lost
-            self.seen += 1
+        if self._is_between(frame):  # raised there, it would be lost, or leave a task behind
+            self._end_waits()
             return
+        if self._session.is_own(asyncio.current_task()) or any(map(_is_sessions, _frames(frame))):
+            self.raised()
         importer = self._importer(frame)
         if importer is None:
             signal.default_int_handler(signum, frame)
         _interrupt_frames(importer)
+
+    @staticmethod
+    def _is_between(frame: FrameType | None) -> bool:
+        """Whether this is code of asyncio's, Pyodide's or the session's that no program called."""
+        return all(_is_loops(frame) or _is_sessions(frame) for frame in _frames(frame))
 
     def _importer(self, frame: FrameType | None) -> FrameType | None:
         """The frame that began an import which runs to its end; None where none is under way."""
@@ -135,10 +177,15 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def _is_sessions(frame: FrameType) -> bool:
+    return frame.f_code.co_filename == SESSION
+
+
 def _is_loops(frame: FrameType) -> bool:
-    """Whether it is of the event loop's own code."""
-    module = str(frame.f_globals.get("__name__"))
-    return module == WAITS or module.partition(".")[0] in EVENT_LOOP
+    """Whether it is of code that runs by itself while a program waits: asyncio's, Pyodide's."""
+    if frame.f_code.co_filename.startswith(STANDARD_LIBRARY):
+        return True
+    return frame.f_globals.get("__name__") in PAGE
 
 
 def _imported(frame: FrameType) -> str:
@@ -158,7 +205,7 @@ def _interrupt_frames(frame: FrameType | None) -> None:
     if sys.gettrace() is not None:  # a debugger's; it would be lost
         return
     frames: list[FrameType] = []
-    while frame is not None and frame.f_code.co_filename != SESSION:
+    while frame is not None and not _is_sessions(frame):
         frames.append(frame)
         frame = frame.f_back
 

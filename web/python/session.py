@@ -21,7 +21,7 @@ import signal
 import sys
 import traceback
 import types
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -80,6 +80,8 @@ class Session:
         Is awaited with each input before it runs, and not cancelled by an interrupt.
     describe
         What is shown of the value of the last expression besides its repr.
+    check
+        Raises KeyboardInterrupt where an interrupt came while none of the input's code ran.
 
     Its `display` is meant to be `sys.displayhook`.
     """
@@ -91,12 +93,14 @@ class Session:
         can_block: Callable[[], bool] = lambda: True,
         prepare: Callable[[str], Awaitable[None]] | None = None,
         describe: Callable[[Any], dict[str, Any] | None] = lambda value: None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self.namespace = namespace
         self._hidden = tuple(os.path.join(folder, "") for folder in hidden)
         self.can_block = can_block
         self._prepare = prepare
         self._describe = describe
+        self._check = check
         self._inputs = 0
         self._shown: str | None = None
         self._rich: dict[str, Any] | None = None
@@ -104,6 +108,7 @@ class Session:
         self._unread_at: tuple[types.FrameType, int, int] | None = None
         self._running = False
         self._interrupted = False
+        self._task: asyncio.Future[Any] | None = None
         self._tasks_before: set[asyncio.Task[Any]] = set()
 
     # -- running ---------------------------------------------------------------------------------
@@ -126,35 +131,51 @@ class Session:
         """Await `function()` under the same guards: interruptible, errors as text."""
 
         async def evaluate() -> Outcome:
-            await asyncio.ensure_future(
-                function()
-            )  # a task of its own, which interrupt() can cancel
+            await self._task_of(function())
             return Outcome(True)
 
         return await self._guarded(evaluate)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether an input runs, or waits."""
-        return self._running
+    def interrupt(self, spared: Set[asyncio.Task[Any] | None] = frozenset()) -> bool:
+        """End what the running input awaits, in all its tasks but those that are spared.
 
-    def interrupt(self) -> None:
-        """End what the running input awaits. (A loop is ended by a signal, not from here.)"""
-        if self._running:
-            self._interrupted = True
-            for task in asyncio.all_tasks() - self._tasks_before:
-                task.cancel()
+        Gives whether the input's own task is among those that are ended. (A loop is ended by a
+        signal, not from here.)
+        """
+        if not self._running:
+            return False
+        self._interrupted = True
+        ended = asyncio.all_tasks() - self._tasks_before - spared
+        for task in ended:
+            task.cancel()
+        return self._task in ended
+
+    def is_own(self, task: asyncio.Task[Any] | None) -> bool:
+        """Whether the running input is this task."""
+        return task is not None and task is self._task
+
+    def _task_of(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        """A task of its own, which interrupt() can cancel."""
+        self._task = asyncio.ensure_future(work)
+        try:
+            self._check()
+        except KeyboardInterrupt:
+            self._task.cancel()  # it came as the task was made
+            raise
+        return self._task
 
     async def _guarded(self, evaluate: Callable[[], Any]) -> Outcome:
         self._tasks_before = asyncio.all_tasks()
         self._interrupted = False
         self._running = True
         try:
+            self._check()
             return await evaluate()
         except BaseException as error:
             return self._failure(error)
         finally:
             self._running = False
+            self._task = None
             self._tasks_before = set()
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # the input may have put anything there
@@ -180,7 +201,7 @@ class Session:
 
     async def _display_async(self, value: Any) -> None:
         try:
-            self._shown = await asyncio.ensure_future(value.__repr_async__())
+            self._shown = await self._task_of(value.__repr_async__())
         except BaseException as error:
             if self._unread_at:  # the expression is over, and yet it is what failed
                 error.__traceback__ = types.TracebackType(error.__traceback__, *self._unread_at)
@@ -210,10 +231,10 @@ class Session:
 
     async def _execute(self, codes: Sequence[types.CodeType]) -> None:
         for code in codes:
+            self._check()
             result = eval(code, self.namespace)
             if code.co_flags & inspect.CO_COROUTINE:
-                # A task of its own, which interrupt() can cancel.
-                await asyncio.ensure_future(result)
+                await self._task_of(result)
 
     # -- tracebacks ------------------------------------------------------------------------------
 
@@ -270,7 +291,7 @@ class Session:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore SIGINT: it is sent until the page has heard that the run has ended."""
+    """Ignore SIGINT: an impatient hand sends several."""
     handler = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
