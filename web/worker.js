@@ -236,7 +236,11 @@ function interrupt(id) {
  */
 function settleSignals(work) {
   return signals.held(() => {
-    py.checkInterrupt();
+    try {
+      py.checkInterrupt();
+    } catch (error) {
+      if (isFatal(error)) throw error; // else it is of a handler of the program's own
+    }
     return work();
   });
 }
@@ -249,7 +253,6 @@ function settleSignals(work) {
 function answer({ id, method, args }) {
   let value = "null";
   if (current === null) {
-    signals.clear(); // for a command that has ended
     try {
       value = settleSignals(() => python.query(method, args));
     } catch (error) {

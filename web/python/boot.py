@@ -267,10 +267,14 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     async def wait() -> None:
         nonlocal begun, result, error
         begun = True
+        own = asyncio.current_task()
         try:
+            _interrupts.awaited.add(own)
             result = await awaitable
         except BaseException as raised:
             error = raised
+        finally:
+            _interrupts.awaited.discard(own)
 
     task = wait()
     try:

@@ -7,7 +7,6 @@ the interrupt is the code behind it.
 
 from __future__ import annotations
 
-import _thread
 import asyncio
 import contextlib
 import signal
@@ -45,17 +44,19 @@ class Interrupts:
     blocked : set of asyncio.Task
         Those that wait in the middle of a step. Cancelled, they would hear of it only at an `await`
         after that, if ever.
+    awaited : set of asyncio.Task
+        Those for which the program blocks: their code is the program's.
     """
 
     def __init__(self, whole: Container[str]) -> None:
         self._whole = whole
         self._is_owed = False  # a signal came, and the page's message of it did not yet
         self._is_raised = False
-        self._is_own = False
         self._holds = 0
         self._came = False
         self.is_noted = False
         self.blocked: set[asyncio.Task[Any] | None] = set()
+        self.awaited: set[asyncio.Task[Any] | None] = set()
 
     def install(self, session: Session) -> None:
         """Handle those of what this session runs.
@@ -72,7 +73,7 @@ class Interrupts:
 
         def hook(unraisable: Any) -> None:
             if issubclass(unraisable.exc_type, KeyboardInterrupt):
-                _interrupt_frames(sys._getframe(1))
+                self._interrupt_frames(sys._getframe(1))
             else:
                 report(unraisable)
 
@@ -80,8 +81,9 @@ class Interrupts:
 
     def begin(self) -> None:
         """A command begins; what interrupted the one before is over."""
-        self.is_noted = self._is_owed = self._is_raised = False
+        self.is_noted = self._is_owed = self._is_raised = self._came = False
         self.blocked.clear()
+        self.awaited.clear()
 
     def check(self) -> None:
         """Raise one that was noted."""
@@ -116,9 +118,12 @@ class Interrupts:
     def waiting(self) -> Iterator[None]:
         """The block waits for the program; what comes meanwhile is raised at its end."""
         task = asyncio.current_task()
-        self.blocked.add(task)
         try:
+            self.blocked.add(task)
             yield
+        except KeyboardInterrupt:
+            self.raised()
+            raise
         finally:
             self.blocked.discard(task)
         self.check()
@@ -132,8 +137,8 @@ class Interrupts:
         finally:
             self._holds -= 1
             if self._came and not self._holds:
-                self._came, self._is_own = False, True
-                _thread.interrupt_main()
+                self._came = False
+                self._deliver(sys._getframe())
 
     def hold(self) -> bool:
         """Keep an interrupt that came now for the end of the block that holds it, if one does."""
@@ -141,19 +146,55 @@ class Interrupts:
         return self._came
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
-        self._is_owed = self._is_owed or not self._is_own
-        self._is_own = False
-        if self.hold():
-            return
+        self._is_owed = True
+        if not self.hold():
+            self._deliver(frame)
+
+    def _deliver(self, frame: FrameType | None) -> None:
         if self._is_between(frame):  # raised there, it would be lost, or leave a task behind
             self._end_waits()
             return
-        if self._session.is_own(asyncio.current_task()) or any(map(_is_sessions, _frames(frame))):
+        task = asyncio.current_task()
+        if (
+            task in self.awaited
+            or self._session.is_own(task)
+            or any(map(_is_sessions, _frames(frame)))
+        ):
             self.raised()
         importer = self._importer(frame)
         if importer is None:
-            signal.default_int_handler(signum, frame)
-        _interrupt_frames(importer)
+            raise KeyboardInterrupt
+        self._interrupt_frames(importer)
+
+    def _interrupt_frames(self, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt at the program's next instruction, in this frame or its callers.
+
+        Not at its next line: where that is the line of the loop that goes round, CPython (3.12,
+        3.13) passes the handler around the loop by. Where no frame is the program's, or a debugger
+        traces, it is noted.
+        """
+        frames = list(_frames(frame))
+        while frames and (_is_loops(frames[-1]) or _is_sessions(frames[-1])):
+            frames.pop()
+        frames = [frame for frame in frames if not _is_sessions(frame)]
+        if not frames or sys.gettrace() is not None:
+            self.is_noted = True
+            return
+
+        def interrupt(frame: FrameType, event: str, argument: object) -> Any:
+            if event != "opcode":
+                return interrupt
+            sys.settrace(None)
+            for traced in frames:
+                traced.f_trace = None
+                traced.f_trace_opcodes = False
+            frames.clear()
+            raise KeyboardInterrupt
+
+        for traced in frames:
+            traced.f_trace = interrupt
+            traced.f_trace_opcodes = True
+        sys.settrace(lambda *_: None)
 
     @staticmethod
     def _is_between(frame: FrameType | None) -> bool:
@@ -194,33 +235,3 @@ def _imported(frame: FrameType) -> str:
     if code.co_name == "_find_and_load" and code.co_filename.startswith(IMPORT_MACHINERY):
         return str(frame.f_locals["name"])
     return ""
-
-
-def _interrupt_frames(frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt at this frame's next instruction, or in one of its callers.
-
-    Not at its next line: where that is the line of the loop that goes round, CPython (3.12, 3.13)
-    passes the handler around the loop by.
-    """
-    if sys.gettrace() is not None:  # a debugger's; it would be lost
-        return
-    frames: list[FrameType] = []
-    while frame is not None and not _is_sessions(frame):
-        frames.append(frame)
-        frame = frame.f_back
-
-    def interrupt(frame: FrameType, event: str, argument: object) -> Any:
-        if event != "opcode":
-            return interrupt
-        sys.settrace(None)
-        for traced in frames:
-            traced.f_trace = None
-            traced.f_trace_opcodes = False
-        frames.clear()
-        raise KeyboardInterrupt
-
-    for traced in frames:
-        traced.f_trace = interrupt
-        traced.f_trace_opcodes = True
-    if frames:
-        sys.settrace(lambda *_: None)
