@@ -17,6 +17,32 @@ Run = Callable[[str], dict[str, Any]]
 INTERRUPT_MS = 100
 """How long Ctrl-C may take."""
 
+TASKS = """
+import asyncio, time
+heard = []
+def hear(error):
+    heard.append(type(error).__name__)
+    try:
+        time.sleep(0.05); (pt.ones(4) * 3).sum().item(); time.sleep(0.05)
+    except BaseException:
+        heard.append("again")
+async def spin():
+    try:
+        while True: await asyncio.sleep(0)
+    except BaseException as error: hear(error)
+async def block():
+    try: time.sleep(60)
+    except BaseException as error: hear(error)
+async def blocks():
+    try:
+        while True: time.sleep(0.001)
+    except BaseException as error: hear(error)
+async def outer(inner):
+    try: await asyncio.create_task(inner)
+    except BaseException as error: hear(error)
+"""
+"""What an interrupt meets is in `heard`, and whether it met what tidies up behind it."""
+
 
 class TestRun:
     def test_an_expression(self, run: Run) -> None:
@@ -261,6 +287,28 @@ class TestInterrupt:
         )
         assert done["error"] is None
         assert done["result"] == "12.0"
+
+    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"])
+    @pytest.mark.parametrize(
+        ("work", "heard"),
+        [
+            ("asyncio.run(spin())", None),  # in the coroutine or in the loop, which cancels it
+            ("asyncio.run(outer(block()))", "['KeyboardInterrupt']"),
+            ("await outer(block())", "['KeyboardInterrupt']"),
+            ("await outer(blocks())", "['KeyboardInterrupt']"),
+            ("await asyncio.gather(block(), spin())", None),
+            ("%time await block()", "['KeyboardInterrupt']"),
+        ],
+    )
+    def test_each_task_hears_one(
+        self, page: Page, run: Run, work: str, heard: str | None, before: str
+    ) -> None:
+        """Those that block and those that await them: none is told again while it tidies up."""
+        run(TASKS)
+        interrupted(page, before + work)
+        found = run("heard")["result"]
+        assert "again" not in found
+        assert heard is None or found == heard
 
     @pytest.mark.parametrize(
         ("code", "rounds", "longest"),

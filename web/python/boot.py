@@ -261,41 +261,33 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     What the task raises does not pass through JavaScript: Pyodide would print it on the way.
     An interrupt that comes when the task is over, or has not begun yet, counts as well.
     """
-    begun, result = False, None
+    result = None
     error: BaseException | None = None
 
-    async def wait() -> None:
-        nonlocal begun, result, error
-        begun = True
-        own = asyncio.current_task()
+    async def work() -> None:
+        nonlocal result, error
+        wait.awaited = asyncio.current_task()
         try:
-            _interrupts.awaited.add(own)
             result = await awaitable
         except BaseException as raised:
             error = raised
-        finally:
-            _interrupts.awaited.discard(own)
 
-    task = wait()
     try:
-        with _interrupts.waiting():
+        with _interrupts.waiting() as wait:
+            task = work()
             try:
                 run_sync(task)
-            except asyncio.CancelledError as cancelled:  # before it began: it catches its own
-                error = cancelled
             except ConversionError:
-                if begun:
+                if wait.awaited:
                     raise
                 # A coroutine can be converted; but an interrupt on the way there turns into this.
                 task.close()
                 raise KeyboardInterrupt from None
-            if isinstance(error, asyncio.CancelledError) and _interrupts.is_noted:
-                _interrupts.raised()
-                error = KeyboardInterrupt().with_traceback(error.__traceback__)
+            finally:
+                if not wait.awaited and asyncio.iscoroutine(awaitable):
+                    awaitable.close()
             if error is not None:
                 raise error
     finally:
         error = None  # it refers to this frame
-        if not begun and asyncio.iscoroutine(awaitable):
-            awaitable.close()
     return result

@@ -1,4 +1,7 @@
-"""When an interrupt takes effect: at once, unless it would leave something half done for good.
+"""When an interrupt takes effect: at once, unless it would be lost, or leave something half done.
+
+Where no program runs (in the event loop's code, in the session's) it is noted, and raised at the
+end of what the program waits for.
 
 A NumPy whose import was broken off cannot be imported again: its C modules load once per process.
 So the import of a vendored package runs to its end, as does unpacking its wheel, and what waits for
@@ -12,12 +15,13 @@ import contextlib
 import signal
 import sys
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from .failures import STANDARD_LIBRARY
-from .session import Session
+from .session import Session, awaited_by
 
 IMPORT_MACHINERY = "<frozen importlib"
 """How the file names of its frames begin."""
@@ -28,6 +32,25 @@ PAGE = {f"{__package__}.boot", __name__}
 """The modules that begin a program, and wait for it."""
 
 
+@dataclass(eq=False)
+class Wait:
+    """A task that waits in the middle of a step.
+
+    Cancelled, it would hear of it only at an `await` after that, if ever.
+    """
+
+    task: asyncio.Task[Any] | None
+    awaited: asyncio.Task[Any] | None = None
+    """What it waits for; None where that is a promise, or has not begun."""
+    is_noted: bool = False
+    """Whether an interrupt is to be raised at its end."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no task is left to hear of an interrupt in its place."""
+        return self.awaited is None or self.awaited.done()
+
+
 class Interrupts:
     """Handles SIGINT, by which the page interrupts what runs.
 
@@ -35,28 +58,18 @@ class Interrupts:
     ----------
     whole
         Top-level modules. No import of them or of anything in them is broken off.
-
-    Attributes
-    ----------
-    is_noted : bool
-        Whether one came that is still to be raised in the program: while it waited, even if what it
-        waited for has come, or before it began.
-    blocked : set of asyncio.Task
-        Those that wait in the middle of a step. Cancelled, they would hear of it only at an `await`
-        after that, if ever.
-    awaited : set of asyncio.Task
-        Those for which the program blocks: their code is the program's.
     """
 
     def __init__(self, whole: Container[str]) -> None:
         self._whole = whole
         self._is_owed = False  # a signal came, and the page's message of it did not yet
-        self._is_raised = False
+        self._is_raised = False  # so the message tells nothing new
+        self._is_ending = False  # what waits was told already
+        self._is_noted = False  # to be raised at the next chance: nobody has heard of it
+        self._waits: set[Wait] = set()
+        self._ended: set[asyncio.Task[Any]] = set()
         self._holds = 0
         self._came = False
-        self.is_noted = False
-        self.blocked: set[asyncio.Task[Any] | None] = set()
-        self.awaited: set[asyncio.Task[Any] | None] = set()
 
     def install(self, session: Session) -> None:
         """Handle those of what this session runs.
@@ -81,19 +94,19 @@ class Interrupts:
 
     def begin(self) -> None:
         """A command begins; what interrupted the one before is over."""
-        self.is_noted = self._is_owed = self._is_raised = self._came = False
-        self.blocked.clear()
-        self.awaited.clear()
+        self._is_noted = self._is_owed = self._is_raised = self._is_ending = self._came = False
+        self._waits.clear()
+        self._ended.clear()
 
     def check(self) -> None:
         """Raise one that was noted."""
-        if self.is_noted:
-            self.raised()
+        if self._is_noted:
+            self._raised()
             raise KeyboardInterrupt
 
-    def raised(self) -> None:
-        """Note that it is raised in the program: the page's message tells nothing new."""
-        self.is_noted = False
+    def _raised(self) -> None:
+        """Note that it is raised in the program."""
+        self._is_noted = False
         self._is_raised = self._is_owed
 
     def told(self) -> bool:
@@ -102,30 +115,56 @@ class Interrupts:
         Not where the signal, which the page sends with it, was raised in the program: it may be
         tidying up.
         """
-        raised, self._is_raised, self._is_owed = self._is_raised, False, False
+        raised, ending = self._is_raised, self._is_ending
+        self._is_raised = self._is_ending = self._is_owed = False
         if raised or self.hold():
             return False
-        self._end_waits()
+        if not ending:
+            self._end_waits()
         return True
 
-    def _end_waits(self) -> None:
-        """End what the program awaits, or have it raised where that has waited."""
-        self.is_noted = True
-        if self._session.interrupt(self.blocked):
-            self.raised()
+    def _end_waits(self) -> bool:
+        """End what the program awaits; whether it will hear of it. If not, the interrupt is noted.
+
+        What has waited in the middle of a step hears of it at the end of that, even if what it
+        waited for has come.
+        """
+        ended = self._session.interrupt({wait.task for wait in self._waits})
+        self._ended |= ended
+        over = [wait for wait in self._waits if wait.is_over]
+        for wait in over:
+            wait.is_noted = True
+        is_heard = bool(over) or not ended.isdisjoint(self._roots())
+        self._is_noted = not is_heard
+        return is_heard
+
+    def _roots(self) -> set[asyncio.Future[Any] | None]:
+        """The program's own task, and those for which it blocks: their code is the program's."""
+        return {self._session.task, *(wait.awaited for wait in self._waits)}
+
+    def _is_awaited(self, task: asyncio.Task[Any] | None) -> bool:
+        """Whether the program hears what is raised in this task."""
+        return any(task in awaited_by(root) for root in self._roots() if root is not None)
 
     @contextlib.contextmanager
-    def waiting(self) -> Iterator[None]:
+    def waiting(self) -> Iterator[Wait]:
         """The block waits for the program; what comes meanwhile is raised at its end."""
-        task = asyncio.current_task()
+        wait = Wait(asyncio.current_task())
+        self._waits.add(wait)
         try:
-            self.blocked.add(task)
-            yield
+            yield wait
         except KeyboardInterrupt:
-            self.raised()
+            self._raised()
+            raise
+        except BaseException as error:
+            is_ended = isinstance(error, asyncio.CancelledError) and wait.awaited in self._ended
+            if is_ended or wait.is_noted:
+                self._raised()
+                raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
             raise
         finally:
-            self.blocked.discard(task)
+            self._waits.discard(wait)
+        self._is_noted |= wait.is_noted
         self.check()
 
     @contextlib.contextmanager
@@ -152,15 +191,10 @@ class Interrupts:
 
     def _deliver(self, frame: FrameType | None) -> None:
         if self._is_between(frame):  # raised there, it would be lost, or leave a task behind
-            self._end_waits()
+            self._is_ending = self._end_waits() and self._is_owed
             return
-        task = asyncio.current_task()
-        if (
-            task in self.awaited
-            or self._session.is_own(task)
-            or any(map(_is_sessions, _frames(frame)))
-        ):
-            self.raised()
+        if self._is_awaited(asyncio.current_task()) or any(map(_is_sessions, _frames(frame))):
+            self._raised()
         importer = self._importer(frame)
         if importer is None:
             raise KeyboardInterrupt
@@ -178,7 +212,7 @@ class Interrupts:
             frames.pop()
         frames = [frame for frame in frames if not _is_sessions(frame)]
         if not frames or sys.gettrace() is not None:
-            self.is_noted = True
+            self._is_noted = True
             return
 
         def interrupt(frame: FrameType, event: str, argument: object) -> Any:

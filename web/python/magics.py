@@ -9,7 +9,6 @@ of the input.
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import itertools
 import math
@@ -51,6 +50,10 @@ class Runner(Protocol):
 
     async def execute(self, tree: ast.Module, filename: str) -> None:
         """Run the tree; where its last statement is an expression, display its value."""
+        ...
+
+    def task_of(self, work: Awaitable[Any]) -> Awaitable[Any]:
+        """A task of its own, which an interrupt can cancel."""
         ...
 
     def can_block(self) -> bool:
@@ -263,7 +266,7 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
         begin = time.perf_counter()
         result = function(itertools.repeat(None, count), *left.pending, left.keep)
         if isinstance(result, types.CoroutineType):
-            await asyncio.ensure_future(result)
+            await runner.task_of(result)
         left.compute()
         await _finish(runner)
         return time.perf_counter() - begin

@@ -108,7 +108,7 @@ class Session:
         self._unread_at: tuple[types.FrameType, int, int] | None = None
         self._running = False
         self._interrupted = False
-        self._task: asyncio.Future[Any] | None = None
+        self.task: asyncio.Future[Any] | None = None
         self._tasks_before: set[asyncio.Task[Any]] = set()
 
     # -- running ---------------------------------------------------------------------------------
@@ -131,38 +131,37 @@ class Session:
         """Await `function()` under the same guards: interruptible, errors as text."""
 
         async def evaluate() -> Outcome:
-            await self._task_of(function())
+            await self.task_of(function())
             return Outcome(True)
 
         return await self._guarded(evaluate)
 
-    def interrupt(self, spared: Set[asyncio.Task[Any] | None] = frozenset()) -> bool:
+    def interrupt(self, spared: Set[asyncio.Task[Any] | None]) -> Set[asyncio.Task[Any]]:
         """End what the running input awaits, in all its tasks but those that are spared.
 
-        Gives whether the input's own task is among those that are ended. (A loop is ended by a
-        signal, not from here.)
+        Nor in those that await one of these: cancelled, they would cancel it as well. They hear of
+        the interrupt from it. (A loop is ended by a signal, not from here.)
+
+        Gives the tasks that it ends: each hears of it, as a CancelledError.
         """
         if not self._running:
-            return False
+            return frozenset()
         self._interrupted = True
-        ended = asyncio.all_tasks() - self._tasks_before - spared
+        tasks = asyncio.all_tasks() - self._tasks_before
+        ended = {task for task in tasks if spared.isdisjoint(awaited_by(task))}
         for task in ended:
             task.cancel()
-        return self._task in ended
+        return ended
 
-    def is_own(self, task: asyncio.Task[Any] | None) -> bool:
-        """Whether the running input is this task."""
-        return task is not None and task is self._task
-
-    def _task_of(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+    def task_of(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
         """A task of its own, which interrupt() can cancel."""
-        self._task = asyncio.ensure_future(work)
+        self.task = asyncio.ensure_future(work)
         try:
             self._check()
         except KeyboardInterrupt:
-            self._task.cancel()  # it came as the task was made
+            self.task.cancel()  # it came as the task was made
             raise
-        return self._task
+        return self.task
 
     async def _guarded(self, evaluate: Callable[[], Any]) -> Outcome:
         self._tasks_before = asyncio.all_tasks()
@@ -175,7 +174,7 @@ class Session:
             return self._failure(error)
         finally:
             self._running = False
-            self._task = None
+            self.task = None
             self._tasks_before = set()
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # the input may have put anything there
@@ -201,7 +200,7 @@ class Session:
 
     async def _display_async(self, value: Any) -> None:
         try:
-            self._shown = await self._task_of(value.__repr_async__())
+            self._shown = await self.task_of(value.__repr_async__())
         except BaseException as error:
             if self._unread_at:  # the expression is over, and yet it is what failed
                 error.__traceback__ = types.TracebackType(error.__traceback__, *self._unread_at)
@@ -234,7 +233,7 @@ class Session:
             self._check()
             result = eval(code, self.namespace)
             if code.co_flags & inspect.CO_COROUTINE:
-                await self._task_of(result)
+                await self.task_of(result)
 
     # -- tracebacks ------------------------------------------------------------------------------
 
@@ -287,6 +286,21 @@ class Session:
 
     def _is_hidden_file(self, filename: str) -> bool:
         return filename.startswith(self._hidden)
+
+
+def awaited_by(task: asyncio.Future[Any]) -> Set[asyncio.Future[Any]]:
+    """The task, what it awaits, what that awaits in turn, and so on."""
+    found: set[asyncio.Future[Any]] = set()
+    pending = [task]
+    while pending:
+        future = pending.pop()
+        if future in found:
+            continue
+        found.add(future)
+        pending.extend(getattr(future, "_children", ()))  # of asyncio.gather()
+        if (waiter := getattr(future, "_fut_waiter", None)) is not None:
+            pending.append(waiter)
+    return found
 
 
 @contextlib.contextmanager
