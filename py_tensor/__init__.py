@@ -5,6 +5,8 @@
 tensor([34., 38., 42., 46., 50.])
 """
 
+import typing as _typing
+
 from py_tensor import random as random
 from py_tensor.autotune.tuning import Tuning as Tuning
 from py_tensor.autotune.tuning import tune as tune
@@ -71,3 +73,24 @@ nan = float("nan")
 newaxis = None
 bool = bool_
 __version__ = "0.1.0"
+
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _typing.Any:
+        """What is not there, and what there is instead."""
+        import sys
+
+        from py_tensor.absent import no_function
+
+        raise no_function(name, sys.modules[__name__])
+
+    def __dir__() -> list[str]:
+        """What is public: `random` alone of the modules."""
+        from types import ModuleType
+
+        return [
+            name
+            for name, value in globals().items()
+            if name == "random" or not isinstance(value, ModuleType)
+        ]

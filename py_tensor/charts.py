@@ -112,9 +112,9 @@ def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
     return Chart(tuple(series), options)
 
 
-def _check_count(series: int) -> None:
+def _check_count(series: int, which: str = "") -> None:
     if series > MOST_SERIES:
-        raise ValueError(f"plot: takes up to {MOST_SERIES} series, got {series}")
+        raise ValueError(f"plot: takes up to {MOST_SERIES} series, got {series}{which}")
 
 
 def _named(y: Any, label: Any) -> list[tuple[str, Tensor]]:
@@ -130,7 +130,7 @@ def _named(y: Any, label: Any) -> list[tuple[str, Tensor]]:
     else:
         values = _values(y)
         if values.ndim == 2:
-            _check_count(values.shape[1])
+            _check_count(values.shape[1], f": the columns of shape {values.shape}; .T has its rows")
         curves = [values[:, i] for i in range(values.shape[1])] if values.ndim == 2 else []
         curves = curves or [_curve(values)]
     labels = [label] if isinstance(label, str) or label is None else list(label)

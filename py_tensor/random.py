@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 from py_tensor import dtypes
@@ -157,11 +158,18 @@ class Generator:
 
         Raises
         ------
+        TypeError
+            If a bound is no int.
         ValueError
             If the range is empty or reaches past int32.
         """
-        if high is None:
-            low, high = 0, low
+        try:
+            low, high = (0, as_index(low)) if high is None else (as_index(low), as_index(high))
+        except TypeError:
+            raise TypeError(
+                f"randint: low and high are ints, not {low!r} and {high!r};"
+                " the shape is randint(low, high, size), or randint(high, size=size)"
+            ) from None
         if not -(2**31) <= low < high <= 2**31:
             raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past int32")
         shape = parse_shape("randint", size)

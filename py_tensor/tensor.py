@@ -54,17 +54,11 @@ class Tensor(Methods):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
-            """What is a function and no method is named as that."""
-            import py_tensor
+        def __getattr__(tensor, name: str) -> Any:  # noqa: N805 - of `self` Python suggests _names
+            """What is not there, and what there is instead."""
+            from py_tensor.absent import no_method
 
-            words = f"'Tensor' object has no attribute '{name}'"
-            if not name.startswith("_") and callable(getattr(py_tensor, name, None)):
-                # Of no object, or Python would go on to suggest another name.
-                raise AttributeError(
-                    f"{words}; there is the function pt.{name}", name=name, obj=None
-                )
-            raise AttributeError(words, name=name, obj=self)
+            raise no_method(name, tensor)
 
     # -- What it is -----------------------------------------------------------------------------
 
@@ -127,6 +121,11 @@ class Tensor(Methods):
         if not self.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: object) -> bool:
+        """Whether an element equals `value`, which broadcasts."""
+        found: Any = self == value
+        return bool(found.any()) if isinstance(found, Tensor) else False
 
     # -- Computing it ---------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from py_tensor.backend import bridge
+from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Elementwise, Movement, Reduction
@@ -309,7 +310,7 @@ def set_default_device(device: str | Device) -> None:
     _default = parse(device)
 
 
-def parse(device: str | Device | None) -> Device:
+def parse(device: object) -> Device:
     """A device by name; None means the default one.
 
     Raises
@@ -321,6 +322,9 @@ def parse(device: str | Device | None) -> Device:
         return default_device()
     if isinstance(device, Device):
         return device
-    if device not in _BY_NAME:
-        raise DeviceError(f"unknown device {device!r}; there are 'webgpu' and 'cpu'")
+    if not isinstance(device, str) or device not in _BY_NAME:
+        words = f"unknown device {device!r}; there are 'webgpu' and 'cpu'"
+        if isinstance(device, DType):
+            words += f", and x.astype(pt.{device.name}) for dtypes"
+        raise DeviceError(words)
     return _BY_NAME[device]

@@ -136,7 +136,8 @@ class WebGPU(Connection):
             hint = "float32" if meta.dtype.kind == "f" else "int32"
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device, "
-                f"which computes in 32 bits; convert with dtype=pt.{hint}, or use device='cpu'"
+                f"which computes in 32 bits; choose pt.{hint}, with an array by "
+                f"pt.tensor(a, dtype=pt.{hint}), or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.stored_itemsize
         if nbytes > self.max_bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -11,6 +12,7 @@ from tests.browser.app import AppPage
 from tests.browser.repl import Repl
 
 OpenPage = Callable[..., AppPage]
+Run = Callable[[str], dict[str, Any]]
 
 BROADCAST = "x = pt.ones((8, 3, 4))\ny = pt.exp(x) + pt.ones((5, 4))"
 CALLED = "def divide(x):\n    return 1 / x\n\ntotal = 3 + divide(0)"
@@ -56,6 +58,20 @@ class TestMessage:
     def test_a_suggestion_is_part_of_it(self, repl: Repl) -> None:
         error = failed(repl, "tensors = 1\ntensor")
         expect(error.locator(".error-message")).to_contain_text("Did you mean: 'tensors'?")
+
+    @pytest.mark.parametrize(
+        ("code", "suggested"),
+        [
+            ("pt.ones(2).shap", "shape"),
+            ("pt.ones(2).rea", None),  # nothing private: _read
+            ("pt.sesion", None),  # no module of the library's own
+            ("pt.reshap", "reshape"),
+            ("pt.random.rnd", "rand"),
+        ],
+    )
+    def test_what_is_suggested_is_public(self, run: Run, code: str, suggested: str | None) -> None:
+        last = run(code)["error"].splitlines()[-1]
+        assert last.partition("Did you mean: ")[2] == (f"'{suggested}'?" if suggested else "")
 
     def test_a_package_that_cannot_be_fetched(self, repl: Repl) -> None:
         """What micropip says of it is no help where a policy forbids to fetch it."""

@@ -6,6 +6,7 @@ import copy
 import doctest
 import importlib
 import inspect
+import math
 import pickle
 import pkgutil
 import traceback
@@ -17,6 +18,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import dtypes
+from py_tensor.absent import FUNCTIONS, METHODS
 from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
@@ -120,6 +122,14 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "plot", "there is the function pt.plot"),
         (pt.ones(2, device="cpu"), "where", "there is the function pt.where"),
         (pt.ones(2, device="cpu"), "shap", "'Tensor' object has no attribute 'shap'"),
+        (pt.ones(2, device="cpu"), "view", "it is x.reshape(...)"),
+        (pt.ones(2, device="cpu"), "grad", "there is no automatic differentiation yet"),
+        (pt.ones(2, device="cpu"), "add_", "a tensor never changes: x = x.add(...)"),
+        (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
+        (pt, "grad", "there is no automatic differentiation yet"),
+        (pt, "cat", "it is pt.concat"),
+        (pt, "unique", "there is NumPy's, of a copy: np.unique takes x.numpy()"),
+        (pt, "nosuch", "module 'py_tensor' has no attribute 'nosuch'"),
         (pt.random, "seed", "it is pt.manual_seed"),
         (pt.random, "normal", "it is pt.randn"),
         (pt.random, "nosuch", "module 'py_tensor.random' has no attribute 'nosuch'"),
@@ -129,7 +139,7 @@ def test_a_name_that_is_elsewhere(owner: Any, name: str, words: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(owner, name)
     assert str(caught.value).endswith(words)
-    if words.startswith(("there is", "it is")):  # and Python suggests no other name
+    if not words.endswith("'"):  # and Python suggests no other name
         assert traceback.format_exception_only(caught.value)[-1].endswith(f"{words}\n")
 
 
@@ -137,3 +147,25 @@ def test_what_is_misspelt_is_suggested() -> None:
     with pytest.raises(AttributeError) as caught:
         _ = cast("Any", pt.ones(2, device="cpu")).shap
     assert (caught.value.name, type(caught.value.obj)) == ("shap", pt.Tensor)
+
+
+def test_what_is_listed_is_there_and_public() -> None:
+    modules = {name for name in dir(pt) if isinstance(getattr(pt, name), ModuleType)}
+    assert {name for name in modules if not name.startswith("_")} == {"random"}
+    assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
+
+
+@pytest.mark.parametrize(("owner", "names"), [(pt, FUNCTIONS), (pt.Tensor, METHODS)])
+def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
+    assert [name for name in names if name in dir(owner)] == []
+
+
+def test_what_is_in_a_tensor() -> None:
+    x = pt.arange(6).reshape(2, 3)
+    assert 5 in x
+    assert 6 not in x
+    assert [3, 4, 5] in x  # as NumPy: an element equals it, where it is broadcast
+    assert "5" not in x
+    assert math.nan not in pt.tensor([math.nan])
+    assert 0 not in pt.zeros((0, 3))
+    assert 2.5 in pt.tensor(2.5)

@@ -1,0 +1,85 @@
+"""Names that NumPy and PyTorch have and this library has not, and what there is instead."""
+
+from __future__ import annotations
+
+_NO_GRADIENTS = "there is no automatic differentiation yet"
+_NEVER_CHANGES = "a tensor never changes, so that no copy is needed"
+_OF_A_COPY = "there is NumPy's, of a copy: np.{} takes x.numpy()"
+
+FUNCTIONS: dict[str, str] = {
+    **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
+    **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
+    **{
+        name: _OF_A_COPY.format(name)
+        for name in (
+            "argwhere", "bincount", "fft", "histogram", "interp", "linalg", "median", "nonzero",
+            "percentile", "quantile", "searchsorted", "unique",
+        )
+    },
+    "array": "it is pt.tensor",
+    "average": "it is pt.mean",
+    "cat": "it is pt.concat",
+    "einsum": "there is pt.matmul, and (x[:, :, None] * y).sum(1) for other products",
+    "from_numpy": "it is pt.asarray",
+    "hist": "there is NumPy's, of a copy: np.histogram takes x.numpy()",
+    "load": "pickle restores tensors",
+    "ndarray": "it is pt.Tensor",
+    "norm": "it is pt.sqrt(pt.sum(x * x))",
+    "normal": "it is pt.randn",
+    "save": "pickle saves tensors, and np.save takes x.numpy()",
+    "seed": "it is pt.manual_seed",
+    "uniform": "it is pt.rand",
+}  # fmt: skip
+"""Of the package."""
+
+METHODS: dict[str, str] = {
+    **dict.fromkeys(
+        ("backward", "detach", "grad", "requires_grad", "requires_grad_"), _NO_GRADIENTS
+    ),
+    **dict.fromkeys(("clone", "copy"), _NEVER_CHANGES),
+    **{
+        name: _OF_A_COPY.format(name)
+        for name in ("argwhere", "histogram", "median", "nonzero", "quantile", "unique")
+    },
+    "bool": "it is x.astype(pt.bool)",
+    "cpu": 'it is x.to("cpu")',
+    "cuda": 'it is x.to("webgpu")',
+    "dim": "it is x.ndim",
+    "double": 'it is x.astype(pt.float64), on the device "cpu"',
+    "float": "it is x.astype(pt.float32)",
+    "gpu": 'it is x.to("webgpu")',
+    "hist": FUNCTIONS["hist"],
+    "int": "it is x.astype(pt.int32)",
+    "long": 'it is x.astype(pt.int64), on the device "cpu"',
+    "norm": "it is (x * x).sum().sqrt()",
+    "numel": "it is x.size",
+    "type": "it is x.astype(dtype)",
+    "view": "it is x.reshape(...)",
+}
+"""Of tensors."""
+
+
+def no_function(name: str, module: object) -> AttributeError:
+    """What `pt.name` raises."""
+    return _error(f"module 'py_tensor' has no attribute '{name}'", name, module, FUNCTIONS)
+
+
+def no_method(name: str, tensor: object) -> AttributeError:
+    """What `x.name` raises: the names of functions that are no methods are told as well."""
+    import py_tensor
+
+    words = f"'Tensor' object has no attribute '{name}'"
+    if name not in METHODS and not name.startswith("_"):
+        if callable(getattr(py_tensor, name, None)):
+            return AttributeError(f"{words}; there is the function pt.{name}", name=name, obj=None)
+        if name.endswith("_") and hasattr(py_tensor.Tensor, name.rstrip("_")):
+            kept = f"a tensor never changes: x = x.{name.rstrip('_')}(...)"
+            return AttributeError(f"{words}; {kept}", name=name, obj=None)
+    return _error(words, name, tensor, METHODS)
+
+
+def _error(words: str, name: str, owner: object, instead: dict[str, str]) -> AttributeError:
+    """Of no object where it says what there is, or Python would go on to suggest another name."""
+    if name in instead:
+        return AttributeError(f"{words}; {instead[name]}", name=name, obj=None)
+    return AttributeError(words, name=name, obj=owner)
