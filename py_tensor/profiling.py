@@ -189,7 +189,7 @@ class Profile:
 
     def _remarks(self) -> list[str]:
         compile_time = sum(c.time for c in self.compilations)
-        in_time = f" in {duration(compile_time)}" if compile_time else ""
+        in_time = f" in {duration(compile_time)}" if self.compiles else ""
         remarks = [
             f"dispatches: {len(self.dispatches)} in {duration(self.time)};"
             f" plans: {self.recalled} found, {self.planned} made;"

@@ -145,7 +145,7 @@ export class Engine extends EventTarget {
    */
   restart(reason = "Python was restarted.") {
     this.restarted = `${reason} Its variables are gone.`;
-    this.abandon(this.restarted);
+    this.abandon(reason);
     this.interpreter?.end();
     this.start();
   }

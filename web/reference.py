@@ -264,7 +264,10 @@ def main() -> int:
     sys.path.insert(0, wheel)
     examples = load_examples(EXAMPLES.read_text("utf-8"))
     entries = Reference(load_references(Path(references)), examples).entries()
-    Path(output).write_text(json.dumps(entries, ensure_ascii=False, indent=1), "utf-8")
+    from py_tensor.absent import FUNCTIONS, METHODS
+
+    found = {"entries": entries, "absent": METHODS | FUNCTIONS}
+    Path(output).write_text(json.dumps(found, ensure_ascii=False, indent=1), "utf-8")
     return 0
 
 

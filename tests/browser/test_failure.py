@@ -77,8 +77,9 @@ class TestMessage:
         """What micropip says of it is no help where a policy forbids to fetch it."""
         error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
         expect(error.locator(".error-message")).to_have_text(
-            "ValueError: micropip: nothing answers for 'no-such-package', as this page may load"
-            " from its own address alone; a wheel that lies there can be installed by its URL"
+            "ValueError: micropip: 'no-such-package' cannot be installed by its name: this page has"
+            " Python's own modules, NumPy and micropip, and loads from its own address alone, not"
+            " from PyPI; `await micropip.install(url)` installs a wheel that lies there"
         )
         expect(error.locator("mark")).to_have_count(0)
 

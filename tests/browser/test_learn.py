@@ -38,6 +38,9 @@ class TestLearn:
         threads = page.locator("#learn-threads")
         expect(threads.locator(".code").first).to_contain_text("@compute")
         expect(threads).to_contain_text(re.compile(r"It runs in \d+ workgroups? of \d+ threads\."))
+        numbers = r"\d+ workgroups? of \d+ threads"
+        drawn = threads.locator("svg").get_attribute("aria-label") or ""
+        assert re.findall(numbers, drawn) == re.findall(numbers, threads.inner_text())
         expect(page.locator(".stream tbody tr")).to_have_count(1)
         page.get_by_label("Your expression").fill("x @ w + y")
         page.get_by_label("Your expression").press("Enter")

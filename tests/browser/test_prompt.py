@@ -63,6 +63,39 @@ class TestEditing:
         repl.type("xs")
         expect(repl.last(".result")).to_have_text("[1, 2]")
 
+    def test_a_screens_keyboard_has_keys_beside_it(self, fresh_page: OpenPage) -> None:
+        touched = {"has_touch": True, "is_mobile": True, "viewport": {"width": 400, "height": 800}}
+        app = fresh_page(first_visit=True, **touched)
+        repl = Repl(app.page)
+        keys = repl.page.get_by_role("group", name="Keys")
+        expect(keys).to_be_visible()
+        repl.input.tap()
+        repl.page.keyboard.type("total = 12\n")
+        app.page.evaluate("() => { pyTensor.run('import time; time.sleep(60)'); }")
+        interrupt = repl.page.get_by_role("button", name="Interrupt")
+        expect(interrupt).to_be_in_viewport(ratio=1)  # beside all of them
+        foot = keys.get_by_role("button").first.bounding_box()
+        box = interrupt.bounding_box()
+        assert foot
+        assert box
+        assert abs(foot["y"] - box["y"]) < 8
+        interrupt.tap()
+        repl.input.tap()
+        keys.get_by_role("button", name="Earlier input").tap()
+        repl.expect_text("total = 12")
+        expect(repl.input).to_be_focused()
+        keys.get_by_role("button", name="Later input").tap()
+        repl.expect_text("")
+        repl.page.keyboard.type("tota")
+        keys.get_by_role("button", name="Complete").tap()
+        repl.expect_text("total")
+        keys.get_by_role("button", name="New line").tap()
+        repl.expect_text("total\n")
+
+    def test_hands_on_a_keyboard_have_hints(self, repl: Repl) -> None:
+        expect(repl.page.get_by_text("Enter runs")).to_be_visible()
+        expect(repl.page.locator("#touch-keys")).to_be_hidden()
+
     def test_undo_and_redo(self, repl: Repl) -> None:
         repl.page.keyboard.type("abc")
         repl.page.wait_for_timeout(600)  # what is typed in one go is undone in one
@@ -158,6 +191,19 @@ class TestHistory:
         repl.page.keyboard.type("'o")
         repl.press("ArrowUp")
         repl.expect_text("'one'")
+
+    def test_a_search_from_elsewhere(self, repl: Repl) -> None:
+        """Ctrl-R reloads a page that does not take it."""
+        repl.type("'found from afar'")
+        field = repl.page.get_by_label("Search the history")
+        for focus in ("#clear", "#status"):
+            repl.page.locator(focus).focus()
+            repl.press("Control+r")
+            expect(field).to_be_focused()
+            repl.page.keyboard.type("afar")
+            repl.expect_text("'found from afar'")
+            repl.press("Escape")
+            expect(repl.input).to_be_focused()
 
     def test_a_search_backwards(self, repl: Repl) -> None:
         repl.type("'needle 1'\n'hay'\n'needle 2'\n'hay again'")
@@ -542,7 +588,9 @@ HELP_REQUEST = """async (texts) => {
         ("?? pt.sum", "pt.sum"),
         ("d['a'][0]?", "d['a'][0]"),
         ("help( pt.sum )", "pt.sum"),
-        ("help()", None),
+        ("help()", ""),
+        ("help( )", ""),
+        ("help() + 1", None),
         ("help('topics')", None),
         ("f(x)?", "f(x)"),
         ("(x + 1) ??", "(x + 1)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -176,6 +177,25 @@ class TestConsole:
         expect(repl.entries).to_have_count(1)
         repl.page.get_by_role("button", name="Undo").click()
         expect(repl.entries.locator(".result")).to_have_text(["'first'", "'second'", "'third'"])
+
+    def test_what_was_cleared_is_of_the_session_once(self, repl: Repl) -> None:
+        share = repl.page.locator("#share")
+        for code in ("kept_1 = 1", "kept_2 = 2"):
+            repl.type(code)
+        repl.press("Control+l")
+        repl.type("kept_1 + kept_2")
+        expect(repl.last(".result")).to_have_text("3")
+        for is_undone in (False, True):
+            if is_undone:
+                repl.page.get_by_role("button", name="Undo").click()
+            share.locator("summary").click()
+            with repl.page.expect_download() as download:
+                repl.page.get_by_role("button", name="Save as a script (.py)").click()
+            assert download.value.suggested_filename == "py_tensor_session.py"
+            script = Path(download.value.path()).read_text("utf-8")
+            inputs = [line for line in script.splitlines() if "kept_" in line]
+            assert inputs[-3:] == ["kept_1 = 1", "kept_2 = 2", "kept_1 + kept_2"]
+            assert script.count("kept_1 = 1") == 1
 
     def test_clearing_leaves_what_still_runs(self, repl: Repl) -> None:
         repl.type("import time; time.sleep(0.3); 'slow'")
@@ -485,7 +505,7 @@ class TestInput:
         expect(repl.input).to_be_focused()
 
     def test_interactive_help(self, repl: Repl) -> None:
-        self.ask(repl, "help()")
+        self.ask(repl, "import pydoc; pydoc.help()")
         repl.page.keyboard.type("len")
         repl.press("Enter")
         expect(repl.last(".printed")).to_contain_text("Return the number of items")

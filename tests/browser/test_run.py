@@ -165,7 +165,10 @@ class TestErrors:
                 "E: <exception str() failed>",
             ),
             ("x = 1\0", "SyntaxError: source code string cannot contain null bytes"),
-            ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+            (
+                "import os.no_such",
+                "ModuleNotFoundError: No module named 'os.no_such'; 'os' is not a package",
+            ),
             ("raise ValueError('b') from TypeError('a')", "ValueError: b"),
         ],
     )
@@ -175,6 +178,33 @@ class TestErrors:
         assert done["result"] is None
         assert done["error"].endswith(ending)
         assert run("'alive'")["result"] == "'alive'"
+
+    @pytest.mark.parametrize(
+        ("code", "words"),
+        [
+            ("import no_such", "ModuleNotFoundError: No module named 'no_such'"),
+            ("from no_such.part import x", "ModuleNotFoundError: No module named 'no_such'"),
+            ("pip install tqdm", "SyntaxError: invalid syntax"),
+            ("!pip install tqdm", "SyntaxError: invalid syntax"),
+            ("%pip install tqdm", "SyntaxError: there is no magic %pip; there are %time"),
+        ],
+    )
+    def test_packages_that_are_not_there(self, run: Run, code: str, words: str) -> None:
+        last = run(code)["error"].splitlines()[-1]
+        assert last.startswith(words)
+        assert last.endswith("`await micropip.install(url)` installs a wheel that lies there")
+
+    def test_what_was_never_awaited(self, run: Run) -> None:
+        """Python finds out when it is forgotten, wherever that is."""
+        run("import asyncio; asyncio.sleep(0)")
+        said = run("import sys; sys.stderr = sys.stdout\n1")["stdout"]
+        assert said == "RuntimeWarning: coroutine 'sleep' was never awaited\n"
+        run("sys.stderr = sys.__stderr__")
+
+    @pytest.mark.parametrize("name", ["exit", "quit"])
+    def test_exit_says_what_there_is_instead(self, run: Run, name: str) -> None:
+        assert run(name)["result"].startswith("there is nothing to exit; reload the page")
+        assert run(f"{name}(3)")["error"] == "SystemExit: 3"
 
     def test_what_fails_in_the_last_repr_is_shown_at_its_line(self, run: Run) -> None:
         lines = run("x = pt.zeros((1_000_000, 1_000_000))\npt.concat([x, x])")["error"].splitlines()

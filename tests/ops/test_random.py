@@ -102,6 +102,7 @@ def test_randint_draws_the_words(device: str) -> None:
     for low, high in ((5, 5), (6, 5), (0, 2**31 + 1), (-(2**31) - 1, 0)):
         with pytest.raises(ValueError, match=rf"^randint: .*{low}, {high}"):
             pt.randint(low, high, 3, device=device)
+    wrong: tuple[Any, ...]
     for wrong in ((10, (3,)), (1.5,), ((3,),)):
         with pytest.raises(TypeError, match=r"^randint: low and high are ints, not .* size="):
             pt.randint(*wrong, device=device)

@@ -7,25 +7,54 @@ import { figure, scroller } from "./figure.js";
 const MOST_RUNS = 3;
 const GPU_TIME = 162;
 
+/** Of a workgroup, so many are drawn each. */
+const MOST_THREADS = 8;
+
 /** @typedef {import("./learn.js").Command} Command */
 
-/** Elements in a row, a thread to each, workgroups around them. */
-export function threadsDiagram() {
-  const [count, size, pitch] = [16, 22, 28];
+/**
+ * The first workgroup and the last, and what each thread begins with. Of many threads the first and the last are drawn.
+ *
+ * @param {number} groups
+ * @param {number} threads of each
+ */
+export function threadsDiagram(groups, threads) {
+  const [size, pitch] = [22, 28];
+  const numbers = threads > MOST_THREADS ? [0, 1, 2, 3, 4, null, threads - 1] : [...Array(threads).keys()];
+  const width = Math.max(numbers.length * pitch, 96) + 2;
   const parts = [];
-  for (let group = 0; group < 2; group++) {
-    const x = 1 + group * 8 * pitch + group * 14;
-    parts.push(svg("rect", { class: "group", x, y: 58, width: 8 * pitch + 2, height: 44, rx: 7 }));
-    parts.push(svg("text", { class: "shape", x: x + 4 * pitch, y: 120 }, `workgroup ${group}`));
+  let x = 1;
+  for (const group of groups > 1 ? [0, groups - 1] : [0]) {
+    if (group > 1) {
+      parts.push(svg("text", { class: "count", x: x + 10, y: 84 }, "…"));
+      x += 34;
+    }
+    parts.push(svg("rect", { class: "group", x, y: 58, width, height: 44, rx: 7 }));
+    parts.push(svg("text", { class: "shape", x: x + width / 2, y: 120 }, `workgroup ${group.toLocaleString("en")}`));
+    for (const [i, number] of numbers.entries()) {
+      const left = x + 4 + i * pitch + (width - 2 - numbers.length * pitch) / 2;
+      const middle = left + size / 2;
+      if (number === null) {
+        parts.push(svg("text", { class: "count", x: middle, y: 84 }, "…"));
+        continue;
+      }
+      parts.push(svg("rect", { class: "cell", x: left, y: 4, width: size, height: size, rx: 4 }));
+      parts.push(svg("path", { class: "edge", d: `M${middle} 66 V30` }));
+      parts.push(svg("circle", { class: "thread", cx: middle, cy: 80, r: 11 }));
+      parts.push(svg("text", { class: "count", x: middle, y: 84 }, String(number)));
+    }
+    x += width + 14;
   }
-  for (let i = 0; i < count; i++) {
-    const x = 5 + i * pitch + (i >= 8 ? 14 : 0);
-    parts.push(svg("rect", { class: "cell", x, y: 4, width: size, height: size, rx: 4 }));
-    parts.push(svg("path", { class: "edge", d: `M${x + size / 2} 66 V30` }));
-    parts.push(svg("circle", { class: "thread", cx: x + size / 2, cy: 80, r: 11 }));
-    parts.push(svg("text", { class: "count", x: x + size / 2, y: 84 }, String(i)));
-  }
-  return figure("Sixteen threads in two workgroups of eight, each with an element of its own.", 480, 126, ...parts);
+  const words = `${counted(groups, "workgroup")} of ${counted(threads, "thread")}, each with elements of its own.`;
+  return figure(words, x - 12, 126, ...parts);
+}
+
+/**
+ * @param {number} count
+ * @param {string} noun
+ */
+export function counted(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Eight values that become one in three levels. */

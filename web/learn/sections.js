@@ -2,7 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { codeBlock, highlightedWgsl } from "../ui/highlight.js";
-import { queueDiagram, streamDiagram, threadsDiagram, treeDiagram } from "./diagrams.js";
+import { counted as count, queueDiagram, streamDiagram, threadsDiagram, treeDiagram } from "./diagrams.js";
 import { graphDiagram } from "./graph.js";
 
 /** @typedef {import("./learn.js").Lesson} Lesson */
@@ -47,7 +47,6 @@ export const SECTIONS = [
       "A GPU does not loop over elements: it starts a thread for each of them, or for a few, by the thousand. Threads come in workgroups, which share a little fast memory. Each thread knows its number and nothing else; from the number follows which elements are its own.",
       "This is the text of the kernel, in WebGPU's language. Sizes and constants are parameters, so that the same compiled kernel serves every shape.",
     ],
-    diagram: threadsDiagram,
     yours: (lesson) => lesson.kernels.map((kernel) => wgslOf(kernel, lesson)),
   },
   {
@@ -57,7 +56,7 @@ export const SECTIONS = [
       "Adding up a million numbers one after the other would leave the GPU idle. Addition may be done in any order, so that each thread adds a slice of its own, and then half of the threads add the other half's results to theirs, again and again: a tree. Between two levels stands a barrier, where all threads of a workgroup wait for each other.",
       "A matrix product goes further. Each number of a row is needed for every column: a workgroup loads a square tile of both matrices once, and all its threads use it. The gallery has that walk from one thread per element to tiles.",
     ],
-    diagram: treeDiagram,
+    diagram: () => h("div", {}, treeDiagram(), caption("How eight numbers are added up: a sketch.")),
     yours: (lesson) => lesson.kernels.filter(({ family }) => family !== "map").map(howItShares),
   },
   {
@@ -171,6 +170,8 @@ function runsOf({ stream }) {
  */
 function wgslOf({ number, name, wgsl }, lesson) {
   const at = wgsl.lastIndexOf("@compute");
+  const begun = threadsOf(name, wgsl, lesson);
+  const runs = begun ? ` It runs in ${count(begun.groups, "workgroup")} of ${count(begun.threads, "thread")}.` : "";
   const whole = h("details", { className: "whole" }, h("summary", {}, "The whole kernel, with what it calls"));
   whole.addEventListener("toggle", () => {
     if (whole.childElementCount === 1) whole.append(codeBlock(highlightedWgsl(wgsl), `All WGSL of kernel ${number}`));
@@ -178,7 +179,8 @@ function wgslOf({ number, name, wgsl }, lesson) {
   return h(
     "div",
     { className: "kernel-code" },
-    caption(`Kernel ${number}, ${name}: where each thread begins.${threadsOf(name, wgsl, lesson)}`),
+    caption(`Kernel ${number}, ${name}: where each thread begins.${runs}`),
+    ...(begun ? [threadsDiagram(begun.groups, begun.threads)] : []),
     codeBlock(highlightedWgsl(wgsl.slice(Math.max(0, at))), `WGSL of kernel ${number}`),
     whole,
   );
@@ -188,14 +190,13 @@ function wgslOf({ number, name, wgsl }, lesson) {
  * @param {string} name
  * @param {string} wgsl
  * @param {Lesson} lesson
- * @returns {string} how many threads it is given; "" where it runs more than once
+ * @returns {{ groups: number, threads: number } | null} what it is given; null where it runs more than once
  */
 function threadsOf(name, wgsl, lesson) {
   const runs = runsOf(lesson).filter(({ program }) => program === name);
   const size = /const WORKGROUP = (\d+)u;/.exec(wgsl);
-  if (runs.length !== 1 || !size) return "";
-  const groups = runs[0].groups.reduce((product, n) => product * n, 1);
-  return ` It runs in ${groups.toLocaleString("en")} ${groups === 1 ? "workgroup" : "workgroups"} of ${size[1]} threads.`;
+  if (runs.length !== 1 || !size) return null;
+  return { groups: runs[0].groups.reduce((product, n) => product * n, 1), threads: Number(size[1]) };
 }
 
 /** @type {Record<string, string>} */

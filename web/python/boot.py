@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import gc
 import importlib
 import importlib.util
@@ -10,6 +11,7 @@ import json
 import os
 import sys
 import types
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from .inspection import help_on
 from .interrupts import Interrupts
 from .loader import Load, VendoredFinder
 from .rich import Port, Rich
-from .session import Ask, Emit, Outcome, Session, redirect_streams
+from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
 
 if TYPE_CHECKING:
     from . import contenders
@@ -68,6 +70,8 @@ class Console:
             self._interrupts.check,
         )
         self._interrupts.install(self._session)
+        builtins.exit = builtins.quit = Quit()
+        warnings.formatwarning = format_warning
         sys.displayhook = self._session.display
         completer = Completer(main.__dict__, providers)
         self._answers: dict[str, Callable[..., Any]] = {
@@ -201,6 +205,32 @@ class Console:
     def interrupt(self) -> bool:
         """End what the program waits for; whether there was something to do."""
         return self._interrupts.told()
+
+
+class Quit:
+    """What `exit` and `quit` are here."""
+
+    def __repr__(self) -> str:
+        return NOTHING_TO_EXIT
+
+    def __call__(self, code: object = None) -> None:
+        raise SystemExit(code)
+
+
+_format_warning = warnings.formatwarning
+
+
+def format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning's text; without a place where that is of our own."""
+    if filename.startswith(str(Path(__file__).parent)):
+        return f"{category.__name__}: {message}\n"
+    return _format_warning(message, category, filename, lineno, line)
 
 
 def flush_output() -> None:

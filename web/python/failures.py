@@ -86,15 +86,28 @@ class Failure:
 UNFETCHED = re.compile(r"Can't fetch metadata for '([^']*)'")
 """How micropip begins what it says of a package for which no index has an answer."""
 
+INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\b")
+"""How a line for a shell begins that installs a package."""
+
+PACKAGES = (
+    "this page has Python's own modules, NumPy and micropip, and loads from its own address alone,"
+    " not from PyPI; `await micropip.install(url)` installs a wheel that lies there"
+)
+
 
 def clarify(error: BaseException) -> None:
-    """Have an error of micropip's say why it fails in a page, in place."""
-    found = UNFETCHED.match(str(error)) if type(error) is ValueError else None
-    if found:
-        error.args = (
-            f"micropip: nothing answers for '{found[1]}', as this page may load from its own"
-            " address alone; a wheel that lies there can be installed by its URL",
-        )
+    """Have an error about packages say what there is in a page, in place."""
+    if type(error) is ValueError and (found := UNFETCHED.match(str(error))):
+        error.args = (f"micropip: '{found[1]}' cannot be installed by its name: {PACKAGES}",)
+    elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
+        error.msg = f"{error.msg}; {PACKAGES}"
+
+
+def _lacks_package(error: ImportError | SyntaxError) -> bool:
+    """Whether it says no more than that a package is not there, or that this is no shell."""
+    if isinstance(error, ImportError):
+        return str(error) == f"No module named '{error.name}'"
+    return INSTALLER.match((error.text or "").lstrip()) is not None and PACKAGES not in error.msg
 
 
 def describe(

@@ -145,7 +145,7 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
     namespace
         Where its names are looked up.
     expression
-        As it was typed: `pt.softmax`, `pt.softmax(x)`, `%timeit`.
+        As it was typed: `pt.softmax`, `pt.softmax(x)`, `%timeit`; "" for what there is at all.
     source
         Whether its source is wanted too.
 
@@ -156,6 +156,8 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
         sentence that says why there is none, and what to type instead.
     """
     expression = expression.strip()
+    if not expression:
+        return _overview()
     if expression.startswith("%"):
         return _help_on_magic(expression, source=source)
     known = look_up(expression, namespace)
@@ -173,6 +175,28 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
     return _block(expression, kind, signature, subject, source=source) | {
         "facts": [*_facts(value, kind), *_types_in(signature or "", value)]
     }
+
+
+def _overview() -> Block:
+    """What `help()` shows."""
+    terms = {
+        "pt.sum?": "What a function does; `pt.sum??` shows its source, too.",
+        "pt.": "Tab lists what is there. `dir(pt)` gives the names.",
+        "%time, %timeit, %profile": "In front of code: how long it takes, and what the GPU did.",
+        "pt.explain(x)": "The kernels that compute a tensor.",
+        "pt.plot(y), pt.imshow(x)": "Pictures, here in the transcript.",
+        "import numpy as np": "Loads NumPy; `x.numpy()` gives an array, `pt.asarray(a)` a tensor.",
+    }
+    doc: list[Block] = [
+        {"text": "`pt` is py_tensor: tensors that compute on the GPU, with NumPy's names."},
+        {"terms": [{"term": term, "type": "", "text": text} for term, text in terms.items()]},
+        {"text": "The tab Reference has every function, with an example to run."},
+    ]
+    facts: list[list[str]] = []
+    return {
+        "name": "py_tensor", "kind": "in this page", "signature": None, "facts": facts, "doc": doc,
+        "source": None,
+    }  # fmt: skip
 
 
 def _help_on_magic(magic: str, *, source: bool) -> Block | str:

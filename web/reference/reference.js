@@ -37,8 +37,10 @@ export class Reference {
       loadStyles("ui/reading.css", "reference/reference.css"),
     ]);
     if (!response.ok) throw new Error(`reference.json: ${response.status}`);
-    /** @type {Entry[]} */
-    this.entries = await response.json();
+    /** @type {{ entries: Entry[], absent: Record<string, string> }} absent: what there is in the place of a name */
+    const { entries, absent } = await response.json();
+    this.entries = entries;
+    this.absent = absent;
     this.search = h("input", { type: "search", placeholder: "Search", autocomplete: "off", spellcheck: false });
     this.search.setAttribute("aria-label", "Search the reference");
     this.search.addEventListener("input", () => this.find());
@@ -122,7 +124,12 @@ export class Reference {
   introduction() {
     const words = this.search?.value.trim();
     if (!words) return introduction(this.path, this.groups ?? []);
-    return [h("h2", {}, `Search: ${words}`), ...overviewOf(this.groups ?? [])];
+    const absent = Object.entries(this.absent ?? {}).filter(([name]) => isLike(name, words.toLowerCase()));
+    return [
+      h("h2", {}, `Search: ${words}`),
+      ...absent.map(([name, instead]) => h("p", {}, "There is no ", h("code", {}, name), `: ${instead}.`)),
+      ...overviewOf(this.groups ?? []),
+    ];
   }
 
   /** @param {KeyboardEvent} event Enter opens the first that is found, Down goes to it */
@@ -154,6 +161,17 @@ export class Reference {
 }
 
 /** @typedef {[title: string, members: Entry[]]} Group */
+
+/**
+ * Whether a name is what one looks for, or the beginning of it.
+ *
+ * @param {string} name
+ * @param {string} words in lower case
+ */
+function isLike(name, words) {
+  const bare = words.replace(/^(pt|x)\./, "").replace(/\(\)$/, "");
+  return name === bare || (bare.length > 2 && name.startsWith(bare));
+}
 
 /**
  * @param {Entry[]} entries

@@ -42,6 +42,7 @@ export class Console {
     watchColumns(byId("transcript"), (columns) => engine.resize(columns));
     this.listen();
     this.addExamples();
+    this.addTouchKeys();
   }
 
   listen() {
@@ -195,6 +196,25 @@ export class Console {
     byId("examples").replaceChildren(...chips);
   }
 
+  /** What a keyboard on a screen lacks. They leave it up, and the focus where it is. */
+  addTouchKeys() {
+    /** @type {[label: string, name: string, press: () => unknown][]} */
+    const keys = [
+      ["↑", "Earlier input", () => this.editor.recall(-1)],
+      ["↓", "Later input", () => this.editor.recall(1)],
+      ["Tab", "Complete", () => this.editor.onTab()],
+      ["↵", "New line", () => this.editor.newLine()],
+    ];
+    const buttons = keys.map(([label, name, press]) => {
+      const button = h("button", { type: "button", className: "button quiet", textContent: label });
+      button.setAttribute("aria-label", name);
+      button.addEventListener("pointerdown", (event) => event.preventDefault());
+      button.addEventListener("click", press);
+      return button;
+    });
+    byId("touch-keys").replaceChildren(...buttons);
+  }
+
   /**
    * Put code into the prompt to be read and run by whoever sits before it. What it takes the place of is not lost:
    * undo brings it back, and it is in the history.
@@ -214,7 +234,7 @@ export class Console {
   }
 
   /**
-   * What is typed where nothing takes text is meant for the prompt.
+   * What is typed where nothing takes text is meant for the prompt; so is Ctrl-R, which would reload the page.
    *
    * @param {KeyboardEvent} event
    */
@@ -222,7 +242,12 @@ export class Console {
     const { key, target } = event;
     const isShortcut = event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
     const isText = [...key].length === 1 && key !== " "; // which presses a button
-    if (isText && !isShortcut && !event.defaultPrevented && isForPrompt(target)) this.editor.focus();
+    if (event.defaultPrevented || !isForPrompt(target)) return;
+    if (isText && !isShortcut) this.editor.focus();
+    if (event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey && key.toLowerCase() === "r") {
+      event.preventDefault();
+      this.editor.onSearch();
+    }
   }
 
   /** @param {ClipboardEvent} event */

@@ -13,13 +13,14 @@ const IMPORT = "import py_tensor as pt";
 const NO_PYTHON = /^\s*(%|\?)|^[^\n#"']*\?{1,2}\s*$/;
 
 /**
- * The inputs and outputs that a transcript shows.
+ * The inputs and outputs that parts of a transcript show.
  *
- * @param {HTMLElement} transcript
+ * @param {Iterable<Element>} parts
  * @returns {Cell[]}
  */
-export function cellsOf(transcript) {
-  return [...transcript.querySelectorAll(".entry:has(.source)")].map((entry) => ({
+export function cellsOf(parts) {
+  const entries = [...parts].filter((part) => part.matches(".entry:has(.source)"));
+  return entries.map((entry) => ({
     source: [...entry.querySelectorAll(".source .line code")].map(textOf).join("\n"),
     printed: [...entry.querySelectorAll("pre.printed")].map(textOf).join(""),
     result: firstText(entry, "pre.result"),

@@ -2,7 +2,7 @@
 
 import { byId, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
-import { cellsOf, notebookOf, scriptOf } from "./export.js";
+import { notebookOf, scriptOf } from "./export.js";
 import { codeOf, hashOf } from "./link.js";
 
 /** @typedef {import("./console.js").Console} Console */
@@ -23,11 +23,11 @@ export class Sharing {
       this.inputItem,
       this.item("Copy a link to the session", () => this.copyLink(this.session())),
       this.item("Save as a script (.py)", () =>
-        saveFile("py_tensor session.py", "text/x-python", scriptOf(this.cells())),
+        saveFile("py_tensor_session.py", "text/x-python", scriptOf(this.repl.transcript.cells())),
       ),
       this.item("Save as a notebook (.ipynb)", () => {
-        const notebook = JSON.stringify(notebookOf(this.cells()), null, 1);
-        saveFile("py_tensor session.ipynb", "application/x-ipynb+json", notebook);
+        const notebook = JSON.stringify(notebookOf(this.repl.transcript.cells()), null, 1);
+        saveFile("py_tensor_session.ipynb", "application/x-ipynb+json", notebook);
       }),
     ];
     this.menu = h(
@@ -95,13 +95,9 @@ export class Sharing {
     }
   }
 
-  cells() {
-    return cellsOf(this.repl.transcript.root);
-  }
-
   /** As a transcript, whose prompts part one input from the next; what is being typed comes last. */
   session() {
-    const sources = [...this.cells().map(({ source }) => source), this.repl.editor.text.trimEnd()];
+    const sources = [...this.repl.transcript.cells().map(({ source }) => source), this.repl.editor.text.trimEnd()];
     return sources
       .filter(Boolean)
       .map((source) => `>>> ${source.replaceAll("\n", "\n... ")}`)
@@ -115,7 +111,7 @@ export class Sharing {
 
   /** What is being typed; else what was entered last. */
   inputOrLast() {
-    return this.repl.editor.text.trimEnd() || (this.cells().at(-1)?.source ?? "");
+    return this.repl.editor.text.trimEnd() || (this.repl.transcript.cells().at(-1)?.source ?? "");
   }
 
   /** @param {string} code */

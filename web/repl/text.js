@@ -87,12 +87,13 @@ export function inputsOf(text) {
 
 /** @typedef {{ expression: string, wantsSource: boolean, isCall: boolean }} HelpRequest */
 
-const HELP = /^(?:(?<before>\?\??)\s*(?<one>\S.*)|(?<two>.*[^?\s])\s*(?<after>\?\??)|help\(\s*(?<three>NAME)\s*\))$/;
+const HELP =
+  /^(?:(?<before>\?\??)\s*(?<one>\S.*)|(?<two>.*[^?\s])\s*(?<after>\?\??)|(?<call>help)\(\s*(?<three>NAME)?\s*\))$/;
 const NAME = /[^\W\d]\w*(?:\.\w+|\[[^\][]*\])*/;
 const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
 
 /**
- * `name?`, `?name`, `name??` (with the source), `help(name)`, each with any expression but the last.
+ * `name?`, `?name`, `name??` (with the source), `help(name)`, each with any expression but the last; `help()`.
  *
  * @param {string} source an input
  * @returns {HelpRequest | null} null where it is none
@@ -100,10 +101,10 @@ const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
 export function helpRequest(source) {
   const groups = HELP_REQUEST.exec(source.trim())?.groups;
   if (!groups) return null;
-  const { before, one, two, after, three } = groups;
-  const expression = one ?? two ?? three;
+  const { before, one, two, after, call, three } = groups;
+  const expression = one ?? two ?? three ?? "";
   if (/[?#]/.test(withoutStrings(expression))) return null;
-  return { expression, wantsSource: (before ?? after) === "??", isCall: three !== undefined };
+  return { expression, wantsSource: (before ?? after) === "??", isCall: call !== undefined };
 }
 
 /**

@@ -4,6 +4,7 @@ import { copyButton } from "../ui/copying.js";
 import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { AnswerField } from "./answer.js";
+import { cellsOf } from "./export.js";
 import { drawFailure, lineAtFault } from "./failure.js";
 import { RovingFocus } from "./roving.js";
 import { TerminalText } from "./terminal.js";
@@ -26,6 +27,8 @@ export class Transcript {
     /** @type {Printed | null} the last of what no input printed */
     this.stray = null;
     this.drawStray = () => {};
+    /** What is shown no more, and yet is of the session. @type {import("./export.js").Cell[]} */
+    this.gone = [];
   }
 
   /** @param {string} source */
@@ -69,16 +72,31 @@ export class Transcript {
   /** @param {Node} node */
   append(node) {
     this.keepingEnd(() => this.root.append(node));
-    while (this.root.childElementCount > ENTRIES) this.root.firstElementChild?.remove();
+    const tooMany = [...this.root.children].slice(0, -ENTRIES);
+    this.gone.push(...cellsOf(tooMany));
+    for (const element of tooMany) element.remove();
   }
 
   /** Take away what is over, and offer to bring it back. */
   clear() {
     const cleared = [...this.root.children].filter((node) => !node.matches(".waiting, .running, .cleared"));
     if (!cleared.length) return;
+    const cells = cellsOf(cleared);
+    this.gone.push(...cells);
     this.root.querySelector(".cleared")?.remove();
     for (const node of cleared) node.remove();
-    this.root.prepend(undoNote(cleared));
+    const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
+    const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
+    undo.addEventListener("click", () => {
+      note.replaceWith(...cleared);
+      this.gone = this.gone.filter((cell) => !cells.includes(cell));
+    });
+    this.root.prepend(note);
+  }
+
+  /** All inputs of the session and what came of them, those that were cleared too. */
+  cells() {
+    return [...this.gone, ...cellsOf(this.root.children)];
   }
 
   /**
@@ -304,12 +322,4 @@ function keepingEnd(scroller, change) {
  */
 function wraps(text) {
   return !text.includes("\n") || /^.{160}/m.test(text);
-}
-
-/** @param {Element[]} cleared */
-function undoNote(cleared) {
-  const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
-  const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
-  undo.addEventListener("click", () => note.replaceWith(...cleared));
-  return note;
 }
