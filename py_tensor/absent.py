@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
 _NEVER_CHANGES = "a tensor never changes, so that no copy is needed"
-_OF_A_COPY = "there is NumPy's, of a copy: np.{} takes x.numpy()"
+_OF_A_COPY = "there is NumPy's, of a copy: np.{}(x.numpy())"
+_IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
@@ -12,23 +13,31 @@ FUNCTIONS: dict[str, str] = {
     **{
         name: _OF_A_COPY.format(name)
         for name in (
-            "argwhere", "bincount", "fft", "histogram", "interp", "linalg", "median", "nonzero",
-            "percentile", "quantile", "searchsorted", "unique",
+            "argwhere", "bincount", "histogram", "median", "nonzero", "unique",
         )
     },
+    **{
+        name: _IN_NUMPY.format(name)
+        for name in ("fft", "interp", "linalg", "percentile", "quantile", "searchsorted")
+    },
+    **dict.fromkeys(
+        ("bfloat16", "float16", "half", "int8", "int16", "uint8", "uint16"),
+        "there are pt.float32, pt.int32, pt.uint32 and pt.bool, and 64 bits on the CPU",
+    ),
+    **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
     "array": "it is pt.tensor",
-    "average": "it is pt.mean",
+    "average": "there is pt.mean, which takes no weights",
     "cat": "it is pt.concat",
-    "einsum": "there is pt.matmul, and (x[:, :, None] * y).sum(1) for other products",
+    "einsum": "there are pt.matmul and, for other products, broadcasting and sums",
     "from_numpy": "it is pt.asarray",
-    "hist": "there is NumPy's, of a copy: np.histogram takes x.numpy()",
+    "hist": _OF_A_COPY.format("histogram"),
     "load": "pickle restores tensors",
     "ndarray": "it is pt.Tensor",
     "norm": "it is pt.sqrt(pt.sum(x * x))",
-    "normal": "it is pt.randn",
+    "normal": "there is pt.randn, which takes the shape alone",
     "save": "pickle saves tensors, and np.save takes x.numpy()",
     "seed": "it is pt.manual_seed",
-    "uniform": "it is pt.rand",
+    "uniform": "there is pt.rand, which takes the shape alone",
 }  # fmt: skip
 """Of the package."""
 
@@ -39,8 +48,9 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("clone", "copy"), _NEVER_CHANGES),
     **{
         name: _OF_A_COPY.format(name)
-        for name in ("argwhere", "histogram", "median", "nonzero", "quantile", "unique")
+        for name in ("argwhere", "histogram", "median", "nonzero", "unique")
     },
+    "quantile": FUNCTIONS["quantile"],
     "bool": "it is x.astype(pt.bool)",
     "cpu": 'it is x.to("cpu")',
     "cuda": 'it is x.to("webgpu")',
@@ -67,14 +77,16 @@ def no_function(name: str, module: object) -> AttributeError:
 def no_method(name: str, tensor: object) -> AttributeError:
     """What `x.name` raises: the names of functions that are no methods are told as well."""
     import py_tensor
+    from py_tensor.ops.define import REGISTRY
 
     words = f"'Tensor' object has no attribute '{name}'"
     if name not in METHODS and not name.startswith("_"):
         if callable(getattr(py_tensor, name, None)):
             return AttributeError(f"{words}; there is the function pt.{name}", name=name, obj=None)
-        if name.endswith("_") and hasattr(py_tensor.Tensor, name.rstrip("_")):
-            kept = f"a tensor never changes: x = x.{name.rstrip('_')}(...)"
-            return AttributeError(f"{words}; {kept}", name=name, obj=None)
+        op = name.removesuffix("_")
+        if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
+            instead = f"a tensor never changes: x = x.{op}(...)"
+            return AttributeError(f"{words}; {instead}", name=name, obj=None)
     return _error(words, name, tensor, METHODS)
 
 

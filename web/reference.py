@@ -266,7 +266,9 @@ def main() -> int:
     entries = Reference(load_references(Path(references)), examples).entries()
     from py_tensor.absent import FUNCTIONS, METHODS
 
-    found = {"entries": entries, "absent": METHODS | FUNCTIONS}
+    absent = {f"x.{name}": instead for name, instead in METHODS.items()}
+    absent |= {f"pt.{name}": instead for name, instead in FUNCTIONS.items()}
+    found = {"entries": entries, "absent": absent}
     Path(output).write_text(json.dumps(found, ensure_ascii=False, indent=1), "utf-8")
     return 0
 

@@ -139,7 +139,7 @@ function startConsole(packages) {
     if (!(name in py.loadedPackages)) report({ kind: "missing", path: `wheels/${packages[name].file_name}` });
   };
   const { Console } = py.pyimport("py_tensor_page.boot");
-  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load, displays);
+  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load, displays, endPromises);
 }
 
 /**
@@ -219,11 +219,19 @@ function draw({ name, code, values, frame }) {
 function interrupt(id) {
   if (id !== current) return; // it has ended meanwhile
   signals.clear();
-  if (!settleSignals(() => python.interrupt())) return;
-  bridge.interrupt();
+  settleSignals(() => python.interrupt());
+}
+
+/**
+ * Python calls it, of an interrupt.
+ *
+ * @param {boolean} ofBridge whether what waits for the GPU is ended, too
+ */
+function endPromises(ofBridge) {
+  if (ofBridge) bridge.interrupt();
   if (questions.length > 0) {
     dropQuestions();
-    report({ kind: "asking", id, question: null });
+    report({ kind: "asking", id: current, question: null });
   }
 }
 

@@ -71,6 +71,8 @@ class TestEditing:
         expect(keys).to_be_visible()
         repl.input.tap()
         repl.page.keyboard.type("total = 12\n")
+        long = "words = '" + "and " * 30 + "'"  # which wraps
+        repl.page.keyboard.type(f"{long}\n")
         app.page.evaluate("() => { pyTensor.run('import time; time.sleep(60)'); }")
         interrupt = repl.page.get_by_role("button", name="Interrupt")
         expect(interrupt).to_be_in_viewport(ratio=1)  # beside all of them
@@ -82,8 +84,11 @@ class TestEditing:
         interrupt.tap()
         repl.input.tap()
         keys.get_by_role("button", name="Earlier input").tap()
+        repl.expect_text(long)
+        keys.get_by_role("button", name="Earlier input").tap()
         repl.expect_text("total = 12")
         expect(repl.input).to_be_focused()
+        keys.get_by_role("button", name="Later input").tap()
         keys.get_by_role("button", name="Later input").tap()
         repl.expect_text("")
         repl.page.keyboard.type("tota")
@@ -167,6 +172,15 @@ def hold(page: Page, route: Any) -> None:
     page.locator("#input textarea").focus()
     page.keyboard.type("1 + early")
     route.continue_()
+
+
+def test_help_of_the_users_own(page: Page, repl: Repl, run: Run) -> None:
+    repl.type("def help(*names): return ['mine', *names]\n\nhelp()")
+    expect(repl.last(".result")).to_have_text("['mine']")
+    run("del help")
+    repl.type("help()")
+    expect(page.locator(".help h2")).to_contain_text("py_tensor")
+    expect(page.locator(".help")).to_contain_text("%timeit")
 
 
 class TestHistory:

@@ -504,6 +504,18 @@ class TestInput:
         expect(repl.last(".printed")).to_have_text(["first", "name? ada lovelace\nlast"])
         expect(repl.input).to_be_focused()
 
+    def test_ctrl_r_reloads_no_page_that_asks(self, repl: Repl) -> None:
+        self.ask(repl, "answer = input(); answer")
+        repl.page.evaluate(
+            """() => addEventListener("keydown", (event) => setTimeout(() => {
+                window.taken = event.defaultPrevented;
+            }))"""
+        )
+        repl.press("Control+r")
+        assert repl.page.evaluate("new Promise((go) => setTimeout(() => go(window.taken)))")
+        repl.page.keyboard.type("here\n")
+        expect(repl.last(".result")).to_have_text("'here'")
+
     def test_interactive_help(self, repl: Repl) -> None:
         self.ask(repl, "import pydoc; pydoc.help()")
         repl.page.keyboard.type("len")

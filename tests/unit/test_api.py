@@ -9,11 +9,13 @@ import inspect
 import math
 import pickle
 import pkgutil
+import re
 import traceback
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 import py_tensor as pt
@@ -92,6 +94,11 @@ def test_there_are_examples() -> None:
         ),
         (lambda x: pt.ones((2, 3, 4)).transpose(0, 1), pt.ShapeError, "^transpose: .*swapaxes"),
         (lambda x: pt.concat(x, x), TypeError, "^concat: .*list"),
+        (
+            lambda x: x.to(cast("Any", pt.int32)),
+            pt.DeviceError,
+            r"x\.astype\(pt\.int32\) for dtypes",
+        ),
     ],
 )
 def test_habits_from_other_libraries(
@@ -128,7 +135,9 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
         (pt, "grad", "there is no automatic differentiation yet"),
         (pt, "cat", "it is pt.concat"),
-        (pt, "unique", "there is NumPy's, of a copy: np.unique takes x.numpy()"),
+        (pt, "unique", "there is NumPy's, of a copy: np.unique(x.numpy())"),
+        (pt.ones(2, device="cpu"), "shape_", "'Tensor' object has no attribute 'shape_'"),
+        (pt.ones(2, device="cpu"), "numpy_", "'Tensor' object has no attribute 'numpy_'"),
         (pt, "nosuch", "module 'py_tensor' has no attribute 'nosuch'"),
         (pt.random, "seed", "it is pt.manual_seed"),
         (pt.random, "normal", "it is pt.randn"),
@@ -158,6 +167,13 @@ def test_what_is_listed_is_there_and_public() -> None:
 @pytest.mark.parametrize(("owner", "names"), [(pt, FUNCTIONS), (pt.Tensor, METHODS)])
 def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
     assert [name for name in names if name in dir(owner)] == []
+
+
+@pytest.mark.parametrize("instead", sorted({*FUNCTIONS.values(), *METHODS.values()}))
+def test_what_there_is_instead_is_there(instead: str) -> None:
+    owners = {"pt": pt, "x": pt.ones(2, device="cpu"), "np": np}
+    for owner, name in re.findall(r"\b(pt|x|np)\.(\w+)", instead):
+        assert hasattr(owners[owner], name), instead
 
 
 def test_what_is_in_a_tensor() -> None:

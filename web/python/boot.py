@@ -43,12 +43,20 @@ that sorts) takes up the stack of the worker at about 700, which kills Python in
 class Console:
     """The worker's handle on Python: text in, JSON out."""
 
-    def __init__(self, emit: Emit, request: Request, packages: str, load: Load, port: Port) -> None:
+    def __init__(
+        self,
+        emit: Emit,
+        request: Request,
+        packages: str,
+        load: Load,
+        port: Port,
+        end_promises: Callable[[bool], None],
+    ) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
         redirect_streams(emit, asking(request))
         providers = json.loads(packages)
         global _interrupts
-        self._interrupts = _interrupts = Interrupts(providers)
+        self._interrupts = _interrupts = Interrupts(providers, end_promises)
         # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.held)
@@ -113,6 +121,8 @@ class Console:
         """Find what the help panel shows; `request` is the page's command as JSON."""
         given = json.loads(request)
         expression = given["expression"]
+        if given["isCall"] and "help" in self._session.namespace:  # one of the user's own
+            return await self.run(given["source"])
         found: dict[str, Any] | str = ""
 
         async def look() -> None:
@@ -202,9 +212,9 @@ class Console:
         """A command begins."""
         self._interrupts.begin()
 
-    def interrupt(self) -> bool:
-        """End what the program waits for; whether there was something to do."""
-        return self._interrupts.told()
+    def interrupt(self) -> None:
+        """End what the program waits for."""
+        self._interrupts.told()
 
 
 class Quit:
@@ -291,12 +301,12 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
     What the task raises does not pass through JavaScript: Pyodide would print it on the way.
     An interrupt that comes when the task is over, or has not begun yet, counts as well.
     """
-    result = None
+    is_begun, result = False, None
     error: BaseException | None = None
 
     async def work() -> None:
-        nonlocal result, error
-        wait.awaited = asyncio.current_task()
+        nonlocal is_begun, result, error
+        is_begun = True
         try:
             result = await awaitable
         except BaseException as raised:
@@ -304,18 +314,19 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
 
     try:
         with _interrupts.waiting() as wait:
-            task = work()
+            wait.awaited = task = asyncio.ensure_future(work())
             try:
                 run_sync(task)
             except ConversionError:
-                if wait.awaited:
+                if is_begun:
                     raise
-                # A coroutine can be converted; but an interrupt on the way there turns into this.
-                task.close()
+                # A task can be converted; but an interrupt on the way there turns into this.
                 raise KeyboardInterrupt from None
             finally:
-                if not wait.awaited and asyncio.iscoroutine(awaitable):
-                    awaitable.close()
+                if not is_begun:
+                    task.cancel()
+                    if asyncio.iscoroutine(awaitable):
+                        awaitable.close()
             if error is not None:
                 raise error
     finally:

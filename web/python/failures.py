@@ -86,7 +86,7 @@ class Failure:
 UNFETCHED = re.compile(r"Can't fetch metadata for '([^']*)'")
 """How micropip begins what it says of a package for which no index has an answer."""
 
-INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\b")
+INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
 """How a line for a shell begins that installs a package."""
 
 PACKAGES = (
@@ -106,7 +106,8 @@ def clarify(error: BaseException) -> None:
 def _lacks_package(error: ImportError | SyntaxError) -> bool:
     """Whether it says no more than that a package is not there, or that this is no shell."""
     if isinstance(error, ImportError):
-        return str(error) == f"No module named '{error.name}'"
+        is_whole = "." not in (error.name or "")
+        return is_whole and str(error) == f"No module named '{error.name}'"
     return INSTALLER.match((error.text or "").lstrip()) is not None and PACKAGES not in error.msg
 
 

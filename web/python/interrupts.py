@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -41,14 +41,11 @@ class Wait:
 
     task: asyncio.Task[Any] | None
     awaited: asyncio.Task[Any] | None = None
-    """What it waits for; None where that is a promise, or has not begun."""
+    """What it waits for; None where that is a promise."""
     is_noted: bool = False
     """Whether an interrupt is to be raised at its end."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no task is left to hear of an interrupt in its place."""
-        return self.awaited is None or self.awaited.done()
+    is_ended: bool = False
+    """Whether what it waits for hears of an interrupt; that this was cancelled is one, then."""
 
 
 class Interrupts:
@@ -58,16 +55,18 @@ class Interrupts:
     ----------
     whole
         Top-level modules. No import of them or of anything in them is broken off.
+    end_promises
+        Ends those of the page that Python waits for; with True, those of the bridge as well.
     """
 
-    def __init__(self, whole: Container[str]) -> None:
+    def __init__(self, whole: Container[str], end_promises: Callable[[bool], None]) -> None:
         self._whole = whole
+        self._end_promises = end_promises
         self._is_owed = False  # a signal came, and the page's message of it did not yet
-        self._is_raised = False  # so the message tells nothing new
-        self._is_ending = False  # what waits was told already
+        self._is_ending = False  # so the message tells nothing new: what waits was told
         self._is_noted = False  # to be raised at the next chance: nobody has heard of it
+        self._heard: set[asyncio.Task[Any] | None] = set()  # in which a signal was raised
         self._waits: set[Wait] = set()
-        self._ended: set[asyncio.Task[Any]] = set()
         self._holds = 0
         self._came = False
 
@@ -94,78 +93,101 @@ class Interrupts:
 
     def begin(self) -> None:
         """A command begins; what interrupted the one before is over."""
-        self._is_noted = self._is_owed = self._is_raised = self._is_ending = self._came = False
-        self._waits.clear()
-        self._ended.clear()
+        self._is_noted = self._is_owed = self._is_ending = self._came = False
+        self._heard.clear()
 
     def check(self) -> None:
         """Raise one that was noted."""
         if self._is_noted:
-            self._raised()
+            self._raised_in(self._session.runner)
             raise KeyboardInterrupt
 
-    def _raised(self) -> None:
-        """Note that it is raised in the program."""
-        self._is_noted = False
-        self._is_raised = self._is_owed
+    def _raised_in(self, task: asyncio.Task[Any] | None) -> None:
+        """Note that it is raised in this task, which need not be the program's."""
+        if task in self._program():
+            self._is_noted = False
+        if self._is_owed:
+            self._heard.add(task)
 
-    def told(self) -> bool:
-        """End what waits, as the page says; whether there was something to do.
+    def told(self) -> None:
+        """End what waits, as the page says.
 
-        Not where the signal, which the page sends with it, was raised in the program: it may be
-        tidying up.
+        Not where the signal, which the page sends with it, has ended what waits.
         """
-        raised, ending = self._is_raised, self._is_ending
-        self._is_raised = self._is_ending = self._is_owed = False
-        if raised or self.hold():
-            return False
-        if not ending:
+        is_new = not self._is_ending
+        self._is_ending = self._is_owed = False
+        if is_new and not self.hold():
             self._end_waits()
-        return True
+        self._heard.clear()
 
-    def _end_waits(self) -> bool:
-        """End what the program awaits; whether it will hear of it. If not, the interrupt is noted.
+    def _end_waits(self) -> None:
+        """End what the running input awaits. If the program will not hear of it, it is noted.
 
         What has waited in the middle of a step hears of it at the end of that, even if what it
-        waited for has come.
+        waited for has come. What earlier inputs left behind goes on, unless the program awaits it;
+        so does what tidies up already, as the signal was raised in it.
         """
-        ended = self._session.interrupt({wait.task for wait in self._waits})
-        self._ended |= ended
-        over = [wait for wait in self._waits if wait.is_over]
-        for wait in over:
-            wait.is_noted = True
-        is_heard = bool(over) or not ended.isdisjoint(self._roots())
-        self._is_noted = not is_heard
-        return is_heard
+        runner, older = self._session.runner, self._session.tasks_before
+        if runner is None:  # no input has begun
+            self._is_noted = True
+            return
+        program, tidying = self._program(), self._reached(self._heard)
+        waits = {
+            wait
+            for wait in self._waits
+            if wait.task not in tidying and (wait.task in program or wait.task not in older)
+        }
+        others = self._waits - waits
+        spared = {runner, *tidying, *(w.task for w in waits), *(w.awaited for w in others)}
+        ended = self._session.interrupt(program, spared)
+        for wait in waits:
+            if wait.awaited is None or wait.awaited.done():
+                wait.is_noted = True
+            else:
+                wait.is_ended |= not ended.isdisjoint(awaited_by(wait.awaited))
+        noted = {wait.task for wait in waits if wait.is_noted}
+        self._is_noted = program.isdisjoint({*ended, *noted, *self._heard})
+        is_needed = any(wait.awaited is None and wait.task in tidying for wait in others)
+        self._end_promises(bool(noted) or not is_needed)
 
-    def _roots(self) -> set[asyncio.Future[Any] | None]:
-        """The program's own task, and those for which it blocks: their code is the program's."""
-        return {self._session.task, *(wait.awaited for wait in self._waits)}
+    def _program(self) -> Set[asyncio.Future[Any] | None]:
+        """The program's task, and all that it waits for."""
+        return self._reached({self._session.runner, self._session.task})
 
-    def _is_awaited(self, task: asyncio.Task[Any] | None) -> bool:
-        """Whether the program hears what is raised in this task."""
-        return any(task in awaited_by(root) for root in self._roots() if root is not None)
+    def _reached(self, tasks: Set[asyncio.Future[Any] | None]) -> Set[asyncio.Future[Any] | None]:
+        """These, and what they wait for, by `await` or by a wait in the middle of a step."""
+        found: set[asyncio.Future[Any] | None] = set()
+        pending = list(tasks)
+        while pending:
+            future = pending.pop()
+            if future is None or future in found:
+                continue
+            awaited = awaited_by(future)
+            pending += [wait.awaited for wait in self._waits if wait.task in awaited]
+            found |= awaited
+        return found
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[Wait]:
         """The block waits for the program; what comes meanwhile is raised at its end."""
         wait = Wait(asyncio.current_task())
-        self._waits.add(wait)
         try:
+            self._waits.add(wait)
             yield wait
         except KeyboardInterrupt:
-            self._raised()
+            self._raised_in(wait.task)
             raise
         except BaseException as error:
-            is_ended = isinstance(error, asyncio.CancelledError) and wait.awaited in self._ended
-            if is_ended or wait.is_noted:
-                self._raised()
+            is_told = wait.is_ended and isinstance(error, asyncio.CancelledError)
+            if is_told or wait.is_noted:
+                self._raised_in(wait.task)
                 raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
             raise
         finally:
             self._waits.discard(wait)
-        self._is_noted |= wait.is_noted
-        self.check()
+        if wait.is_noted or (self._is_noted and wait.task in self._program()):
+            self._raised_in(wait.task)
+            raise KeyboardInterrupt
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -191,10 +213,11 @@ class Interrupts:
 
     def _deliver(self, frame: FrameType | None) -> None:
         if self._is_between(frame):  # raised there, it would be lost, or leave a task behind
-            self._is_ending = self._end_waits() and self._is_owed
+            self._end_waits()
+            self._is_ending = self._is_owed and not self._is_noted
             return
-        if self._is_awaited(asyncio.current_task()) or any(map(_is_sessions, _frames(frame))):
-            self._raised()
+        is_runners = any(map(_is_sessions, _frames(frame)))
+        self._raised_in(self._session.runner if is_runners else asyncio.current_task())
         importer = self._importer(frame)
         if importer is None:
             raise KeyboardInterrupt

@@ -84,6 +84,15 @@ class Session:
         Raises KeyboardInterrupt where an interrupt came while none of the input's code ran.
 
     Its `display` is meant to be `sys.displayhook`.
+
+    Attributes
+    ----------
+    runner : asyncio.Task or None
+        The one in which an input runs.
+    task : asyncio.Future or None
+        The one that the input awaits, where it does.
+    tasks_before : set of asyncio.Task
+        Those that there were when the input began.
     """
 
     def __init__(
@@ -108,8 +117,9 @@ class Session:
         self._unread_at: tuple[types.FrameType, int, int] | None = None
         self._running = False
         self._interrupted = False
+        self.runner: asyncio.Task[Any] | None = None
         self.task: asyncio.Future[Any] | None = None
-        self._tasks_before: set[asyncio.Task[Any]] = set()
+        self.tasks_before: set[asyncio.Task[Any]] = set()
 
     # -- running ---------------------------------------------------------------------------------
 
@@ -136,19 +146,22 @@ class Session:
 
         return await self._guarded(evaluate)
 
-    def interrupt(self, spared: Set[asyncio.Task[Any] | None]) -> Set[asyncio.Task[Any]]:
-        """End what the running input awaits, in all its tasks but those that are spared.
+    def interrupt(
+        self, program: Set[asyncio.Future[Any] | None], spared: Set[asyncio.Future[Any] | None]
+    ) -> Set[asyncio.Task[Any]]:
+        """End the tasks that the running input began or awaits, but those that are spared.
 
-        Nor in those that await one of these: cancelled, they would cancel it as well. They hear of
-        the interrupt from it. (A loop is ended by a signal, not from here.)
+        Of tasks that await each other the innermost: the others hear of it from that, as those do
+        that await one that is spared. (A loop is ended by a signal, not from here.)
 
         Gives the tasks that it ends: each hears of it, as a CancelledError.
         """
         if not self._running:
             return frozenset()
         self._interrupted = True
-        tasks = asyncio.all_tasks() - self._tasks_before
-        ended = {task for task in tasks if spared.isdisjoint(awaited_by(task))}
+        tasks = {t for t in asyncio.all_tasks() if t in program or t not in self.tasks_before}
+        others = tasks | spared
+        ended = {t for t in tasks - spared if others.isdisjoint(awaited_by(t) - {t})}
         for task in ended:
             task.cancel()
         return ended
@@ -164,7 +177,8 @@ class Session:
         return self.task
 
     async def _guarded(self, evaluate: Callable[[], Any]) -> Outcome:
-        self._tasks_before = asyncio.all_tasks()
+        self.runner = asyncio.current_task()
+        self.tasks_before = asyncio.all_tasks()
         self._interrupted = False
         self._running = True
         try:
@@ -174,8 +188,8 @@ class Session:
             return self._failure(error)
         finally:
             self._running = False
-            self.task = None
-            self._tasks_before = set()
+            self.runner = self.task = None
+            self.tasks_before = set()
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # the input may have put anything there
                     stream.flush()
@@ -407,7 +421,7 @@ class _Keyboard(io.RawIOBase):
 
 class _InputStream(io.TextIOWrapper):
     def close(self) -> None:
-        """Stay open: `exit()` closes sys.stdin, and the session goes on."""
+        """Stay open: a program may close sys.stdin as it ends, and the session goes on."""
 
 
 def redirect_streams(emit: Emit, ask: Ask) -> None:

@@ -124,7 +124,7 @@ export class Reference {
   introduction() {
     const words = this.search?.value.trim();
     if (!words) return introduction(this.path, this.groups ?? []);
-    const absent = Object.entries(this.absent ?? {}).filter(([name]) => isLike(name, words.toLowerCase()));
+    const absent = Object.entries(this.absent ?? {}).filter(([name]) => isMeant(name, words.toLowerCase()));
     return [
       h("h2", {}, `Search: ${words}`),
       ...absent.map(([name, instead]) => h("p", {}, "There is no ", h("code", {}, name), `: ${instead}.`)),
@@ -163,14 +163,14 @@ export class Reference {
 /** @typedef {[title: string, members: Entry[]]} Group */
 
 /**
- * Whether a name is what one looks for, or the beginning of it.
+ * Whether a name that is not there is what one looks for.
  *
- * @param {string} name
+ * @param {string} name `pt.grad` or `x.grad`
  * @param {string} words in lower case
  */
-function isLike(name, words) {
-  const bare = words.replace(/^(pt|x)\./, "").replace(/\(\)$/, "");
-  return name === bare || (bare.length > 2 && name.startsWith(bare));
+function isMeant(name, words) {
+  const bare = words.replace(/\(\)$/, "");
+  return name === bare || name.replace(/^\w+\./, "") === bare;
 }
 
 /**

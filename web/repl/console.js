@@ -200,8 +200,8 @@ export class Console {
   addTouchKeys() {
     /** @type {[label: string, name: string, press: () => unknown][]} */
     const keys = [
-      ["↑", "Earlier input", () => this.editor.recall(-1)],
-      ["↓", "Later input", () => this.editor.recall(1)],
+      ["↑", "Earlier input", () => this.editor.walk(-1)],
+      ["↓", "Later input", () => this.editor.walk(1)],
       ["Tab", "Complete", () => this.editor.onTab()],
       ["↵", "New line", () => this.editor.newLine()],
     ];
@@ -242,9 +242,12 @@ export class Console {
     const { key, target } = event;
     const isShortcut = event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
     const isText = [...key].length === 1 && key !== " "; // which presses a button
-    if (event.defaultPrevented || !isForPrompt(target)) return;
+    if (event.defaultPrevented) return;
+    const isSearch = event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey && key.toLowerCase() === "r";
+    if (isSearch && this.transcript.root.contains(document.activeElement)) event.preventDefault(); // in an answer, too
+    if (!isForPrompt(target)) return;
     if (isText && !isShortcut) this.editor.focus();
-    if (event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey && key.toLowerCase() === "r") {
+    if (isSearch) {
       event.preventDefault();
       this.editor.onSearch();
     }

@@ -216,10 +216,19 @@ export class Editor {
   /** @param {-1 | 1} step */
   recall(step) {
     if (!this.isCaretOnEdge(step)) return false;
+    this.walk(step);
+    return true;
+  }
+
+  /**
+   * Put an earlier or a later input of the history here, wherever the caret is.
+   *
+   * @param {-1 | 1} step
+   */
+  walk(step) {
     const { head } = this.view.state.selection.main;
     const text = this.history.move(step, this.text, this.view.state.sliceDoc(0, head));
     if (text !== null) this.text = text;
-    return true;
   }
 
   /**
