@@ -179,6 +179,18 @@ class TestBanner:
 
 
 class TestRestart:
+    def test_a_click_is_heard_while_the_panel_is_drawn_anew(self, fresh_page: OpenPage) -> None:
+        app = fresh_page()
+        app.run("gone = 1")
+        open_panel(app.page)
+        button = app.page.locator("#restart-now")
+        button.hover()
+        app.page.mouse.down()
+        app.run("pt.ones(1000).realize()")  # busy, idle, other figures
+        app.page.mouse.up()
+        expect(app.page.locator("#transcript .note").last).to_contain_text("variables are gone")
+        assert "NameError" in app.run("gone")["error"]
+
     @pytest.mark.alone
     def test_what_runs_ends_at_once(self, fresh_page: OpenPage) -> None:
         """A worker that is terminated while it is busy may go on for two seconds."""

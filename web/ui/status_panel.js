@@ -24,6 +24,11 @@ export class StatusPanel {
     this.figures = null;
     /** @type {Device | null} as it was told last */
     this.device = null;
+    // Made once: a button that a redrawing takes away under a finger hears no click.
+    const [memory, python, rows] = [h("dl"), h("dl"), h("dl")];
+    this.lists = { memory, python, rows };
+    this.title = h("h2");
+    this.element.append(h("h2", {}, "Memory"), memory, h("h2", {}, "Python"), python, this.actions(), this.title, rows);
     this.listen();
   }
 
@@ -63,17 +68,10 @@ export class StatusPanel {
   }
 
   draw() {
-    const focused = this.element.contains(document.activeElement);
-    this.element.replaceChildren(
-      h("h2", {}, "Memory"),
-      list(this.memory()),
-      h("h2", {}, "Python"),
-      list(this.python()),
-      this.actions(),
-      h("h2", {}, this.device?.title ?? ""),
-      list(this.device?.rows ?? []),
-    );
-    if (focused) this.element.querySelector("button")?.focus();
+    this.lists.memory.replaceChildren(...elementsOf(this.memory()));
+    this.lists.python.replaceChildren(...elementsOf(this.python()));
+    this.title.textContent = this.device?.title ?? "";
+    this.lists.rows.replaceChildren(...elementsOf(this.device?.rows ?? []));
     this.place();
   }
 
@@ -128,7 +126,6 @@ export class StatusPanel {
 }
 
 /** @param {Row[]} rows */
-function list(rows) {
-  const parts = rows.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, text)]);
-  return h("dl", {}, ...parts);
+function elementsOf(rows) {
+  return rows.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, text)]);
 }
