@@ -81,9 +81,9 @@ if not _typing.TYPE_CHECKING:
         """What is not there, and what there is instead."""
         import sys
 
-        from py_tensor.absent import no_function
+        from py_tensor.absent import refuse_function
 
-        raise no_function(name, sys.modules[__name__])
+        refuse_function(name, sys.modules[__name__])
 
     def __dir__() -> list[str]:
         """What is public: `random` alone of the modules."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 _NO_GRADIENTS = "there is no automatic differentiation yet"
 _NEVER_CHANGES = "a tensor never changes, so that no copy is needed"
 _OF_A_COPY = "there is NumPy's, of a copy: np.{}(x.numpy())"
@@ -69,29 +71,35 @@ METHODS: dict[str, str] = {
 """Of tensors."""
 
 
-def no_function(name: str, module: object) -> AttributeError:
-    """What `pt.name` raises."""
-    return _error(f"module 'py_tensor' has no attribute '{name}'", name, module, FUNCTIONS)
+def refuse_function(name: str, module: object) -> NoReturn:
+    """Say that there is no `pt.name`, and what there is instead."""
+    raise _error(f"module 'py_tensor' has no attribute '{name}'", name, module, FUNCTIONS.get(name))
 
 
-def no_method(name: str, tensor: object) -> AttributeError:
-    """What `x.name` raises: the names of functions that are no methods are told as well."""
+def refuse_method(name: str, tensor: object) -> NoReturn:
+    """Say that there is no `x.name`, and what there is instead: perhaps a function.
+
+    Raised here and not where `self` is the tensor: there Python would suggest private names, too.
+    """
+    words = f"'Tensor' object has no attribute '{name}'"
+    raise _error(words, name, tensor, METHODS.get(name) or _function_or_op(name))
+
+
+def _function_or_op(name: str) -> str | None:
+    """A function of this name, or the op that PyTorch's `name_` does in place; None without either."""
     import py_tensor
     from py_tensor.ops.define import REGISTRY
 
-    words = f"'Tensor' object has no attribute '{name}'"
-    if name not in METHODS and not name.startswith("_"):
-        if callable(getattr(py_tensor, name, None)):
-            return AttributeError(f"{words}; there is the function pt.{name}", name=name, obj=None)
-        op = name.removesuffix("_")
-        if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
-            instead = f"a tensor never changes: x = x.{op}(...)"
-            return AttributeError(f"{words}; {instead}", name=name, obj=None)
-    return _error(words, name, tensor, METHODS)
+    if not name.startswith("_") and callable(getattr(py_tensor, name, None)):
+        return f"there is the function pt.{name}"
+    op = name.removesuffix("_")
+    if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
+        return f"a tensor never changes: x = x.{op}(...)"
+    return None
 
 
-def _error(words: str, name: str, owner: object, instead: dict[str, str]) -> AttributeError:
+def _error(words: str, name: str, owner: object, instead: str | None) -> AttributeError:
     """Of no object where it says what there is, or Python would go on to suggest another name."""
-    if name in instead:
-        return AttributeError(f"{words}; {instead[name]}", name=name, obj=None)
+    if instead:
+        return AttributeError(f"{words}; {instead}", name=name, obj=None)
     return AttributeError(words, name=name, obj=owner)

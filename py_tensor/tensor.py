@@ -54,11 +54,11 @@ class Tensor(Methods):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(tensor, name: str) -> Any:  # noqa: N805 - of `self` Python suggests _names
+        def __getattr__(self, name: str) -> Any:
             """What is not there, and what there is instead."""
-            from py_tensor.absent import no_method
+            from py_tensor.absent import refuse_method
 
-            raise no_method(name, tensor)
+            refuse_method(name, self)
 
     # -- What it is -----------------------------------------------------------------------------
 
