@@ -86,7 +86,7 @@ def refuse_method(name: str, tensor: object) -> NoReturn:
 
 
 def _function_or_op(name: str) -> str | None:
-    """A function of this name, or the op that PyTorch's `name_` does in place; None without either."""
+    """A function of this name, or the op that PyTorch's `name_` does in place; None for others."""
     import py_tensor
     from py_tensor.ops.define import REGISTRY
 
