@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
-_NEVER_CHANGES = "a tensor never changes, so that no copy is needed"
 _OF_A_COPY = "there is NumPy's, of a copy: np.{}(x.numpy())"
 _IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 
@@ -47,7 +46,7 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(
         ("backward", "detach", "grad", "requires_grad", "requires_grad_"), _NO_GRADIENTS
     ),
-    **dict.fromkeys(("clone", "copy"), _NEVER_CHANGES),
+    "clone": "it is x.copy()",
     **{
         name: _OF_A_COPY.format(name)
         for name in ("argwhere", "histogram", "median", "nonzero", "unique")
@@ -94,7 +93,7 @@ def _function_or_op(name: str) -> str | None:
         return f"there is the function pt.{name}"
     op = name.removesuffix("_")
     if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
-        return f"a tensor never changes: x = x.{op}(...)"
+        return f"it is x[...] = x.{op}(...)"
     return None
 
 

@@ -15,7 +15,7 @@ from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
 from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import astype, concat, stack
+from py_tensor.ops.movement import concat, converted, stack
 from py_tensor.ops.reduction import argmax, argmin
 from py_tensor.tensor import Tensor
 
@@ -149,7 +149,7 @@ def _is_number(value: Any) -> bool:
 
 def _values(values: Any) -> Tensor:
     x = drawable(values, "plot")
-    return astype(x, dtypes.int32) if x.dtype.kind == "b" else x
+    return converted(x, dtypes.int32) if x.dtype.kind == "b" else x
 
 
 def _curve(values: Any) -> Tensor:
@@ -178,7 +178,7 @@ def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
     """Indices of the points looked at as indices of all: exact up to 2**31, else rounded."""
     if step == 1:
         return indices
-    return astype(indices, dtypes.float32) * step if size > 2**31 else indices * step
+    return converted(indices, dtypes.float32) * step if size > 2**31 else indices * step
 
 
 def _kept(y: Tensor, options: ChartOptions) -> Tensor:
@@ -196,13 +196,13 @@ def _kept(y: Tensor, options: ChartOptions) -> Tensor:
     slices = -(-n // length)
     begin = arange(0, slices * length, length, dtype=dtypes.int32, device=y.device)
     places = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
-    values = take(y if y.dtype.kind == "f" else astype(y, dtypes.float32), places)
+    values = take(y if y.dtype.kind == "f" else converted(y, dtypes.float32), places)
     drawn = are_finite(values)
     if options.yscale == "log":
         drawn = drawn & (values > 0)
     low = argmin(where(drawn, values, INFINITY), axis=1)
     high = argmax(where(drawn, values, -INFINITY), axis=1)
-    low, high = (minimum(begin + astype(i, dtypes.int32), n - 1) for i in (low, high))
+    low, high = (minimum(begin + converted(i, dtypes.int32), n - 1) for i in (low, high))
     pairs = stack([minimum(low, high), maximum(low, high)], axis=1).reshape(-1)
     ends = arange(0, 2, dtype=dtypes.int32, device=y.device) * (n - 1)
     return concat([ends[:1], pairs, ends[1:]])

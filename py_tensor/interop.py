@@ -12,8 +12,9 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Meta, make, meta_of
 from py_tensor.graph.primitives import COPY, EDGES, leaf
-from py_tensor.ops.define import coerce, common_dtype, empty_node, node_of
-from py_tensor.ops.movement import astype, concat, getitem, stack
+from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node, node_of
+from py_tensor.ops.indexing import getitem
+from py_tensor.ops.movement import concat, converted, stack
 from py_tensor.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
@@ -60,7 +61,8 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     >>> pt.tensor([[1, 2], [3, 4]], dtype=pt.float32).sum(0)
     tensor([4., 6.])
     """
-    return _make(data, dtype, device, "tensor")
+    made = _make(data, dtype, device, "tensor")
+    return as_array(made.copy() if made is data else made)
 
 
 def asarray(data: Any, *, dtype: object = None, device: Any = None, op: str = "asarray") -> Tensor:
@@ -89,9 +91,9 @@ def drawable(data: Any, op: str) -> Tensor:
 def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
     if isinstance(data, Tensor):
-        here = data if target is None or target.rank > data.dtype.rank else astype(data, target)
+        here = data if target is None or target.rank > data.dtype.rank else converted(data, target)
         moved = here if device is None else to_device(here, device)
-        return moved if target is None else astype(moved, target)
+        return moved if target is None else converted(moved, target)
     if _is_nested(data):
         if _holds_tensors_alone(data):
             return _make(_stacked(data, op), dtype, device, op)
@@ -180,7 +182,7 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
         if x.shape != parts[0].shape:
             raise _ragged(op, parts[0].shape, x.shape)
     dtype = common_dtype(op, coerce(op, parts))
-    return stack([astype(x, dtype) for x in parts])
+    return stack([converted(x, dtype) for x in parts])
 
 
 def _shape_of(data: Any) -> Shape:

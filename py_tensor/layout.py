@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from py_tensor.shapes import Shape, row_major, size_of
 
@@ -28,43 +29,82 @@ class Layout:
         return Layout(shape, row_major(shape))
 
     @property
+    def size(self) -> int:
+        return size_of(self.shape)
+
+    def expanded(self, target: Shape) -> Layout:
+        """Axes of length 1, and new leading ones, repeated to `target`."""
+        lead = len(target) - len(self.shape)
+        repeated = (0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True))
+        return Layout(target, (0,) * lead + tuple(repeated), self.offset)
+
+    def permuted(self, order: tuple[int, ...]) -> Layout:
+        """The axes in another order."""
+        shape, strides = self.shape, self.strides
+        return Layout(tuple(shape[a] for a in order), tuple(strides[a] for a in order), self.offset)
+
+    def flipped(self, axes: tuple[int, ...]) -> Layout:
+        """The elements in reverse order along `axes`."""
+        shape, strides = self.shape, self.strides
+        moved = sum(strides[a] * (shape[a] - 1) for a in axes if shape[a])
+        turned = tuple(-s if a in axes else s for a, s in enumerate(strides))
+        return Layout(shape, turned, self.offset + moved)
+
+    def sliced(self, slices: tuple[tuple[int, int, int], ...]) -> Layout:
+        """(start, count, step) along each axis; every index that they name is in range."""
+        shape: list[int] = []
+        strides: list[int] = []
+        offset = self.offset
+        for (start, count, step), s in zip(slices, self.strides, strict=True):
+            shape.append(count)
+            strides.append(step * s)
+            offset += start * s if count else 0
+        return Layout(tuple(shape), tuple(strides), offset)
+
+    def reshaped(self, target: Shape) -> Layout | None:
+        """The same elements in row-major order in another shape; None where no strides say it.
+
+        The rule is NumPy's, which decides whether `reshape` gives a view or a copy: groups of axes
+        with as many elements before and after, each group walked with one stride.
+        """
+        if not self.size:
+            return Layout(target, row_major(target), self.offset)
+        axes = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n != 1]
+        strides = [0] * len(target)
+        old = new = 0
+        while old < len(axes):
+            first = old
+            before, stride = axes[old]
+            start, after = new, 1
+            while after != before or new == start:
+                if after < before or new == start:
+                    after *= target[new]
+                    new += 1
+                else:
+                    old += 1
+                    before *= axes[old][0]
+            for outer, inner in pairwise(axes[first : old + 1]):
+                if outer[1] != inner[0] * inner[1]:
+                    return None
+            stride = axes[old][1]
+            for axis in range(new - 1, start - 1, -1):
+                strides[axis] = stride
+                stride *= target[axis]
+            old += 1
+        return Layout(target, tuple(strides), self.offset)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some element stands at several places, as after `expanded`."""
+        return any(n > 1 and s == 0 for n, s in zip(self.shape, self.strides, strict=True))
+
+    @property
     def is_contiguous(self) -> bool:
         """Whether flat(i) numbers the elements 0, 1, 2, ... in row-major order."""
         return self.offset == 0 and all(
             n == 1 or s == c
             for n, s, c in zip(self.shape, self.strides, row_major(self.shape), strict=True)
         )
-
-
-def expand(shape: Shape, target: Shape) -> Layout:
-    """Repeat axes of length 1 (and new leading axes) to `target`."""
-    lead = len(target) - len(shape)
-    strides = row_major(shape)
-    return Layout(
-        target,
-        (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)),
-    )
-
-
-def permute(shape: Shape, order: tuple[int, ...]) -> Layout:
-    strides = row_major(shape)
-    return Layout(tuple(shape[a] for a in order), tuple(strides[a] for a in order))
-
-
-def flip(shape: Shape, axes: tuple[int, ...]) -> Layout:
-    strides = row_major(shape)
-    offset = sum(strides[a] * (shape[a] - 1) for a in axes if shape[a])
-    return Layout(shape, tuple(-s if a in axes else s for a, s in enumerate(strides)), offset)
-
-
-def take_slices(shape: Shape, slices: tuple[tuple[int, int, int], ...]) -> Layout:
-    """(start, count, step) per axis, already normalised: every index it names is in range."""
-    strides = row_major(shape)
-    return Layout(
-        tuple(count for _, count, _ in slices),
-        tuple(step * s for (_, _, step), s in zip(slices, strides, strict=True)),
-        sum(start * s for (start, count, _), s in zip(slices, strides, strict=True) if count),
-    )
 
 
 def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:

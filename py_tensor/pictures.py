@@ -17,7 +17,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.interop import tensor
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import astype, pad
+from py_tensor.ops.movement import converted, pad
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
@@ -107,13 +107,13 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
         share = where(span > 0, share, where(end, 1.0, 0.0))
     share = where(finite, share, where(values > 0, 1.0, 0.0))
     index = clip(floor(share * (COLOURS - 1) + 0.5), 0, COLOURS - 1)
-    return where(isnan(values), 0, take(colours, astype(index, dtypes.int32)))
+    return where(isnan(values), 0, take(colours, converted(index, dtypes.int32)))
 
 
 def _real(x: Tensor) -> Tensor:
     if x.dtype.kind == "f":
         return x
-    return astype(astype(x, dtypes.int32) if x.dtype.kind == "b" else x, dtypes.float32)
+    return converted(converted(x, dtypes.int32) if x.dtype.kind == "b" else x, dtypes.float32)
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:
@@ -121,10 +121,10 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     if x.dtype.kind == "f":
         levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
     elif x.dtype.kind == "b":
-        levels = astype(x, dtypes.int32) * 255
+        levels = converted(x, dtypes.int32) * 255
     else:
         levels = clip(x, 0, 255)
-    words = astype(levels, dtypes.uint32)
+    words = converted(levels, dtypes.uint32)
     r, g, b = words[:, :, 0], words[:, :, 1], words[:, :, 2]
     if x.shape[2] == 3:
         return r | g << 8 | b << 16 | 0xFF << 24

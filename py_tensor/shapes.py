@@ -28,13 +28,18 @@ def row_major(shape: Shape) -> tuple[int, ...]:
 
 def parse_shape(op: str, shape: object) -> Shape:
     """A shape from an int or a sequence of ints, all of them non-negative."""
-    try:
-        sizes = tuple(map(as_index, _listed(shape)))
-    except TypeError:
-        raise TypeError(f"{op}: a shape is an int or a tuple of ints, not {shape!r}") from None
+    sizes = parse_sizes(op, shape)
     if any(n < 0 for n in sizes):
         raise ShapeError(f"{op}: negative size in shape {sizes}")
     return check_rank(op, sizes)
+
+
+def parse_sizes(op: str, shape: object) -> Shape:
+    """Sizes to reshape to, where -1 stands for what is left."""
+    try:
+        return tuple(map(as_index, _listed(shape)))
+    except TypeError:
+        raise TypeError(f"{op}: a shape is an int or a tuple of ints, not {shape!r}") from None
 
 
 def _listed(given: Any) -> Sequence[Any]:

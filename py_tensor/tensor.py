@@ -1,18 +1,34 @@
-"""The Tensor: a handle on a node. Ops, methods and operators are put on it by `py_tensor.ops`."""
+"""The Tensor: a cell with a node, or a view of one.
+
+Ops, methods and operators are put on it by `py_tensor.ops`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
-from py_tensor.graph.node import Meta, Node, make
-from py_tensor.graph.op import Movement
+from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
+from py_tensor.graph.op import Movement, Op
 from py_tensor.graph.order import bottom
-from py_tensor.graph.primitives import CONST, COPY, INDEX
+from py_tensor.graph.primitives import (
+    ASSIGN,
+    CONST,
+    COPY,
+    EMPTY,
+    EXPAND,
+    INDEX,
+    RESHAPE,
+    VIEW,
+    leaf,
+)
 from py_tensor.graph.store import is_flat
-from py_tensor.shapes import Shape, row_major
+from py_tensor.layout import Layout
+from py_tensor.shapes import Shape, parse_sizes, resolve_reshape
 
 if TYPE_CHECKING:
     from py_tensor.typing import Methods
@@ -20,16 +36,73 @@ else:
     Methods = object
 
 
-class Tensor(Methods):
-    """An immutable n-dimensional array of one dtype on one device.
+class Owner:
+    """What a tensor knows of the views of its memory.
 
-    Made by `pt.tensor`, `pt.zeros` and their like, and by ops. Ops check their operands at once
-    and compute later: when somebody reads (`print`, `tolist`, `numpy`, `float`), at `realize`, or
-    when much is pending.
+    Attributes
+    ----------
+    current : dict of int to weakref
+        The views that hold a node made from the owner's present one, by id. All others make theirs
+        anew when they are used: a write costs no more than was used since the last one.
+    writeable : bool
     """
 
-    __slots__ = ("__weakref__", "_node")
+    __slots__ = ("current", "writeable")
+
+    def __init__(self, writeable: bool = True) -> None:
+        self.current: dict[int, ref[Tensor]] = {}
+        self.writeable = writeable
+
+    def release(self, tensor: Tensor) -> bool:
+        """The tensor comes to its end; whether it holds a node."""
+        return True
+
+
+class View:
+    """What makes a tensor a view: the tensor that owns the memory, and how it is seen.
+
+    Attributes
+    ----------
+    base : Tensor
+        No view itself.
+    layout : Layout
+        From coordinates to the flat index of the base.
+    writeable : bool
+    """
+
+    __slots__ = ("base", "layout", "writeable")
+
+    def __init__(self, base: Tensor, layout: Layout, writeable: bool) -> None:
+        self.base = base
+        self.layout = layout
+        self.writeable = writeable
+
+    @property
+    def owner(self) -> Owner:
+        return self.base._owner()  # pyright: ignore[reportPrivateUsage]
+
+    def release(self, tensor: Tensor) -> bool:
+        """The tensor comes to its end; whether it holds a node."""
+        return self.owner.current.pop(id(tensor), None) is not None
+
+
+class Tensor(Methods):
+    """An n-dimensional array of one dtype on one device.
+
+    Made by `pt.array`, `pt.zeros` and their like, and by ops. Ops check their operands at once
+    and compute later: when somebody reads (`print`, `tolist`, `numpy`, `float`), at `realize`, or
+    when much is pending.
+
+    Assignment and in-place operators change the elements, and with them those of every view, as in
+    NumPy. Nodes stay immutable: a tensor that owns its memory is a cell with the present node, a
+    write gives it a new one, and what was recorded before keeps the old one. A view is made again
+    from its base's node after a write.
+    """
+
+    __slots__ = ("__weakref__", "_alias", "_node")
     __hash__ = object.__hash__  # == compares elements
+    _alias: Owner | View | None
+    _node: Node  # unset: of a view whose base was written to
 
     def __init__(self, node: Node) -> None:
         # In this order: an interrupt between the two costs a buffer, the other way a result.
@@ -40,14 +113,18 @@ class Tensor(Methods):
                 f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__}"
             ) from None
         self._node = node
+        self._alias = None
         if node.storage is None:
             node.meta.device.record(node)
 
     def __del__(self) -> None:
         try:
-            node = self._node
+            alias = self._alias
         except AttributeError:  # interrupted in __init__
             return
+        if alias is not None and not alias.release(self):
+            return
+        node = self._node
         node.live -= 1
         if not node.live:
             node.meta.device.forget(node)
@@ -55,17 +132,157 @@ class Tensor(Methods):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What is not there, and what there is instead."""
+            """The node of a view after a write; or what is not there, and what there is instead."""
+            if name == "_node" and type(self._alias) is View:
+                return self._made_current(self._alias)
             from py_tensor.absent import refuse_method
 
-            refuse_method(name, self)
+            return refuse_method(name, self)
+
+    # -- Views, and writing ---------------------------------------------------------------------
+
+    def _owner(self) -> Owner:
+        """What a tensor that is no view knows of its views."""
+        if self._alias is None:
+            self._alias = Owner()
+        assert type(self._alias) is Owner
+        return self._alias
+
+    @property
+    def _layout(self) -> Layout:
+        """From coordinates to the flat index of the memory."""
+        alias = self._alias
+        return alias.layout if type(alias) is View else self._node.meta.layout
+
+    def _reshaped(self, shape: Shape) -> Layout | None:
+        """The layout of the same elements in another shape; None where that takes a copy."""
+        alias = self._alias
+        if type(alias) is View:
+            return alias.layout.reshaped(shape)
+        meta = self._node.meta
+        return meta_of(shape, meta.dtype, meta.device).layout
+
+    def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
+        """A view of this tensor's memory."""
+        alias = self._alias
+        if type(alias) is View:
+            base, writeable = alias.base, writeable and alias.writeable
+        else:
+            base, writeable = self, writeable and (alias is None or alias.writeable)
+        owner = base._owner()
+        view = Tensor(_seen(base._node, layout))
+        view._alias = View(base, layout, writeable)
+        owner.current[id(view)] = ref(view)
+        return view
+
+    def _made_current(self, view: View) -> Node:
+        """Make a view's node from the present one of its base."""
+        node = _seen(view.base._node, view.layout)
+        node.live += 1
+        self._node = node
+        view.owner.current[id(self)] = ref(self)
+        if node.storage is None:
+            node.meta.device.record(node)
+        return node
+
+    def _check_writeable(self, op: str) -> None:
+        alias = self._alias
+        if alias is not None and not alias.writeable:
+            raise ValueError(f"{op}: the tensor is read-only, as broadcast_to makes it; copy it")
+
+    def _assign(self, layout: Layout, value: Node) -> None:
+        """Write `value` to the memory, where a layout says, in which no place occurs twice.
+
+        `value` has the layout's shape and the tensor's dtype, or is a constant.
+        """
+        if not layout.size:
+            return
+        alias = self._alias
+        base = alias.base if type(alias) is View else self
+        meta = base._node.meta
+        if layout.size == meta.size and layout.is_contiguous:
+            value = _apart(value)
+            if value.meta is not meta:
+                value = make(RESHAPE if value.meta.shape else EXPAND, (value,), None, meta)
+        else:
+            attrs = layout.shape, layout.strides, layout.offset
+            value = make(ASSIGN, (base._node, value), attrs, meta)
+        base._set_node(value)
+
+    def _set_node(self, node: Node) -> None:
+        """Have a tensor that owns its memory stand for another node."""
+        if node.storage is None:  # first, so that what is computed for room is the old node
+            node.meta.device.record(node)
+        if self._alias is not None:
+            self._forget_views()
+        old = self._node
+        node.live += 1
+        self._node = node
+        old.live -= 1
+        if not old.live:
+            old.meta.device.forget(old)
+
+    def _forget_views(self) -> None:
+        """Have each view make its node anew when it is used next."""
+        current = self._owner().current
+        while current:
+            view = current.popitem()[1]()
+            if view is not None:
+                node = view._node
+                del view._node
+                node.live -= 1
+                if not node.live:
+                    node.meta.device.forget(node)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it stands for one of NumPy's scalars: a 0-d result of an op, or one element.
+
+        In-place operators give a new one, and leave other names that are bound to it alone. What
+        `array` and `zeros` and the like make with shape (), and 0-d views, are arrays.
+        """
+        return self._alias is None and not self._node.meta.shape
+
+    @property
+    def base(self) -> Tensor | None:
+        """The tensor whose memory this one is a view of; None if it has its own."""
+        return self._alias.base if type(self._alias) is View else None
+
+    @property
+    def flags(self) -> Flags:
+        """How the memory may be used: ``x.flags.writeable``."""
+        return Flags(self)
+
+    def copy(self, order: str = "C") -> Tensor:
+        """A tensor with the same elements and memory of its own.
+
+        Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
+        """
+        return Tensor(_apart(self._node))
 
     # -- What it is -----------------------------------------------------------------------------
 
     @property
     def shape(self) -> Shape:
-        """The size of each axis."""
+        """The size of each axis. To set it gives the same memory another shape, without a copy."""
         return self._node.meta.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        target = resolve_reshape("shape", self.shape, parse_sizes("shape", shape))
+        layout = self._reshaped(target)
+        if layout is None:
+            raise AttributeError(
+                f"shape: {self.shape} cannot become {target} without a copy; use reshape"
+            )
+        if type(self._alias) is View:
+            old = self._node
+            del self._node
+            self._alias.layout = layout
+            self._made_current(self._alias)
+            old.live -= 1
+        else:
+            self._set_node(_seen(self._node, layout))
 
     @property
     def dtype(self) -> DType:
@@ -99,14 +316,14 @@ class Tensor(Methods):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next along each axis, of the contiguous host copy."""
-        return tuple(self.itemsize * s for s in row_major(self.shape))
+        """Bytes from one element to the next along each axis, as a view sees its base."""
+        return tuple(self.itemsize * s for s in self._layout.strides)
 
     def __copy__(self) -> Tensor:
-        return self
+        return self.copy()
 
     def __deepcopy__(self, memo: object) -> Tensor:
-        return self  # it never changes
+        return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The elements, for pickling; where they are restored they go to the default device."""
@@ -262,9 +479,6 @@ class Tensor(Methods):
 
         return to_device(self, device)
 
-    def __setitem__(self, index: object, value: object) -> None:
-        raise TypeError("tensors are immutable: make a new one with pt.where(mask, value, x)")
-
     def __repr__(self) -> str:
         from py_tensor.interop import text
 
@@ -280,6 +494,100 @@ class Tensor(Methods):
         from py_tensor.interop import text_async
 
         return await text_async(self, "repr")
+
+
+class Flags:
+    """How a tensor's memory lies and may be used, as NumPy's `flags` tells.
+
+    Attributes
+    ----------
+    writeable : bool
+        Whether elements can be assigned. May be set to False; to True only if the base's is.
+    owndata : bool
+        Whether the memory is the tensor's own.
+    c_contiguous, f_contiguous : bool
+        Whether the elements lie in row-major, or column-major, order without gaps.
+    """
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    @property
+    def writeable(self) -> bool:
+        alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
+        return alias is None or alias.writeable
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        tensor = self._tensor
+        alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
+        if value and type(alias) is View and (not alias.owner.writeable or alias.layout.repeats):
+            raise ValueError("flags: the view's memory is read-only")
+        alias.writeable = bool(value)
+
+    @property
+    def owndata(self) -> bool:
+        return self._tensor.base is None
+
+    @property
+    def c_contiguous(self) -> bool:
+        return self._is_contiguous(tuple(range(self._tensor.ndim)))
+
+    @property
+    def f_contiguous(self) -> bool:
+        return self._is_contiguous(tuple(reversed(range(self._tensor.ndim))))
+
+    def _is_contiguous(self, order: tuple[int, ...]) -> bool:
+        layout = self._tensor._layout  # pyright: ignore[reportPrivateUsage]
+        return replace(layout, offset=0).permuted(order).is_contiguous or not layout.size
+
+    def __getitem__(self, name: str) -> bool:
+        return getattr(self, name.lower())
+
+    def __setitem__(self, name: str, value: bool) -> None:
+        setattr(self, name.lower(), value)
+
+    def __repr__(self) -> str:
+        names = ("c_contiguous", "f_contiguous", "owndata", "writeable")
+        return "\n".join(f"  {name.upper()} : {self[name]}" for name in names)
+
+
+def _apart(node: Node) -> Node:
+    """The same elements, not as a part of what is larger and would be kept for them alone."""
+    if isinstance(node.op, Movement) and bottom(node).meta.size > node.meta.size > 0:
+        return make(COPY, (node,), None, node.meta)
+    return node
+
+
+_Made = tuple[Op, Any, Meta, int]
+_made: dict[tuple[Meta, Shape, tuple[int, ...], int], _Made] = {}  # how a view's node is made
+_MADE_LIMIT = 4096
+
+
+def _seen(node: Node, layout: Layout) -> Node:
+    """The elements of a node as a layout of its flat indices sees them."""
+    key = node.meta, layout.shape, layout.strides, layout.offset
+    found = _made.get(key)
+    if found is None:
+        if len(_made) >= _MADE_LIMIT:
+            _made.clear()
+        found = _made[key] = _how_seen(node.meta, layout)
+    op, attrs, meta, number = found
+    if not number:
+        return node if meta.size else leaf(meta, EMPTY)
+    return Node(op, (node,), attrs, meta, number)
+
+
+def _how_seen(source: Meta, layout: Layout) -> _Made:
+    """Op, attributes, meta and key; the key is 0 where no node is needed."""
+    meta = meta_of(layout.shape, source.dtype, source.device)
+    op, attrs = VIEW, (layout.strides, layout.offset)
+    if layout.size == source.size and layout.is_contiguous:
+        op, attrs = RESHAPE, None
+    needed = meta.size and (op is VIEW or meta is not source)
+    return op, attrs, meta, key_of(op, attrs, meta) if needed else 0
 
 
 def _nest(flat: list[Any], shape: Shape) -> Any:
@@ -334,7 +642,7 @@ def install(name: str, function: Method | property) -> None:
     setattr(Tensor, name, function)
 
 
-__all__ = ["INSTALLED", "Tensor", "install", "realize"]
+__all__ = ["INSTALLED", "Tensor", "View", "install", "realize"]
 
 
 def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:

@@ -6,8 +6,9 @@ from typing import Any
 
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
-from py_tensor.graph.order import Request
+from py_tensor.graph.order import Request, uses_of
 from py_tensor.graph.primitives import (
+    ASSIGN,
     CONCAT,
     CONST,
     CONTRACT,
@@ -42,10 +43,13 @@ class CPU:
 
     def compute(self, request: Request) -> None:
         values: list[Array] = []
+        uses = uses_of(request.order)
         with self.np.errstate(all="ignore"):
             for node in request.order:
                 values.append(
-                    node.storage if node.storage is not None else self._value(node, values)
+                    node.storage
+                    if node.storage is not None
+                    else self._value(node, values, uses, request.wanted)
                 )
         for slot in request.wanted:
             node = request.order[slot]
@@ -55,7 +59,8 @@ class CPU:
             node.inputs = ()
             self.computed += 1
 
-    def _value(self, node: Node, values: list[Array]) -> Array:
+    def _value(self, node: Node, values: list[Array], uses: list[int], kept: set[int]) -> Array:
+        """What a node computes; it is written over if it is used once and not `kept`."""
         np, op = self.np, node.op
         operands = [values[x.slot] for x in node.inputs]
         dtype = node.meta.dtype.name
@@ -71,6 +76,10 @@ class CPU:
             return np.pad(operands[0], node.attrs, constant_values=operands[1])
         if op is CONTRACT:
             return _contract(np, operands[0], operands[1], node.attrs)
+        if op is ASSIGN:
+            whole = node.inputs[0]
+            copy = uses[whole.slot] > 1 or whole.op is not ASSIGN or whole.slot in kept
+            return self._assigned(node, *operands, copy=copy)
         if op is CONCAT:
             return np.concatenate(operands, axis=node.attrs)
         if isinstance(op, Reduction):
@@ -85,6 +94,15 @@ class CPU:
             return _sorted(np, operands[0], axis, descending, op.indices)
         assert isinstance(op, Elementwise)
         return np.asarray(op.numpy(np, *operands)).astype(dtype, copy=False)
+
+    def _assigned(self, node: Node, whole: Array, value: Array, *, copy: bool) -> Array:
+        """`whole` with a value written to the places of a view of it."""
+        shape, strides, offset = node.attrs
+        written = self.np.array(whole, order="C") if copy else whole
+        flat = written.reshape(-1)[offset:]
+        strides = tuple(written.itemsize * s for s in strides)
+        self.np.lib.stride_tricks.as_strided(flat, shape, strides)[...] = value
+        return written
 
     def _moved(self, node: Node, operand: Array) -> Array:
         np, layout = self.np, layout_of(node)

@@ -332,10 +332,11 @@ class WebGPU(Connection):
         self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
     ) -> Plan:
         """The plan of kernels which may write over temporaries, and over these leaves."""
+        parts = {kernel.over.slot for kernel in kernels if kernel.over is not None}
         spare = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)
-            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+            if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in parts)
             and (slot in leaves or (node.storage is None and slot not in request.wanted))
         }
         lowered = lower(kernels, profile, self.programs, spare)

@@ -16,15 +16,18 @@ from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.graph.kernel import (
+    Access,
     Apply,
     Body,
     Contraction,
     Fold,
     Kernel,
     Load,
+    Output,
     Scanned,
     Sorted,
     Stage,
+    Whole,
 )
 from py_tensor.graph.primitives import MUL, SUM
 from py_tensor.shapes import size_of
@@ -73,7 +76,13 @@ def lower(
     last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
     dispatches: list[Dispatch] = []
     for n, kernel in enumerate(kernels):
-        if spare and not kernel.stages:
+        if kernel.over is not None:
+            (output,), whole = kernel.outputs, kernel.over
+            if spare and whole.slot in spare and last_use[whole.slot] == n:
+                replaced[output.slot] = whole.slot
+            else:
+                dispatches.append(lower_map(_copy(whole, output), profile, programs))
+        elif spare and not kernel.stages and not kernel.slab:
             over = {
                 slot: spare[slot] for slot in kernel.reads() & spare.keys() if last_use[slot] == n
             }
@@ -86,6 +95,14 @@ def lower(
             kernel = in_slab(kernel, slot)
         dispatches += _lower_one(kernel, context)
     return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs)
+
+
+def _copy(whole: Whole, target: Output) -> Kernel:
+    """The kernel that copies all elements to where another one writes some of them anew."""
+    access = Access((1,), 0)
+    row = Body.of([Load(whole.slot, target.dtype, access)])
+    output = replace(target, value=0, access=access, whole=True)
+    return Kernel((whole.size,), (), (), row, (output,), "copy")
 
 
 def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:

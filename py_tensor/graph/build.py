@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from py_tensor.dtypes import uint32
-from py_tensor.graph.evaluate import Evaluator, View
+from py_tensor.graph.evaluate import Evaluator, View, is_window
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
@@ -20,6 +20,7 @@ from py_tensor.graph.kernel import (
     Body,
     Contraction,
     Fold,
+    Gather,
     Index,
     Kernel,
     Load,
@@ -27,12 +28,13 @@ from py_tensor.graph.kernel import (
     Scanned,
     Sorted,
     Stage,
+    Whole,
     copied,
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Reduction, Scan, Sort
 from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.primitives import CONCAT, CONST, CONTRACT, MUL, PAD, SUM
+from py_tensor.graph.primitives import ASSIGN, CONCAT, CONST, CONTRACT, MUL, PAD, SUM
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
     MAX_BODY,
@@ -44,8 +46,10 @@ from py_tensor.graph.store import (
     is_inline,
     space_of,
 )
-from py_tensor.layout import still
+from py_tensor.layout import Layout, still
 from py_tensor.shapes import Shape, row_major
+
+MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
@@ -138,6 +142,7 @@ class _Builder:
     ) -> None:
         self.order = request.order
         self.wanted = request.wanted
+        self.spare = request.spare
         self.max_buffers = max_buffers
         self.apart = apart  # computed by a kernel of their own
         self.decisions: Decisions = decide(request, max_buffers, cut)
@@ -181,6 +186,8 @@ class _Builder:
         node = self.order[slot]
         if node.op is CONCAT:
             self._concat(slot, node)
+        elif node.op is ASSIGN:
+            self._assign(slot, node)
         elif isinstance(node.op, Scan | Sort):
             self._along(slot, node, node.op)
         elif is_anchor(node):
@@ -220,6 +227,43 @@ class _Builder:
                 value = row.value(operand.slot)
                 self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
             start += operand.meta.shape[axis]
+
+    def _assign(self, slot: int, node: Node) -> None:
+        """A value written over a part of another: in one pass over both, or over that part alone.
+
+        In one pass where the part is most of the whole, or the whole has to be copied anyway. The
+        part alone goes to the buffer that holds the whole, or to a copy of it.
+        """
+        whole, value = node.inputs
+        layout = Layout(*node.attrs)
+        if is_window(layout, whole.meta.shape) and (
+            layout.size * MOST_LEFT >= whole.meta.size or not self._is_spare(whole)
+        ):
+            self._map(slot, node)
+            return
+        access = Access(layout.strides, layout.offset)
+        covers = layout.size == whole.meta.size
+        row = Evaluator(self, layout.shape, root=None)
+        number = row.value(value.slot)
+        if not covers and any(
+            x.slot == whole.slot and (isinstance(x, Gather) or x.access != access)
+            for x in row.body.instructions
+            if isinstance(x, Load | Gather)
+        ):
+            # It would read what it writes: the value is computed before.
+            self.decisions.store(value.slot, Reason.OVERWRITES)
+            row = Evaluator(self, layout.shape, root=None)
+            number = row.value(value.slot)
+        kernel = self._add(row, (), (), [(slot, number)], access)
+        if not covers:
+            self.need(whole.slot)
+            kernel.over = Whole(whole.slot, whole.meta.size)
+
+    def _is_spare(self, node: Node) -> bool:
+        """Whether a kernel that is the last to read a node may write over its elements."""
+        if node.storage is not None:
+            return node.slot in self.spare
+        return node.slot not in self.wanted
 
     def _along(self, slot: int, node: Node, op: Scan | Sort) -> None:
         """A kernel that goes along one axis, and leaves something at every point."""

@@ -24,10 +24,10 @@ from py_tensor.graph.kernel import (
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement
-from py_tensor.graph.primitives import CONST, GATHER, INDEX, PAD, layout_of
+from py_tensor.graph.primitives import ASSIGN, CONST, GATHER, INDEX, PAD, layout_of
 from py_tensor.graph.reasons import Reason
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
-from py_tensor.layout import Range, compose, coordinates, still
+from py_tensor.layout import Layout, Range, compose, coordinates, still
 from py_tensor.shapes import Shape, row_major
 
 
@@ -152,7 +152,9 @@ class Evaluator:
             inner = View(still(composed[0], self.extents), composed[1], view.ranges)
             return [(node.inputs[0].slot, inner)], lambda values: values[0]
         if node.op is PAD:
-            return self._pad(slot, node, view)
+            return self._inside(slot, node, view, node.attrs)
+        if node.op is ASSIGN:
+            return self._assigned(slot, node, view)
         if node.op is GATHER:
             return self._gather(slot, node, view)
         return self._apply(node, view)
@@ -223,41 +225,96 @@ class Evaluator:
 
         return [(node.inputs[1].slot, view)], make
 
-    def _pad(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def _assigned(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """The value where the coordinates lie in the window that it is written to."""
+        whole, value = node.inputs
+        widths = window_of(Layout(*node.attrs), whole.meta.shape)
+        assert widths is not None, "no part of this kind is written in one pass with the whole"
+        return self._window(slot, node, view, widths, value, whole)
+
+    def _inside(
+        self, slot: int, node: Node, view: View, widths: tuple[Range, ...]
+    ) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""
         operand, fill = node.inputs
-        window = _window(view, node, operand.meta.shape)
+        return self._window(slot, node, view, widths, operand, fill)
+
+    def _window(
+        self,
+        slot: int,
+        node: Node,
+        view: View,
+        widths: tuple[Range, ...],
+        inside: Node,
+        outside: Node,
+    ) -> tuple[list[Key], Make]:
+        """`inside` in a window of the node, as wide as `widths` leave it; `outside` around it."""
+        window = _window(view, node.meta.shape, widths)
         if window is None:
             return self._load_anyway(slot, node, view)
         ranges, inner = window
         if any(high <= low for low, high in inner.ranges):
-            return [(fill.slot, view)], lambda values: values[0]
+            return [(outside.slot, view)], lambda values: values[0]
         if not ranges:
-            return [(operand.slot, inner)], lambda values: values[0]
+            return [(inside.slot, inner)], lambda values: values[0]
 
         def make(values: list[int]) -> int:
             mask = self.body.add(Mask(ranges))
             return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
 
-        return [(operand.slot, inner), (fill.slot, view)], make
+        return [(inside.slot, inner), (outside.slot, view)], make
+
+
+def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
+    """What a view leaves before and behind it along each axis of a shape.
+
+    None unless the view is a window: neighbours in order, with axes dropped that have length 1.
+    """
+    units = row_major(shape)
+    corner = layout.offset
+    places: list[int] = []
+    for n, unit in zip(shape, units, strict=True):
+        places.append(corner // unit % n if n else 0)
+        corner -= places[-1] * unit
+    if corner:
+        return None
+    long = iter([(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n != 1])
+    size, step = next(long, (1, 0))
+    widths: list[Range] = []
+    for n, unit, place in zip(shape, units, places, strict=True):
+        taken = 1
+        if step == unit and n > 1:
+            taken = size
+            size, step = next(long, (1, 0))
+        if place + taken > n:
+            return None
+        widths.append((place, n - place - taken))
+    return tuple(widths) if size == 1 and next(long, None) is None else None
+
+
+def is_window(layout: Layout, shape: Shape) -> bool:
+    """Whether a view of a tensor of this shape is a window of it."""
+    return window_of(layout, shape) is not None
 
 
 def _window(
-    view: View, node: Node, shape: Shape
+    view: View, whole: Shape, widths: tuple[Range, ...]
 ) -> tuple[tuple[tuple[int, int, int], ...], View] | None:
-    """The part of the space that a pad's operand fills, and how it sees the operand there.
+    """The part of the space that lies in a window of `whole`, and how it sees the inside there.
 
-    None where a padded coordinate depends on several dimensions of the space.
+    `widths` has what the window leaves before and behind it along each axis. None where such a
+    coordinate depends on several dimensions of the space.
     """
-    split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
+    shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
+    split = coordinates(view.strides, view.offset, view.ranges, whole)
     if split is None:
         return None
     offsets, matrix = split
     ranges, conditions = list(view.ranges), set[int]()
-    for axis, (before, _) in enumerate(node.attrs):
+    for axis, (before, _) in enumerate(widths):
         low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
         dims = [d for d, row in enumerate(matrix) if row[axis]]
-        if len(dims) > 1 and node.meta.shape[axis] != shape[axis]:
+        if len(dims) > 1 and whole[axis] != shape[axis]:
             return None
         if not dims and not low <= 0 < high:
             ranges = [(0, 0)] * len(ranges) or [(0, 0)]
@@ -270,7 +327,7 @@ def _window(
                 conditions.add(d)
     units = row_major(shape)
     strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
-    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, node.attrs, units, strict=True))
+    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True))
     mask = tuple((d, *ranges[d]) for d in sorted(conditions))
     return mask, View(strides, offset, tuple(ranges))
 

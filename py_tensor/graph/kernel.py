@@ -321,6 +321,14 @@ class Output:
     whole: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A stored node of which a kernel writes a part anew, and the number of its elements."""
+
+    slot: int
+    size: int
+
+
 @dataclass(slots=True)
 class Kernel:
     """One kernel.
@@ -336,6 +344,8 @@ class Kernel:
         The ops it computes, for messages.
     slab : bool
         Whether the outputs, of one size and all of them results of the flush, lie in one buffer.
+    over : Whole, optional
+        What the one output holds wherever the kernel does not write it.
     """
 
     kept: tuple[int, ...]
@@ -347,6 +357,7 @@ class Kernel:
     spread: Body = field(default_factory=Body)
     spread_outputs: tuple[Output, ...] = ()
     slab: bool = False
+    over: Whole | None = None
 
     @property
     def revisits(self) -> bool:
@@ -363,7 +374,7 @@ class Kernel:
         for stage in self.stages:
             if isinstance(stage, Contraction):
                 slots |= {stage.a.slot, stage.b.slot}
-        return slots
+        return slots if self.over is None else slots | {self.over.slot}
 
     def writes(self) -> set[int]:
         return {output.slot for output in (*self.outputs, *self.spread_outputs)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from py_tensor.dtypes import DType
 from py_tensor.graph.op import Op, Structural
+from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ _TABLE_LIMIT = 1 << 16  # entries; past it a table starts anew, which costs time
 class Meta:
     """Shape, dtype and device of a node: one object for each combination, compared by identity."""
 
-    __slots__ = ("device", "dtype", "leaf_key", "nbytes", "shape", "size", "stored_nbytes")
+    __slots__ = (
+        "device", "dtype", "layout", "leaf_key", "nbytes", "shape", "size", "stored_nbytes",
+    )  # fmt: skip
 
     def __init__(self, shape: Shape, dtype: DType, device: Device) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
+        self.layout = Layout.contiguous(shape)
         self.size = size_of(shape)
         self.nbytes = self.size * dtype.itemsize
         self.stored_nbytes = self.size * dtype.stored_itemsize  # in a GPU buffer

@@ -118,7 +118,7 @@ def _references(objects: Sequence[object], position: int) -> int:
 _OWN_REFERENCES = _references([object()], 0)
 
 
-def _uses(order: list[Node]) -> list[int]:
+def uses_of(order: list[Node]) -> list[int]:
     """How often each node is an operand of pending ones among them."""
     uses = [0] * len(order)
     for node in order:
@@ -134,7 +134,7 @@ def _spare(order: list[Node], wanted: set[int], leaves: list[int]) -> frozenset[
     A node that is stored drops its operands. One that is computed in passing lives on if anything
     else refers to it: a tensor, or a pending node that is no part of the flush.
     """
-    uses = _uses(order)
+    uses = uses_of(order)
     kept = [False] * len(order)  # by a node that lives on
     for slot in range(len(order) - 1, -1, -1):
         if order[slot].storage is not None or slot in wanted:
@@ -165,7 +165,7 @@ def dependents(request: Request, pending: Mapping[Node, int]) -> list[Node]:
         for slot, node in enumerate(order)
         if node.inputs and not node.live and not _will_be_at_hand(node, wanted)
     ]
-    uses = _uses(order)
+    uses = uses_of(order)
     shared = {
         id(order[slot])
         for slot in passing
@@ -222,6 +222,8 @@ def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False)
     node = order[slot]
     below = bottom(node)
     if below.storage is not None or node.meta.size == 0:
+        return
+    if below.slot in wanted and not root:
         return
     if below.op is CONST or below.op is INDEX:
         if root:

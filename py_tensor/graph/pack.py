@@ -63,7 +63,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
     written: dict[int, int] = {}  # a slot, and the place of the kernel that writes it
     open_runs: dict[_Form, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
-        if not kernel.stages and size_of(kernel.kept) <= SMALL:
+        if not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL:
             slab = _fits_slab(kernel, wanted)
             form, slots = _form(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)

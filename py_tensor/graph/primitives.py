@@ -21,6 +21,7 @@ from py_tensor.graph.op import (
 )
 from py_tensor.shapes import Shape
 
+EMPTY = object()  # the storage of a node without elements
 LEAF = Structural("leaf", vjp=NOT_DIFFERENTIABLE)
 CONST = Structural("const", vjp=NOT_DIFFERENTIABLE)
 # The row-major number of each element, as int32 or uint32.
@@ -47,6 +48,12 @@ def const(value: int | float | bool, dtype: DType, device: Any) -> Node:
     return Node(CONST, (), value, meta, key_of(CONST, None, meta))
 
 
+def filled(value: float, meta: Meta) -> Node:
+    """One value at every place."""
+    node = const(value, meta.dtype, meta.device)
+    return make(EXPAND, (node,), None, meta) if meta.shape else node
+
+
 def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
     return make(INDEX, (), None, meta_of(shape, dtype, device))
 
@@ -59,41 +66,30 @@ def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.reshape(x.shape),)
 
 
-def _grad_permute(g: Any, y: Any, x: Any, order: tuple[int, ...]) -> tuple[Any, ...]:
-    return (g.permute(tuple(order.index(axis) for axis in range(len(order)))),)
-
-
 def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     lead = g.ndim - x.ndim
     axes = tuple(a for a in range(g.ndim) if a < lead or x.shape[a - lead] != g.shape[a])
     return (g.sum(axes, keepdims=True).reshape(x.shape),)
 
 
-def _grad_flip(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
-    return (g.flip(axes),)
+def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[tuple[int, ...], int]) -> tuple[Any, ...]:
+    """Each element's gradient goes to where the element lies; those of one element add up."""
+    strides, offset = attrs
+    pairs = enumerate(zip(g.shape, strides, strict=True))
+    repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
+    g = g.sum(repeated, keepdims=True) if repeated else g
+    spread = type(g)(filled(0, meta_of(x.shape, g.dtype, g.device)))
+    spread._assign(layout.Layout(g.shape, strides, offset), g._node)
+    return (spread,)
 
 
-def _grad_slice(
-    g: Any, y: Any, x: Any, slices: tuple[tuple[int, int, int], ...]
-) -> tuple[Any, ...]:
-    """Spread the gradient of each axis by its step, then pad to where the slice lay."""
-    negative = tuple(a for a, (_, _, step) in enumerate(slices) if step < 0)
-    g = g.flip(negative) if negative else g
-    for axis, (start, n, step) in enumerate(slices):
-        width, size = abs(step), x.shape[axis]
-        first = start + (n - 1) * step if step < 0 else start
-        if width > 1 and n:
-            before, behind = g.shape[:axis], g.shape[axis + 1 :]
-            spread = g.reshape((*before, n, 1, *behind)).pad(
-                tuple((0, width - 1 if a == axis + 1 else 0) for a in range(g.ndim + 1))
-            )
-            g = spread.reshape((*before, n * width, *behind))
-            covered = (n - 1) * width + 1
-            g = g.crop(tuple((0, covered if a == axis else m) for a, m in enumerate(g.shape)))
-        left = first if n else 0
-        right = size - left - g.shape[axis]
-        g = g.pad(tuple((left, right) if a == axis else (0, 0) for a in range(g.ndim)))
-    return (g,)
+def _grad_assign(g: Any, y: Any, x: Any, value: Any, attrs: Any) -> tuple[Any, ...]:
+    """The gradient of what is written over is 0; that of the value is where it was written."""
+    where = layout.Layout(*attrs)
+    window = type(g)(g._node)._view_by(where)
+    kept = g.copy()
+    kept._assign(where, const(0, g.dtype, g.device))
+    return kept, window if value.ndim else window.sum()
 
 
 def _grad_pad(
@@ -133,19 +129,16 @@ RESHAPE = Movement(
     vjp=_grad_reshape,
     layout=lambda attrs, source, target: layout.Layout.contiguous(target),
 )
-PERMUTE = Movement(
-    "permute", vjp=_grad_permute, layout=lambda order, source, target: layout.permute(source, order)
-)
 EXPAND = Movement(
-    "expand", vjp=_grad_expand, layout=lambda attrs, source, target: layout.expand(source, target)
+    "expand",
+    vjp=_grad_expand,
+    layout=lambda attrs, source, target: layout.Layout.contiguous(source).expanded(target),
 )
-FLIP = Movement(
-    "flip", vjp=_grad_flip, layout=lambda axes, source, target: layout.flip(source, axes)
-)
-SLICE = Movement(
-    "slice",
-    vjp=_grad_slice,
-    layout=lambda slices, source, target: layout.take_slices(source, slices),
+# Elements of the operand by strides and an offset, (strides, offset): a view of an array.
+VIEW = Movement(
+    "view",
+    vjp=_grad_view,
+    layout=lambda attrs, source, target: layout.Layout(target, *attrs),
 )
 # (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
 EDGES = Movement(
@@ -155,6 +148,9 @@ EDGES = Movement(
 )
 # (x, fill): x inside a window of the result, the constant `fill` around it.
 PAD = Structural("pad", vjp=_grad_pad)
+# (x, value): x with `value` at the places of a view of it, (shape, strides, offset), in which no
+# place occurs twice. `value` has the view's shape, or is a constant.
+ASSIGN = Structural("setitem", vjp=_grad_assign)
 # (a, b) of one shape: the sum over `attrs`, kept as length 1, of a * b. Matmul is this on expanded
 # operands, and so is the seeds' fused_multiply_add.
 CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)

@@ -22,6 +22,7 @@ class Reason(Enum):
     REPEATED = "it is broadcast, and would be computed again for every copy"
     # By `graph/build.py`.
     VIEW = "it is seen in an order that no strides describe"
+    OVERWRITES = "it is computed from what it is written over"
     CONCAT = "each operand of a concatenation is written by a kernel of its own"
     SEVERAL = "several kernels use what this one reduces"
     AXES = "what uses it reduces over other axes or another shape as well"

@@ -170,7 +170,7 @@ def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
 
     The producer folds rows, and the consumer sees its results as what belongs to those rows.
     """
-    if not producer.stages or producer.spread_outputs:
+    if not producer.stages or producer.spread_outputs or consumer.over is not None:
         return None
     if not all(isinstance(stage, Stage) for stage in (*producer.stages, *consumer.stages)):
         return None

@@ -12,6 +12,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.primitives import (
+    ASSIGN,
     CONCAT,
     CONST,
     CONTRACT,
@@ -89,7 +90,8 @@ class Decisions:
 def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
     return is_folded(node) or (
-        node.storage is None and (isinstance(node.op, Scan | Sort) or node.op is CONCAT)
+        node.storage is None
+        and (isinstance(node.op, Scan | Sort) or node.op is CONCAT or node.op is ASSIGN)
     )
 
 

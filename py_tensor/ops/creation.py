@@ -16,9 +16,18 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import EXPAND, RESHAPE, index
-from py_tensor.ops.define import Operand, Scalar, build, empty_node, filled, number_of, register
+from py_tensor.ops.define import (
+    Operand,
+    Scalar,
+    as_array,
+    build,
+    empty_node,
+    filled,
+    number_of,
+    register,
+)
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import astype, expand, expand_dims, tensor_of
+from py_tensor.ops.movement import converted, expand, expand_dims, tensor_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -61,7 +70,8 @@ def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: An
     place = parse(device)
     sizes = parse_shape(op.name, shape)
     place.backend.check(op.name, meta_of((), dtype, place))
-    return filled(value, meta_of(sizes, dtype, place), op)
+    made = filled(value, meta_of(sizes, dtype, place), op)
+    return made if sizes else as_array(made)
 
 
 def _parsed(dtype: object) -> DType:
@@ -88,7 +98,8 @@ def full(
     """
     if isinstance(fill_value, Tensor):
         value = fill_value if device is None else fill_value.to(device)
-        return expand(value if dtype is None else astype(value, dtype), shape)
+        value = value if dtype is None else converted(value, dtypes.parse(dtype))
+        return expand(value, shape).copy()
     fill_value = number_of("full", "fill_value", fill_value)
     target = dtypes.of_scalar(fill_value) if dtype is None else dtypes.parse(dtype)
     return _filled(FULL, shape, fill_value, target, device)
@@ -161,7 +172,7 @@ def eye(
     rows, columns = (arange(size, device=device) for size in sizes)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there
     hit = equal(expand_dims(rows + k, 1), columns)
-    return _named(EYE, astype(hit, _parsed(dtype)))
+    return _named(EYE, converted(hit, _parsed(dtype)))
 
 
 def arange(
@@ -217,10 +228,10 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
         last = int(start) + (count - 1) * int(step)
         for value in (int(start), last):
             dtypes.check_range(op, value, dtype)
-    numbers = astype(numbers, dtypes.int32 if dtype is dtypes.bool_ else dtype)
+    numbers = converted(numbers, dtypes.int32 if dtype is dtypes.bool_ else dtype)
     scaled = numbers if step == 1 else numbers * _wrapped(step, numbers.dtype)
     starts_plain = start == 0 and step > 0
-    return astype(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
+    return converted(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
 
 
 def _wrapped(value: Scalar, dtype: DType) -> Scalar:
@@ -252,7 +263,7 @@ def linspace(
     if endpoint and num > 1:
         last = equal(arange(num, device=place), num - 1)
         values = where(last, float(stop), values)
-    return _named(LINSPACE, astype(floor(values) if target.kind in "iu" else values, target))
+    return _named(LINSPACE, converted(floor(values) if target.kind in "iu" else values, target))
 
 
 for _function in (

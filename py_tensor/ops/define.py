@@ -17,7 +17,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, DTypeError
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
@@ -26,17 +26,18 @@ from py_tensor.graph.op import (
     NotDifferentiable,
     Op,
 )
-from py_tensor.graph.primitives import CAST, CONST, EXPAND, const, leaf
+from py_tensor.graph.primitives import CAST, CONST, EMPTY, EXPAND, const, leaf
 from py_tensor.shapes import Shape, broadcast
 from py_tensor.tensor import Tensor, install
 
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
-EMPTY = object()  # the storage of a node without elements
+
+Out = Tensor | tuple[Tensor] | None  # where a result is to be written
 
 # What definitions make.
-Unary = Callable[[Operand], Tensor]
-Binary = Callable[[Operand, Operand], Tensor]
+Unary = Callable[..., Tensor]
+Binary = Callable[..., Tensor]
 # What definitions give: numpy(np, *arrays), and vjp(g, y, *operands, None) with a gradient for each
 # operand, or None.
 OnArray = Callable[[Any, Any], Any]
@@ -121,16 +122,28 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
     return Tensor(make(op, (node,), None, meta) if meta.shape else node)
 
 
+def as_array(x: Tensor) -> Tensor:
+    """A tensor that is an array if it is 0-d, and no scalar."""
+    x._owner()  # pyright: ignore[reportPrivateUsage]
+    return x
+
+
 def number_of(op: str, name: str, value: object) -> Scalar:
     """A Python number, which may come as one of NumPy's; a tensor would have to be read."""
+    number = number_like(value)
+    if number is None:
+        raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
+    return number
+
+
+def number_like(value: object) -> Scalar | None:
+    """A Python number, also where it comes as one of NumPy's; None for anything else."""
     if isinstance(value, bool | int | float):
         return value
-    what = type(value).__name__
     if not isinstance(value, Tensor) and getattr(value, "ndim", None) == 0:
-        value = cast("Any", value).item()
-        if isinstance(value, bool | int | float):
-            return value
-    raise TypeError(f"{op}: {name} is one number, not {what}")
+        found = cast("Any", value).item()
+        return found if isinstance(found, bool | int | float) else None
+    return None
 
 
 def build(
@@ -277,6 +290,57 @@ def _with_number(
     return made, key_of(op, None, made), constant, key_of(CONST, None, constant)
 
 
+_KINDS = "buif"  # a result is stored in a tensor of the same or a later kind
+
+
+def store(op: str, target: Tensor, result: Tensor) -> Tensor:
+    """Write the result of an op to a tensor, which is returned: what `out` and ``+=`` do.
+
+    Raises
+    ------
+    ValueError
+        If the target is read-only, or the result does not broadcast to its shape.
+    DTypeError
+        If the result's kind of dtype is beyond the target's: a float for an integer tensor.
+    """
+    target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    if _KINDS.index(result.dtype.kind) > _KINDS.index(target.dtype.kind):
+        raise DTypeError(f"{op}: a result of {result.dtype} cannot be stored in {target.dtype}")
+    if target.shape != broadcast(op, target.shape, result.shape):
+        raise ShapeError(
+            f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
+        )
+    node = follow(node_of(result), steps_to(node_of(result).meta, target.shape, target.dtype))
+    layout = target._layout  # pyright: ignore[reportPrivateUsage]
+    target._assign(layout, node)  # pyright: ignore[reportPrivateUsage]
+    return target
+
+
+def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
+    """What an in-place operator returns: the tensor, written to.
+
+    A scalar in NumPy's sense, as sums and elements are, never changes: a name is bound anew.
+    """
+    return result if target.is_scalar else store(op, target, result)
+
+
+def stored(
+    op: str, result: Tensor, out: Out, condition: Operand = True, untouched: Tensor | None = None
+) -> Tensor:
+    """A result as `out` and `where` ask for it.
+
+    Where `condition` is false stands what `out` held; without `out`, 0 or `untouched`.
+    """
+    given: Any = out[0] if isinstance(out, tuple) else out
+    if given is not None and not isinstance(given, Tensor):
+        raise TypeError(f"{op}: out is a tensor, not {type(given).__name__}")
+    if condition is not True:
+        from py_tensor.ops.elementwise import where
+
+        result = where(condition, result, False if given is None else given)
+    return result if given is None else store(op, given, result)
+
+
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
     """List a public function under its name, with the op it records; make it a method as well."""
     if op is not None:
@@ -327,7 +391,12 @@ def unary_of(
     """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
     recipes: dict[Meta, Recipe] = {}
 
-    def function(x: Operand, /) -> Tensor:
+    def function(
+        x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    ) -> Tensor:
+        if out is not None or where is not True or dtype is not None:
+            x = x if dtype is None else in_dtype(op.name, x, dtype)
+            return stored(op.name, function(x), out, where)
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             try:
@@ -346,7 +415,8 @@ def unary_of(
             return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
         return apply(op, (x,), accepts, result)
 
-    return _finish(function, op, op.name, doc, "(x, /)", method)
+    signature = "(x, /, out=None, *, where=True, dtype=None)"
+    return _finish(function, op, op.name, doc, signature, method)
 
 
 def _remember(recipes: dict[Any, Any], key: Any, recipe: Recipe | WithNumber | None) -> None:
@@ -483,10 +553,38 @@ def binary_of(
 
         return function
 
-    function = recording(record or any_operands)
+    plain = recording(record or any_operands)
+
+    def function(
+        x: Operand,
+        y: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        dtype: object = None,
+    ) -> Tensor:
+        if dtype is not None:
+            x, y = in_dtype(op.name, x, dtype), in_dtype(op.name, y, dtype)
+        result = plain(x, y)
+        return result if out is None and where is True else stored(op.name, result, out, where)
+
     if operator is not None:
-        _install_operator(operator, function, recording)
-    return _finish(function, op, op.name, doc, "(x, y, /)", method=False)
+        _install_operator(operator, plain, recording)
+    signature = "(x, y, /, out=None, *, where=True, dtype=None)"
+    return _finish(function, op, op.name, doc, signature, method=False)
+
+
+def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
+    """An operand converted to a dtype that the caller asked to compute in."""
+    from py_tensor.interop import asarray
+
+    given = asarray(x, op=op)
+    target = dtypes.parse(dtype)
+    if given.dtype is target:
+        return given
+    given.device.backend.check(op, meta_of((), target, given.device))
+    return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
 
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -516,8 +614,13 @@ def _install_operator(
     def mirrored(self: Tensor, other: Operand) -> Any:
         return function(other, self) if takes(other) else NotImplemented
 
+    def in_place(self: Tensor, other: Operand) -> Any:
+        if not takes(other):
+            return NotImplemented
+        return assign_result(f"i{operator}", self, function(self, other))
+
     method: Any = recording(mixed)
-    for name, f in ((f"__{operator}__", method), (f"__r{operator}__", mirrored)):
-        if f is method or reflected:
-            f.__name__ = name
-            install(name, f)
+    named = ((f"__{operator}__", method), (f"__r{operator}__", mirrored))
+    for name, f in (*named, (f"__i{operator}__", in_place)) if reflected else named[:1]:
+        f.__name__ = name
+        install(name, f)

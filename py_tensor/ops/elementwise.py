@@ -18,13 +18,18 @@ from py_tensor.ops.define import (
     LOGICAL,
     NUMERIC,
     Operand,
+    Out,
     Unary,
     apply,
+    assign_result,
     binary,
     binary_of,
     comparison,
+    in_dtype,
     install,
     register,
+    stored,
+    takes,
     unary,
 )
 from py_tensor.tensor import Tensor
@@ -354,7 +359,9 @@ def _integer_power(np: Any, x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(units, odd, 0), np.power(x, safe))
 
 
-def power(x: Operand, y: Operand, /) -> Tensor:
+def power(
+    x: Operand, y: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+) -> Tensor:
     """Each element of `x` to the power of that of `y`.
 
     Raises
@@ -363,6 +370,9 @@ def power(x: Operand, y: Operand, /) -> Tensor:
         For an integer tensor and a negative Python integer, which has no integer result. A tensor
         of exponents may hold negative ones; their result is 0, except of 1 and -1.
     """
+    if out is not None or where is not True or dtype is not None:
+        x = x if dtype is None else in_dtype("power", x, dtype)
+        return stored("power", power(x, y), out, where)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
         if y == 2:
             return square(x)
@@ -380,6 +390,13 @@ def _reflected_power(self: Tensor, other: Operand) -> Tensor:
     return power(other, self)
 
 
+def _power_in_place(self: Tensor, other: Operand) -> Any:
+    if not takes(other):
+        return NotImplemented
+    return assign_result("ipow", self, power(self, other))
+
+
+install("__ipow__", _power_in_place)
 install("__pow__", power)
 install("__rpow__", _reflected_power)
 
@@ -483,11 +500,13 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
 register(where, WHERE, method=False)
 
 
-def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+def clip(
+    x: Operand, /, min: Operand | None = None, max: Operand | None = None, out: Out = None
+) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open."""
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
-    return positive(result) if result is x else result
+    return stored("clip", positive(result) if result is x else result, out)
 
 
 register(clip)

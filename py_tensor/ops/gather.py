@@ -12,10 +12,10 @@ from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.primitives import GATHER
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, getitem, is_mask, ravel, reshape, tensor_of
+from py_tensor.ops.movement import expand, ravel, reshape, tensor_of
 from py_tensor.ops.reduction import max, min
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor
 
 __all__ = ["take", "take_along_axis"]
 
@@ -153,24 +153,5 @@ def _check(op: str, low: int, high: int, x: Tensor, axis: int) -> None:
         raise IndexError(f"{op}: {wrong} is out of range for axis {axis} of shape {x.shape}")
 
 
-def index(x: Tensor, key: Any) -> Tensor:
-    """Basic indexing; or integers in a tensor, array or list, selecting along the first axis."""
-    if isinstance(key, tuple) and len(cast("tuple[Any, ...]", key)) == 1:
-        key = cast("tuple[Any, ...]", key)[0]
-    if not _selects(key):
-        return getitem(x, key)
-    if not x.ndim:
-        raise IndexError("index: a 0-d tensor has no axis to select along")
-    return take(x, key, 0)
-
-
-def _selects(key: Any) -> bool:
-    if isinstance(key, list):
-        return not is_mask(key)
-    kind = getattr(getattr(key, "dtype", None), "kind", "")
-    return getattr(key, "ndim", 0) > 0 and kind in ("i", "u")
-
-
 register(take)
 register(take_along_axis, GATHER, method=False)
-install("__getitem__", index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
@@ -14,7 +15,9 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import (
     RECIPES,
     Operand,
+    Out,
     Step,
+    assign_result,
     build,
     coerce,
     common_dtype,
@@ -23,8 +26,10 @@ from py_tensor.ops.define import (
     register,
     step,
     steps_to,
+    stored,
+    takes,
 )
-from py_tensor.ops.movement import astype, expand, tensor_of
+from py_tensor.ops.movement import converted, expand, tensor_of
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install
 
@@ -44,7 +49,7 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     dtype = common_dtype("fused_multiply_add", (a, b))
     dtype = dtypes.int32 if dtype is dtypes.bool_ else dtype
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
-    return _contract(astype(a, dtype), astype(b, dtype), shape, axes)
+    return _contract(converted(a, dtype), converted(b, dtype), shape, axes)
 
 
 def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -> Tensor:
@@ -56,7 +61,7 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     return build(CONTRACT, (a, b), summed, result, a.dtype, a.device) if summed else a * b
 
 
-def matmul(x: Operand, y: Operand, /) -> Tensor:
+def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
 
     Raises
@@ -64,6 +69,8 @@ def matmul(x: Operand, y: Operand, /) -> Tensor:
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
     """
+    if out is not None:
+        return stored("matmul", matmul(x, y), out)
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     a, b = node_of(x), node_of(y)
@@ -146,10 +153,11 @@ def _seen(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]
     return (*cast, step(RESHAPE, None, reshaped), *steps_to(reshaped, shape, dtype))
 
 
-def dot(x: Operand, y: Operand, /) -> Tensor:
+def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     """Product of vectors or matrices, as `matmul`; a scalar multiplies."""
     a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
-    return matmul(a, b) if a.ndim and b.ndim and a.ndim < 3 and b.ndim < 3 else _wide_dot(a, b)
+    narrow = a.ndim and b.ndim and a.ndim < 3 and b.ndim < 3
+    return stored("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
 
 
 def _wide_dot(a: Tensor, b: Tensor) -> Tensor:
@@ -162,8 +170,15 @@ def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
     return matmul(other, self)
 
 
+def _matmul_in_place(self: Tensor, other: Operand) -> Any:
+    if not takes(other):
+        return NotImplemented
+    return assign_result("imatmul", self, matmul(self, other))
+
+
 register(fused_multiply_add, CONTRACT)
 register(matmul)
 register(dot)
 install("__matmul__", matmul)
+install("__imatmul__", _matmul_in_place)
 install("__rmatmul__", _reflected_matmul)

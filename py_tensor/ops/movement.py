@@ -1,19 +1,21 @@
-"""Movement: shapes, axes, slices, padding, joining.
+"""Movement: shapes, axes, padding, joining.
 
-What shape, strides and an offset can say is free.
+What shape, strides and an offset can say is a view, as in NumPy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import index as as_index
-from types import EllipsisType
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
 from py_tensor.graph.node import make, meta_of
-from py_tensor.graph.primitives import CAST, CONCAT, EXPAND, FLIP, PAD, PERMUTE, RESHAPE, SLICE
+from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
+from py_tensor.layout import Layout
 from py_tensor.ops.define import (
     Operand,
     Scalar,
@@ -26,19 +28,20 @@ from py_tensor.ops.define import (
     register,
 )
 from py_tensor.shapes import (
-    Shape,
     check_rank,
     normalize_axes,
     normalize_axis,
     parse_shape,
+    parse_sizes,
     resolve_reshape,
 )
 from py_tensor.tensor import Tensor, install
 
 __all__ = [
-    "astype", "broadcast_to", "concat", "concatenate", "crop", "expand", "expand_dims", "flip",
-    "matrix_transpose", "pad", "permute", "permute_dims", "ravel", "reshape", "split",
-    "squeeze", "stack", "swapaxes", "transpose", "unsqueeze",
+    "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "expand", "expand_dims",
+    "flatten", "flip", "matrix_transpose", "may_share_memory", "pad", "permute", "permute_dims",
+    "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes", "transpose",
+    "unsqueeze",
 ]  # fmt: skip
 
 
@@ -54,38 +57,97 @@ def _ints(values: Sequence[Any]) -> Sequence[Any]:
     return cast("Sequence[Any]", first) if isinstance(first, Sequence) else values
 
 
-def astype(x: Operand, dtype: object, /) -> Tensor:
-    """The elements converted to another dtype; the tensor itself if it has it.
+def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
+    """The elements converted to another dtype, as a new tensor.
 
     A float becomes an integer by dropping its fraction. NaN, infinities and what does not fit
     give the least int32, and wrap or give 0 in uint32.
+
+    Parameters
+    ----------
+    copy : bool
+        Whether a tensor that has the dtype is copied; otherwise it is returned itself.
     """
     x, target = tensor_of(x, "astype"), dtypes.parse(dtype)
-    if x.dtype is target:
+    return x.copy() if copy and x.dtype is target else converted(x, target)
+
+
+def converted(x: Tensor, dtype: DType) -> Tensor:
+    """The elements in a dtype; the tensor itself if it has it."""
+    if x.dtype is dtype:
         return x
-    x.device.backend.check("astype", meta_of((), target, x.device))
-    return build(CAST, (x,), None, x.shape, target, x.device)
+    x.device.backend.check("astype", meta_of((), dtype, x.device))
+    return build(CAST, (x,), None, x.shape, dtype, x.device)
 
 
-def reshape(x: Operand, /, *shape: Any) -> Tensor:
-    """The same elements, in row-major order, in another shape; one size may be -1.
+def _layout(x: Tensor) -> Layout:
+    return x._layout  # pyright: ignore[reportPrivateUsage]
 
-    Free unless the elements would have to be visited in another order than they lie.
+
+def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
+    """A view of the memory of `x`."""
+    return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
+
+
+def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+    """The same elements in another shape; one size may be -1.
+
+    A view wherever NumPy gives one: unless the elements would have to be visited in another order
+    than they lie in memory.
+
+    Parameters
+    ----------
+    order : {"C", "F"}
+        Whether the last or the first axis changes fastest as elements are read and placed.
+    copy : bool, optional
+        True always copies; False raises where a copy is needed.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of elements differ.
+    ValueError
+        Where a copy is needed and `copy` is False, or for another `order`.
     """
     x = tensor_of(x, "reshape")
-    given = _ints(shape)
-    target = tuple(as_index(n) for n in given)
-    target = resolve_reshape("reshape", x.shape, target)
-    return x if target == x.shape else build(RESHAPE, (x,), None, target, x.dtype, x.device)
+    target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(shape)))
+    if _is_column_major("reshape", order, x):
+        turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
+        return transpose(turned)
+    layout = None if copy else x._reshaped(target)  # pyright: ignore[reportPrivateUsage]
+    if layout is not None:
+        return view_by(x, layout)
+    if copy is False:
+        raise ValueError(f"reshape: {x.shape} of these strides cannot become {target} uncopied")
+    if target == x.shape:
+        return x.copy()
+    return build(RESHAPE, (x,), None, target, x.dtype, x.device)
 
 
-def ravel(x: Operand, /) -> Tensor:
-    """All elements in one axis, in row-major order."""
-    return reshape(x, -1) if tensor_of(x, "ravel").size else reshape(x, 0)
+def _is_column_major(op: str, order: str, x: Tensor) -> bool:
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{op}: order is 'C', 'F', 'A' or 'K', not {order!r}")
+    return order == "F" or (
+        order in ("A", "K") and x.flags.f_contiguous and not x.flags.c_contiguous
+    )
+
+
+def ravel(x: Operand, /, order: str = "C") -> Tensor:
+    """All elements in one axis, in row-major order, or column-major for ``order="F"``.
+
+    A view wherever NumPy gives one.
+    """
+    x = tensor_of(x, "ravel")
+    return reshape(x, (x.size,), order=order)
+
+
+def flatten(x: Operand, /, order: str = "C") -> Tensor:
+    """`ravel`, as a copy."""
+    return ravel(x, order).copy()
 
 
 def permute(x: Operand, /, *axes: Any) -> Tensor:
-    """The axes in another order: axis i of the result is axis ``axes[i]`` of `x`.
+    """The axes in another order: axis i of the result is axis ``axes[i]`` of `x`; a view.
 
     Raises
     ------
@@ -98,37 +160,33 @@ def permute(x: Operand, /, *axes: Any) -> Tensor:
         raise ShapeError(
             f"permute: axes {order} do not name each of the {x.ndim} axes of {x.shape} once"
         )
-    if order == tuple(range(x.ndim)):
-        return x
-    return build(PERMUTE, (x,), order, tuple(x.shape[a] for a in order), x.dtype, x.device)
+    return view_by(x, _layout(x).permuted(order))
 
 
 def transpose(x: Operand, /, *axes: Any) -> Tensor:
-    """The axes reversed, or in the order given."""
+    """The axes reversed, or in the order given; a view."""
     x = tensor_of(x, "transpose")
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
             f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
-    return (
-        permute(x, *axes)
-        if axes and axes != (None,)
-        else permute(x, tuple(reversed(range(x.ndim))))
-    )
+    if axes and axes != (None,):
+        return permute(x, *axes)
+    return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
 
 
 def swapaxes(x: Operand, axis1: int, axis2: int, /) -> Tensor:
-    """Two axes exchanged."""
+    """Two axes exchanged; a view."""
     x = tensor_of(x, "swapaxes")
     order = list(range(x.ndim))
     a, b = (normalize_axis("swapaxes", axis, x.ndim) for axis in (axis1, axis2))
     order[a], order[b] = b, a
-    return permute(x, tuple(order))
+    return view_by(x, _layout(x).permuted(tuple(order)))
 
 
 def matrix_transpose(x: Operand, /) -> Tensor:
-    """The last two axes exchanged."""
+    """The last two axes exchanged; a view."""
     x = tensor_of(x, "matrix_transpose")
     if x.ndim < 2:
         raise ShapeError(f"matrix_transpose: needs at least 2 axes, got shape {x.shape}")
@@ -136,7 +194,7 @@ def matrix_transpose(x: Operand, /) -> Tensor:
 
 
 def expand(x: Operand, /, *shape: Any) -> Tensor:
-    """Axes of length 1, and new leading ones, repeated to `shape`; free.
+    """Axes of length 1, and new leading ones, repeated to `shape`; a read-only view.
 
     Raises
     ------
@@ -148,7 +206,7 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
     lead = len(target) - x.ndim
     if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, target[lead:], strict=True)):
         raise ShapeError(f"expand: shape {x.shape} does not broadcast to {target}")
-    return x if target == x.shape else build(EXPAND, (x,), None, target, x.dtype, x.device)
+    return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
 def broadcast_to(x: Operand, shape: Any, /) -> Tensor:
@@ -157,7 +215,7 @@ def broadcast_to(x: Operand, shape: Any, /) -> Tensor:
 
 
 def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Without the axes of length 1: those given, or all.
+    """Without the axes of length 1: those given, or all; a view.
 
     Raises
     ------
@@ -175,7 +233,7 @@ def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
 
 
 def expand_dims(x: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
-    """New axes of length 1, which stand at the positions `axis` of the result."""
+    """New axes of length 1, which stand at the positions `axis` of the result; a view."""
     x = tensor_of(x, "expand_dims")
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes("expand_dims", given, x.ndim + len(given))
@@ -185,14 +243,13 @@ def expand_dims(x: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
 
 
 def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """The elements in reverse order along `axis`, or along all axes; free."""
+    """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
-    axes = normalize_axes("flip", axis, x.ndim)
-    return build(FLIP, (x,), axes, x.shape, x.dtype, x.device) if axes else x
+    return view_by(x, _layout(x).flipped(normalize_axes("flip", axis, x.ndim)))
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
-    """For each axis the elements from start to stop, ``window[axis] == (start, stop)``; free."""
+    """For each axis the elements from start to stop, ``window[axis] == (start, stop)``; a view."""
     x = tensor_of(x, "crop")
     pairs = _pairs("crop", window, x.ndim)
     for axis, ((start, stop), n) in enumerate(zip(pairs, x.shape, strict=True)):
@@ -200,7 +257,7 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
             raise ShapeError(
                 f"crop: ({start}, {stop}) does not lie within axis {axis} of shape {x.shape}"
             )
-    return _slice(x, tuple((start, stop - start, 1) for start, stop in pairs))
+    return view_by(x, _layout(x).sliced(tuple((a, b - a, 1) for a, b in pairs)))
 
 
 def pad(
@@ -240,9 +297,9 @@ def pad(
         dtype = dtypes.with_scalar("pad", x.dtype, constant_values)
     else:
         dtype = dtypes.bool_
-    x = astype(x, dtype)
     if shape == x.shape:
-        return x
+        return astype(x, dtype)
+    x = converted(x, dtype)
     meta = meta_of(shape, dtype, x.device)
     if not meta.size:
         return Tensor(empty_node(meta))
@@ -262,99 +319,12 @@ def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[in
     return pairs
 
 
-# -- Indexing -----------------------------------------------------------------------------------
-
-
-def _slice(x: Tensor, slices: tuple[tuple[int, int, int], ...]) -> Tensor:
-    """(start, count, step) along each axis."""
-    if all(s == (0, n, 1) for s, n in zip(slices, x.shape, strict=True)):
-        return x
-    return build(SLICE, (x,), slices, tuple(n for _, n, _ in slices), x.dtype, x.device)
-
-
-def getitem(x: Tensor, key: Any) -> Tensor:
-    """Basic indexing: ints, slices with any step, ``...`` and ``None``; free.
-
-    Raises
-    ------
-    IndexError
-        For an index out of range, or more indices than axes.
-    TypeError
-        For anything else.
-    """
-    keys = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
-    for k in keys:
-        if not _is_basic(k):
-            raise TypeError(f"index: {_instead_of(k)}")
-    keys = _without_ellipsis(keys, x.ndim)
-    slices: list[tuple[int, int, int]] = []
-    shape: list[int] = []
-    for k in keys:
-        if k is None:
-            shape.append(1)
-            continue
-        axis = len(slices)
-        if isinstance(k, slice):
-            k = cast("slice[Any, Any, Any]", k)
-            slices.append(_normalize_slice(k, x.shape[axis]))
-            shape.append(slices[-1][1])
-        else:
-            slices.append((_normalize_index(k, axis, x.shape), 1, 1))
-    return reshape(_slice(x, tuple(slices)), check_rank("index", tuple(shape)))
-
-
-def _is_basic(key: Any) -> bool:
-    if isinstance(key, slice | EllipsisType | None):
-        return True
-    return hasattr(key, "__index__") and not getattr(key, "ndim", 0) and not is_mask(key)
-
-
 def is_mask(key: Any) -> bool:
     """Whether it is a bool, or a tensor, an array or lists of them."""
     if isinstance(key, list):
         members = cast("list[Any]", key)
         return bool(members) and all(is_mask(k) for k in members)
     return isinstance(key, bool) or getattr(getattr(key, "dtype", None), "kind", None) == "b"
-
-
-def _instead_of(key: Any) -> str:
-    """What there is in the place of an index that is not basic."""
-    if is_mask(key):
-        return (
-            "a mask selects as many elements as its data says, which is not supported; keep the"
-            " shape with pt.where(mask, x, 0), or select in NumPy with x.numpy()[mask.numpy()]"
-        )
-    dtype = getattr(key, "dtype", None)
-    if isinstance(key, list) or getattr(dtype, "kind", "") in ("i", "u"):
-        return (
-            "integers in a tensor or list stand alone, as in x[i]; along another axis they are"
-            " taken with pt.take(x, i, axis)"
-        )
-    what = type(key).__name__ if dtype is None else f"a tensor of {dtype}"
-    return f"takes ints, slices, ..., None, or integers in a tensor or list, not {what}"
-
-
-def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
-    used = sum(1 for k in keys if k is not None and k is not Ellipsis)
-    if used > rank:
-        raise IndexError(f"index: {used} indices for a tensor of {rank} axes")
-    dots = [i for i, k in enumerate(keys) if k is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("index: only one ... may stand in an index")
-    fill = (slice(None),) * (rank - used)
-    return (*keys[: dots[0]], *fill, *keys[dots[0] + 1 :]) if dots else (*keys, *fill)
-
-
-def _normalize_index(k: Any, axis: int, shape: Shape) -> int:
-    i, n = as_index(k), shape[axis]
-    if not -n <= i < n:
-        raise IndexError(f"index: {i} is out of range for axis {axis} of shape {shape}")
-    return i % n
-
-
-def _normalize_slice(k: slice, n: int) -> tuple[int, int, int]:
-    start, stop, step = k.indices(n)
-    return start, len(range(start, stop, step)), step
 
 
 # -- Joining ------------------------------------------------------------------------------------
@@ -372,7 +342,7 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
                 f"{op}: operands on {given[0].device} and {x.device}; move one with x.to(device)"
             )
         dtype = dtypes.promote(op, dtype, x.dtype)
-    return [astype(x, dtype) for x in given]
+    return [converted(x, dtype) for x in given]
 
 
 def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
@@ -401,7 +371,7 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     shape = tuple(total if a == at else n for a, n in enumerate(first.shape))
     parts = [x for x in given if x.size]
     if len(parts) == 1:
-        return parts[0]
+        return parts[0].copy()
     return build(CONCAT, parts, at, shape, first.dtype, first.device)
 
 
@@ -416,7 +386,7 @@ def stack(tensors: Sequence[Operand], /, axis: int = 0) -> Tensor:
 
 
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
-    """`x` cut along `axis` into that many equal parts, or before each of the indices given; free.
+    """`x` cut along `axis` into that many equal parts, or before each of the indices given; views.
 
     Raises
     ------
@@ -434,19 +404,65 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tens
         cuts = [n // parts * i for i in range(1, parts)]
     else:
         cuts = [slice(i, None).indices(n)[0] for i in parts]
-    stops = [*cuts, n]
-    whole = (slice(None),) * at
-    return [getitem(x, (*whole, slice(a, b))) for a, b in zip([0, *cuts], stops, strict=True)]
+    layout, whole = _layout(x), [(0, m, 1) for m in x.shape]
+    found: list[Tensor] = []
+    for start, stop in pairwise((0, *cuts, n)):
+        whole[at] = start, max(0, stop - start), 1
+        found.append(view_by(x, layout.sliced(tuple(whole))))
+    return found
+
+
+def copy(x: Operand, /, order: str = "C") -> Tensor:
+    """A tensor with the same elements and memory of its own."""
+    return tensor_of(x, "copy").copy(order)
+
+
+def shares_memory(x: Tensor, y: Tensor, /) -> bool:
+    """Whether a write to one of two tensors can change the other: whether an element is in both.
+
+    For tensors of many elements this takes as long as to go through them on the host.
+    """
+    if not may_share_memory(x, y):
+        return False
+    places = [set(_places(_layout(v))) for v in (x, y)]
+    return not places[0].isdisjoint(places[1])
+
+
+def may_share_memory(x: Tensor, y: Tensor, /) -> bool:
+    """Whether two tensors lie in one memory, in ranges that overlap."""
+    given = [tensor_of(v, "may_share_memory") for v in (x, y)]
+    bases = [v if v.base is None else v.base for v in given]
+    if bases[0] is not bases[1] or not all(v.size for v in given):
+        return False
+    (low, high), (low2, high2) = (_extent(_layout(v)) for v in given)
+    return low <= high2 and low2 <= high
+
+
+def _extent(layout: Layout) -> tuple[int, int]:
+    """The first and the last place of the memory that a layout names."""
+    reaches = [(n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True)]
+    return (
+        layout.offset + sum(min(r, 0) for r in reaches),
+        layout.offset + sum(max(r, 0) for r in reaches),
+    )
+
+
+def _places(layout: Layout) -> list[int]:
+    """The flat index of each element."""
+    places = [layout.offset]
+    for n, s in zip(layout.shape, layout.strides, strict=True):
+        places = [p + i * s for p in places for i in range(n)]
+    return places
 
 
 for _function in (
-    astype, reshape, ravel, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
+    astype, reshape, ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
     expand_dims, flip, crop, pad, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-register(stack, method=False)
-install("flatten", ravel)
+for _function in (stack, copy, shares_memory, may_share_memory):
+    register(_function, method=False)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))
 install("mT", property(matrix_transpose))

@@ -6,7 +6,7 @@ from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.define import FLOATING, Operand, coerce, register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
-from py_tensor.ops.movement import astype, reshape, tensor_of
+from py_tensor.ops.movement import converted, reshape, tensor_of
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.shapes import normalize_axes
 from py_tensor.tensor import Tensor
@@ -16,7 +16,7 @@ __all__ = ["layer_norm", "log_softmax", "softmax"]
 
 def _floating(x: Operand, op: str) -> Tensor:
     x = tensor_of(x, op)
-    return astype(x, FLOATING.check(op, x.dtype))
+    return converted(x, FLOATING.check(op, x.dtype))
 
 
 def softmax(x: Operand, axis: Axes = -1) -> Tensor:
@@ -85,7 +85,7 @@ def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
             f" {x.shape}, which have shape {expected}"
         )
     shaped = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
-    return reshape(astype(v, dtypes.floating(v.dtype)), shaped)
+    return reshape(converted(v, dtypes.floating(v.dtype)), shaped)
 
 
 for _function in (softmax, log_softmax, layer_norm):

@@ -12,11 +12,11 @@ from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import Operand, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
+from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
     concat,
     expand,
     expand_dims,
-    getitem,
     pad,
     permute,
     ravel,

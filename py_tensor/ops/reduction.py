@@ -15,6 +15,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import RESHAPE, SUM
+from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import (
     ANY,
     FLOATING,
@@ -23,14 +24,30 @@ from py_tensor.ops.define import (
     RECIPES,
     Accepts,
     Operand,
+    Out,
+    Scalar,
     Step,
     build,
     follow,
     node_of,
     register,
     step,
+    stored,
 )
-from py_tensor.ops.elementwise import absolute, equal, isfinite, sqrt, square, subtract, where
+from py_tensor.ops.elementwise import (
+    absolute,
+    add,
+    equal,
+    isfinite,
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+    square,
+    subtract,
+)
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.movement import converted, tensor_of
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor
 
@@ -74,7 +91,7 @@ def _rank_of_highest(dtype: DType) -> tuple[int]:
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """The gradient goes in equal parts to all elements that attain the extreme."""
-    hit = where(equal(x, y.expand(x.shape)), 1.0, 0.0)
+    hit = choose(equal(x, y.expand(x.shape)), 1.0, 0.0)
     return (hit * (g / sum(hit, axes, keepdims=True)).expand(x.shape),)
 
 
@@ -82,11 +99,11 @@ def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[
     """Right where no element is 0; where one is, the product of the others is taken anew."""
     zero = equal(x, 0)
     zeros = sum(zero, axes, keepdims=True)
-    others = prod(where(zero, 1.0, x), axes, keepdims=True)
-    through = where(
+    others = prod(choose(zero, 1.0, x), axes, keepdims=True)
+    through = choose(
         zero,
-        where(equal(zeros, 1), others, 0.0),
-        where(equal(zeros, 0), y / where(zero, 1.0, x), 0.0),
+        choose(equal(zeros, 1), others, 0.0),
+        choose(equal(zeros, 0), y / choose(zero, 1.0, x), 0.0),
     )
     return (g.expand(x.shape) * through,)
 
@@ -191,12 +208,6 @@ ARGMAX = _arg("argmax", "order_key", lambda np, x, axes: _numpy_arg(np, x, axes,
 ARGMIN = _arg("argmin", "order_key_min", lambda np, x, axes: _numpy_arg(np, x, axes, np.argmin))
 
 
-def _as_tensor(x: Operand, op: str) -> Tensor:
-    from py_tensor.interop import asarray
-
-    return x if isinstance(x, Tensor) else asarray(x, op=op)
-
-
 def _reduce(
     op: Reduction,
     x: Tensor,
@@ -219,8 +230,6 @@ def _reduce(
             raise ValueError(
                 f"{op.name}: no elements to choose from along axis {axis} of shape {x.shape}"
             )
-        from py_tensor.ops.creation import full
-
         y = full(shape, empty or 0, dtype=dtype, device=x.device)
     elif not axes:
         y = x.astype(dtype)
@@ -246,53 +255,151 @@ def _steps(
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
     """The operand in the dtype that the reduction computes in."""
-    x = _as_tensor(x, op)
+    x = tensor_of(x, op)
     target = dtypes.parse(dtype) if dtype is not None else accepts.check(op, x.dtype)
-    return x.astype(target)
+    return converted(x, target)
 
 
-def sum(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:
-    """Sum over `axis` (an int, a tuple, or None for all).
+def _fold(
+    op: Reduction,
+    accepts: Accepts,
+    x: Operand,
+    axis: Axes,
+    keepdims: bool,
+    *,
+    dtype: object = None,
+    out: Out = None,
+    initial: Scalar | None = None,
+    where: Operand = True,
+    empty: float | bool | None,
+) -> Tensor:
+    """A reduction with NumPy's options, of which few are given at a time."""
+    name = op.name
+    x = _through(accepts, x, name, dtype)
+    if name in _OF_FLOATS and x.dtype.kind == "f":
+        op = _OF_FLOATS[name]
+    if where is not True:
+        # What is left out changes nothing: an identity of the op, or what it starts from.
+        least = identity_of(op, x.dtype) if empty is not None else initial
+        if least is None:
+            raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
+        x = choose(where, x, least)
+    if initial is not None and not x.size:
+        empty = initial
+    y = _reduce(op, x, axis, keepdims, empty=empty)
+    if initial is not None:
+        y = _WITH_INITIAL[name](y, initial)
+    return y if out is None else stored(name, y, out)
 
-    Integers keep their dtype and wrap around; bools are counted in int32; no elements sum to 0.
+
+def identity_of(op: Reduction, dtype: DType) -> Scalar:
+    """The value that leaves every other as it is."""
+    return {"sum": 0, "prod": 1, "any": False, "all": True}[op.name]
+
+
+def sum(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
+
+    Integers keep their dtype and wrap around; bools are counted in int32. `initial` is added, and
+    elements where `where` is false are left out.
     """
-    x = _through(INTEGRAL_AS_INT, x, "sum", dtype)
-    return _reduce(SUM, x, axis, keepdims, empty=0)
+    if out is None and initial is None and where is True:
+        return _reduce(SUM, _through(INTEGRAL_AS_INT, x, "sum", dtype), axis, keepdims, empty=0)
+    return _fold(
+        SUM, INTEGRAL_AS_INT, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        where=where, empty=0,
+    )  # fmt: skip
 
 
-def prod(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:
-    """Product over `axis`; dtypes as in `sum`; no elements have the product 1."""
-    x = _through(INTEGRAL_AS_INT, x, "prod", dtype)
-    return _reduce(PROD, x, axis, keepdims, empty=1)
+def prod(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
+    return _fold(
+        PROD, INTEGRAL_AS_INT, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        where=where, empty=1,
+    )  # fmt: skip
 
 
-def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Largest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
-    x = _through(ANY, x, "max")
-    op = MAX_OF_FLOATS if x.dtype.kind == "f" else MAX
-    return _reduce(op, x, axis, keepdims, empty=None)
+def max(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """Largest element over `axis`; NaN where there is one.
+
+    `initial` is one more candidate, which `where` needs.
+
+    Raises
+    ------
+    ValueError
+        For no elements and no `initial`.
+    """
+    return _fold(MAX, ANY, x, axis, keepdims, out=out, initial=initial, where=where, empty=None)
 
 
-def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Smallest element over `axis`; NaN where there is one. Raises ValueError for no elements."""
-    x = _through(ANY, x, "min")
-    op = MIN_OF_FLOATS if x.dtype.kind == "f" else MIN
-    return _reduce(op, x, axis, keepdims, empty=None)
+def min(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """Smallest element over `axis`; NaN where there is one. Options and errors as in `max`."""
+    return _fold(MIN, ANY, x, axis, keepdims, out=out, initial=initial, where=where, empty=None)
 
 
-def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def any(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+) -> Tensor:
     """Whether any element over `axis` is nonzero."""
-    return _reduce(ANY_TRUE, _through(LOGICAL, x, "any"), axis, keepdims, empty=False)
+    return _fold(ANY_TRUE, LOGICAL, x, axis, keepdims, out=out, where=where, empty=False)
 
 
-def all(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def all(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+) -> Tensor:
     """Whether all elements over `axis` are nonzero."""
-    return _reduce(ALL_TRUE, _through(LOGICAL, x, "all"), axis, keepdims, empty=True)
+    return _fold(ALL_TRUE, LOGICAL, x, axis, keepdims, out=out, where=where, empty=True)
+
+
+_OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
+_WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
+    "sum": add, "prod": multiply, "max": maximum, "min": minimum,
+}  # fmt: skip
 
 
 def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
-    x = _as_tensor(x, op.name)
-    x = x.astype(dtypes.uint32) if x.dtype is dtypes.bool_ else x
+    x = tensor_of(x, op.name)
+    x = converted(x, dtypes.uint32) if x.dtype is dtypes.bool_ else x
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
     if _count(x, axes, op.name) > 2**31:
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
@@ -302,75 +409,120 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
     return _reduce(op, x, axes, keepdims, dtypes.int32, empty=None)
 
 
-def argmax(x: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def argmax(
+    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+) -> Tensor:
     """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
 
     The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
     2**31 of them.
     """
-    return _arg_reduce(ARGMAX, x, axis, keepdims)
+    return stored("argmax", _arg_reduce(ARGMAX, x, axis, keepdims), out)
 
 
-def argmin(x: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def argmin(
+    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+) -> Tensor:
     """Index (int32) of the first smallest element; the first NaN counts as smallest."""
-    return _arg_reduce(ARGMIN, x, axis, keepdims)
+    return stored("argmin", _arg_reduce(ARGMIN, x, axis, keepdims), out)
 
 
 def _count(x: Tensor, axis: Axes, op: str) -> int:
     return size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim)))
 
 
-def mean(x: Operand, axis: Axes = None, *, dtype: object = None, keepdims: bool = False) -> Tensor:
-    """Mean over `axis`, in floating point; NaN of no elements."""
+def mean(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+) -> Tensor:
+    """Mean over `axis`, in floating point; NaN of no elements.
+
+    Elements where `where` is false are left out.
+    """
     x = _through(FLOATING, x, "mean", dtype)
-    count = _count(x, axis, "mean")  # first, so that a wrong axis is this op's error
-    return sum(x, axis, keepdims=keepdims) / float(count)
+    count = _counted(x, axis, "mean", keepdims, where)  # first: a wrong axis is this op's error
+    return stored("mean", sum(x, axis, keepdims=keepdims, where=where) / count, out)
+
+
+def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
+    """How many elements a mean is of."""
+    count = _count(x, axis, op)
+    if where is True:
+        return float(count)
+    return sum(choose(where, ones_like(x), 0.0), axis, keepdims=keepdims)
 
 
 def var(
     x: Operand,
     axis: Axes = None,
-    *,
-    correction: float = 0,
-    ddof: float | None = None,
+    dtype: object = None,
+    out: Out = None,
+    ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
 ) -> Tensor:
     """Variance over `axis`: the mean square of the distances from the mean, in two passes.
 
     Parameters
     ----------
-    correction : float
-        The divisor is the number of elements less this; `ddof` is NumPy's name for it.
+    ddof : float
+        The divisor is the number of elements less this; `correction` is the array API's name.
+    where
+        Elements where it is false are left out.
     """
-    return _variance("var", x, axis, correction if ddof is None else ddof, keepdims)
+    correction = ddof if correction is None else correction
+    return stored("var", _variance("var", x, axis, correction, keepdims, where, dtype), out)
 
 
-def _variance(op: str, x: Operand, axis: Axes, correction: float, keepdims: bool) -> Tensor:
-    x = _through(FLOATING, x, op)
-    divisor = _count(x, axis, op) - correction
-    centred = subtract(x, mean(x, axis, keepdims=True))
-    return sum(square(centred), axis, keepdims=keepdims) / float(builtins.max(divisor, 0))
+def _variance(
+    op: str,
+    x: Operand,
+    axis: Axes,
+    correction: float,
+    keepdims: bool,
+    where: Operand,
+    dtype: object,
+) -> Tensor:
+    x = _through(FLOATING, x, op, dtype)
+    count = _counted(x, axis, op, keepdims, where)
+    if isinstance(count, Tensor):
+        divisor = maximum(count - correction, 0.0)
+    else:
+        divisor = builtins.max(count - correction, 0.0)
+    centred = subtract(x, mean(x, axis, keepdims=True, where=where))
+    return sum(square(centred), axis, keepdims=keepdims, where=where) / divisor
 
 
 def std(
     x: Operand,
     axis: Axes = None,
-    *,
-    correction: float = 0,
-    ddof: float | None = None,
+    dtype: object = None,
+    out: Out = None,
+    ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
-    return sqrt(_variance("std", x, axis, correction if ddof is None else ddof, keepdims))
+    correction = ddof if correction is None else correction
+    return stored("std", sqrt(_variance("std", x, axis, correction, keepdims, where, dtype)), out)
 
 
 def isclose(
     a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     """Whether ``|a - b| <= atol + rtol * |b|`` elementwise; infinities are close to themselves."""
-    a, b = _as_tensor(a, "isclose"), _as_tensor(b, "isclose")
+    a, b = tensor_of(a, "isclose"), tensor_of(b, "isclose")
     near = (
-        absolute(a.astype(dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)
+        absolute(converted(a, dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)
     ) & isfinite(b)
     near = near | equal(a, b)
     return near | ((a != a) & (b != b)) if equal_nan else near
@@ -385,7 +537,7 @@ def allclose(
 
 def array_equal(a: Operand, b: Operand, equal_nan: bool = False) -> bool:
     """Whether two tensors have one shape and equal elements; reads the answer back."""
-    a, b = _as_tensor(a, "array_equal"), _as_tensor(b, "array_equal")
+    a, b = tensor_of(a, "array_equal"), tensor_of(b, "array_equal")
     if a.shape != b.shape:
         return False
     same = equal(a, b)
@@ -398,9 +550,10 @@ def count_nonzero(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> T
     return sum(x, axis, keepdims=keepdims)
 
 
-def ptp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def ptp(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
     """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
-    return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    return stored("ptp", y, out)
 
 
 for _function, _op in (

@@ -7,7 +7,17 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
-from py_tensor.ops.define import ANY, Operand, install, register, takes, unary, unary_of
+from py_tensor.ops.define import (
+    ANY,
+    Operand,
+    Out,
+    install,
+    register,
+    stored,
+    takes,
+    unary,
+    unary_of,
+)
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.ops.movement import tensor_of
 from py_tensor.tensor import Tensor
@@ -32,7 +42,7 @@ ROUND = Elementwise(
 _to_integers = unary_of(ROUND, ANY, doc="`round`, to no places.")
 
 
-def round(x: Operand, decimals: int = 0) -> Tensor:
+def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
 
     A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
@@ -43,6 +53,8 @@ def round(x: Operand, decimals: int = 0) -> Tensor:
     TypeError
         If `decimals` is no integer.
     """
+    if out is not None:
+        return stored("round", round(x, decimals), out)
     x, places = tensor_of(x, "round"), _places(decimals)
     if x.dtype.kind != "f":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)

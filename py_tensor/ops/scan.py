@@ -10,9 +10,9 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Scalar, build, register
+from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Out, Scalar, build, register, stored
 from py_tensor.ops.elementwise import equal, where
-from py_tensor.ops.movement import astype, concat, flip, ravel, tensor_of
+from py_tensor.ops.movement import concat, converted, flip, ravel, tensor_of
 from py_tensor.ops.reduction import PROD
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor
@@ -66,27 +66,27 @@ def _scan(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> T
         x, axis = ravel(x), 0
     at = normalize_axis(name, axis, x.ndim)
     if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
-        return astype(_scan(op, name, astype(x, target), at, dtypes.int32), target)
-    x = astype(x, target)
+        return converted(_scan(op, name, converted(x, target), at, dtypes.int32), target)
+    x = converted(x, target)
     return build(op, (x,), (at,), x.shape, target, x.device)
 
 
-def cumsum(x: Operand, axis: int | None = None, dtype: object = None) -> Tensor:
+def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
     """The sum of each element and all before it along `axis`; None takes the flattened tensor.
 
     Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
     length of the axis as they do in NumPy.
     """
-    return _scan(CUMSUM, "cumsum", x, axis, dtype)
+    return stored("cumsum", _scan(CUMSUM, "cumsum", x, axis, dtype), out)
 
 
-def cumprod(x: Operand, axis: int | None = None, dtype: object = None) -> Tensor:
+def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
     """The product of each element and all before it along `axis`; None takes the flattened tensor.
 
     Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
     overflows by itself.
     """
-    return _scan(CUMPROD, "cumprod", x, axis, dtype)
+    return stored("cumprod", _scan(CUMPROD, "cumprod", x, axis, dtype), out)
 
 
 def _cumulative(

@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     ),
     "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: 4.*3 axes"),
     "two ellipses": (lambda x: x[..., ...], IndexError, r"^index: .*\.\.\."),
-    "index by a float": (lambda x: x[0.5], TypeError, r"^index: .*float"),
+    "index by a float": (lambda x: x[0.5], IndexError, r"^index: .*float"),
     "index by a mask": (lambda x: x[x > 0], TypeError, r"^index: .*mask.*pt\.where\(mask, x, 0\)"),
     "index by a list of bools": (lambda x: x[[True, False]], TypeError, r"^index: .*mask"),
     "index by bools in NumPy": (lambda x: x[np.ones(2, bool)], TypeError, r"^index: .*mask"),

@@ -251,6 +251,14 @@ def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
                 meta = request.order[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
                 buffers.setdefault(output.slot, empty)
+            if kernel.over is not None:
+                (output,), whole = kernel.outputs, buffers[kernel.over.slot]
+                assert whole.written.all()
+                assert whole.data.size == kernel.over.size
+                at = addresses(output.access, kernel.kept).reshape(-1)
+                written = np.ones(whole.data.size, bool)
+                written[at] = False
+                buffers[output.slot] = Buffer(whole.data.copy(), written)
             _run(kernel, request, buffers)
     return buffers
 

@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from py_tensor import layout
 from py_tensor.layout import Layout, Range, compose, coordinates, merge_dims
 from py_tensor.shapes import Shape, row_major
 
@@ -37,18 +36,18 @@ def random_shape(source: Random, most: int = 4) -> Shape:
 
 def random_movement(source: Random, shape: Shape) -> tuple[Layout, np.ndarray]:
     """A layout made by one of the constructors, and the elements it should pick."""
-    x = np.arange(prod(shape)).reshape(shape)
+    x, whole = np.arange(prod(shape)).reshape(shape), Layout.contiguous(shape)
     kind = source.choice(("expand", "permute", "flip", "slice", "reshape"))
     if kind == "expand":
         lead = tuple(source.randint(1, 3) for _ in range(source.randint(0, 2)))
         target = lead + tuple(source.randint(1, 3) if n == 1 else n for n in shape)
-        return layout.expand(shape, target), np.broadcast_to(x, target)
+        return whole.expanded(target), np.broadcast_to(x, target)
     if kind == "permute":
         order = tuple(source.sample(range(len(shape)), len(shape)))
-        return layout.permute(shape, order), x.transpose(order)
+        return whole.permuted(order), x.transpose(order)
     if kind == "flip":
         axes = tuple(a for a in range(len(shape)) if source.random() < 0.5)
-        return layout.flip(shape, axes), np.flip(x, axes)
+        return whole.flipped(axes), np.flip(x, axes)
     if kind == "slice":
         keys = []
         for n in shape:
@@ -58,9 +57,45 @@ def random_movement(source: Random, shape: Shape) -> tuple[Layout, np.ndarray]:
             )
         given = [k.indices(n) for k, n in zip(keys, shape, strict=True)]
         slices = tuple((a, len(range(a, b, c)), c) for a, b, c in given)
-        return layout.take_slices(shape, slices), x[tuple(keys)]
+        return whole.sliced(slices), x[tuple(keys)]
     target = tuple(source.sample(shape, len(shape)))
     return Layout.contiguous(target), x.reshape(target)
+
+
+def test_views_of_views_and_what_reshapes_without_a_copy(source: Random) -> None:
+    """As NumPy decides it."""
+    for _ in range(2000):
+        shape = random_shape(source) or (1,)
+        base = x = np.arange(prod(shape)).reshape(shape)
+        found = Layout.contiguous(shape)
+        for _ in range(source.randint(0, 3)):
+            x, found = _another_view(source, x, found)
+        sizes = [n for n in x.shape if n != 1]
+        source.shuffle(sizes)
+        joined = source.randint(0, max(0, len(sizes) - 1))
+        target = (prod(sizes[:joined]), *sizes[joined:])
+        expected, reshaped = x.reshape(target), found.reshaped(target)
+        assert (reshaped is not None) == np.shares_memory(base, expected), (found, target)
+        if reshaped is not None:
+            np.testing.assert_array_equal(applied(base, reshaped), expected)
+
+
+def _another_view(source: Random, x: np.ndarray, found: Layout) -> tuple[np.ndarray, Layout]:
+    kind = source.choice(("expand", "permute", "flip", "slice"))
+    if kind == "expand":
+        target = tuple(source.randint(1, 3) if n == 1 else n for n in x.shape)
+        return np.broadcast_to(x, target), found.expanded(target)
+    if kind == "permute":
+        order = tuple(source.sample(range(x.ndim), x.ndim))
+        return x.transpose(order), found.permuted(order)
+    if kind == "flip":
+        axes = tuple(a for a in range(x.ndim) if source.random() < 0.5)
+        return np.flip(x, axes), found.flipped(axes)
+    steps = [source.choice((1, 2, -1, -2)) for _ in x.shape]
+    keys = tuple(slice(None, None, step) for step in steps)
+    given = [k.indices(n) for k, n in zip(keys, x.shape, strict=True)]
+    slices = tuple((a, len(range(a, b, c)), c) for a, b, c in given)
+    return x[keys], found.sliced(slices)
 
 
 def test_constructors(source: Random) -> None:
