@@ -212,6 +212,6 @@ def check(seed: int, other: Arrays) -> None:
     if left is None:  # it depends on more than the program
         smallest, left = program, found
     raise DifferenceError(
-        f"the program of seed {seed} differs (compared after every {program.interval} statements)."
+        f"program --seed {seed} differs; it is compared after every {program.interval} statements."
         f"\nThe smallest found:\n\n{smallest.text()}\n\nat: {left.statement}\n{left.problem}"
     )
