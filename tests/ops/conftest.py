@@ -34,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where tests/ops compute (default: PY_TENSOR_TEST_DEVICE, else cpu)",
     )
     group.addoption("--seed", type=int, help="repeats the random data of an earlier run")
+    group.addoption(
+        "--programs",
+        type=int,
+        default=60,
+        help="how many programs test_differential.py runs (default: 60)",
+    )
     group.addoption("--shard", metavar="I/N", help="runs the I-th of N parts, counted from 1")
     group.addoption("--worker-args", default="", help="more arguments for the worker's pytest")
     group.addoption(
@@ -54,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Here and not above: it needs Playwright, which neither the worker nor the CPU run has.
         from tests.browser.worker_pytest import WorkerRunner
 
-        arguments = ["--device=webgpu", f"--seed={config.option.seed}"]
+        options = config.option
+        arguments = ["--device=webgpu", f"--seed={options.seed}", f"--programs={options.programs}"]
         runner = WorkerRunner(config, HERE, arguments)
         config.pluginmanager.register(runner, "py_tensor-worker")
 

@@ -1,0 +1,38 @@
+"""Execution of a program's statements, which meet NumPy or another module by the name `np`."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+Names = dict[str, Any]
+"""The variables of a program."""
+
+
+def execute(statement: str | CodeType, names: Names) -> Exception | None:
+    """Execute a statement; what it raised, if anything."""
+    try:
+        exec(statement, names)
+    except Exception as error:
+        return error
+    return None
+
+
+def execute_numpy(statement: str | CodeType, names: Names) -> Exception | None:
+    """Execute a statement under NumPy, with results in C order.
+
+    NumPy chooses the order of a result by that of the operands, on which depends whether a later
+    reshape is a view. Results are always C-ordered in py_tensor, so they are made so here; views
+    of older arrays stay what they are.
+    """
+    older = [value for value in names.values() if isinstance(value, np.ndarray)]
+    with np.errstate(all="ignore"):
+        error = execute(statement, names)
+    for name, value in names.items():
+        if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
+            continue
+        if not any(value is old or np.may_share_memory(value, old) for old in older):
+            names[name] = np.array(value, order="C", subok=True)
+    return error

@@ -1,0 +1,323 @@
+"""Random expressions of a program: views, indices, masks and values that fit a shape."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from typing import Any
+
+import numpy as np
+
+from tests.differential.evaluating import Names
+
+ARRAYS = "abcdef"
+DTYPES = {"float32": 5, "int32": 4, "bool": 2, "uint32": 0.5}
+SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
+LARGEST, MOST_AXES = 500, 4
+ERRORS = 0.02  # of each choice that can be wrong
+
+# Dtype -> those of the operands that in-place operators take, and those that assignment takes.
+# int32 with uint32 is left out (int64 is not on every device), and what C does not define.
+OPERANDS = {
+    "float32": ("float32", "int32", "bool"),
+    "int32": ("int32", "bool"),
+    "bool": ("bool",),
+    "uint32": ("uint32", "bool"),
+}
+SOURCES = {
+    **OPERANDS,
+    "int32": ("int32", "bool", "float32"),
+    "bool": ("bool", "int32", "float32", "uint32"),
+}
+
+Shape = tuple[int, ...]
+
+
+class Operands:
+    """Expressions over the arrays that the program has so far, whose values are known."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.names: Names = {"np": np}
+
+    # Reading the program's state ------------------------------------------------------------
+
+    def value(self, text: str) -> Any:
+        """What an expression gives; None where it raises."""
+        try:
+            with np.errstate(all="ignore"):
+                return eval(text, self.names)
+        except (IndexError, ValueError, TypeError):
+            return None
+
+    def array(self, dtypes: tuple[str, ...] = tuple(DTYPES), axes: int = 0) -> str:
+        """A name of an array of one of these dtypes and at least so many axes; `a` if none is."""
+        known = {name: self.names[name] for name in ARRAYS}
+        fits = [n for n, x in known.items() if x.dtype.name in dtypes and x.ndim >= axes]
+        full = [n for n in fits if known[n].size > 0]
+        return self.rng.choice((full if self.chance(0.9) else fits) or fits or ["a"])
+
+    @staticmethod
+    def root(text: str) -> str:
+        """The name of which an expression is a view."""
+        name = re.search(rf"\b[{ARRAYS}]\b", text)
+        assert name is not None, text
+        return name.group()
+
+    def chance(self, p: float) -> bool:
+        return self.rng.random() < p
+
+    def pick(self, choices: dict[str, float]) -> str:
+        return self.rng.choices(list(choices), list(choices.values()))[0]
+
+    # Literals -------------------------------------------------------------------------------
+
+    def shape(self) -> Shape:
+        return tuple(self.rng.choice(SIZES) for _ in range(self.rng.choice([0, 1, 1, 2, 2, 2, 3])))
+
+    def scalar(self, dtype: str) -> str:
+        if dtype == "bool":
+            return self.rng.choice(["True", "False"])
+        number = self.rng.randint(0 if dtype == "uint32" else -5, 9)
+        return f"{number}.0" if dtype == "float32" and self.chance(0.2) else str(number)
+
+    def numbers(self, shape: Shape, dtype: str) -> Any:
+        """Nested lists."""
+        if shape:
+            return [self.numbers(shape[1:], dtype) for _ in range(shape[0])]
+        if dtype == "bool":
+            return self.chance(0.5)
+        return self.rng.randint(0 if dtype == "uint32" else -9, 9)
+
+    def literal(self, shape: Shape, dtype: str) -> str:
+        if 0 in shape:
+            return f"np.zeros({shape}, dtype=np.{dtype})"
+        return f"np.asarray({self.numbers(shape, dtype)}, dtype=np.{dtype})"
+
+    # Indices and views ----------------------------------------------------------------------
+
+    def integer(self, size: int) -> str:
+        if self.chance(ERRORS):
+            return str(self.rng.choice([size, -size - 1]))
+        return f"s % {size}" if self.chance(0.1) else str(self.rng.randrange(-size, size))
+
+    def slice(self, size: int) -> str:
+        step = self.rng.choice([1, 1, 1, 2, -1, -1, -2, 3])
+        if self.chance(0.1):
+            first, last = (self.rng.randint(-size - 2, size + 2) for _ in range(2))
+        else:
+            first, last = self.rng.randint(0, size // 2), self.rng.randint((size + 1) // 2, size)
+            if step < 0:
+                first, last = last - 1, first - 1 if first else -size - 1
+            elif self.chance(0.3):
+                first -= size
+        start, stop = ("" if self.chance(0.4) else str(n) for n in (first, last))
+        return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
+
+    def index(self, shape: Shape) -> str:
+        """A basic index, without its brackets."""
+        items: list[str] = []
+        for size in shape:
+            if self.chance(0.12):
+                break
+            integer = size > 0 and self.chance(0.25)
+            items.append(self.integer(size) if integer else self.slice(size))
+        if self.chance(0.1) and len(items) == len(shape):
+            start, stop = sorted(self.rng.randint(0, len(items)) for _ in range(2))
+            items[start:stop] = ["..."]
+        if self.chance(0.08):
+            items.insert(self.rng.randint(0, len(items)), "None")
+        return ", ".join(items) or "..."
+
+    def view(self, text: str, most: int = 2) -> str:
+        """A chain of movements of an array."""
+        for _ in range(self.rng.randint(1, most)):
+            x = self.value(text)
+            if not isinstance(x, np.ndarray):
+                break
+            moved = self.movement(text, x)
+            y = self.value(moved)
+            if y is not None and (np.ndim(y) > MOST_AXES or np.size(y) > LARGEST):
+                break
+            text = moved
+            if ".ravel(" in text or ".reshape(" in text:
+                break  # it may be a copy, and views of it alone are not views of an older array
+        return text
+
+    def movement(self, text: str, x: Any) -> str:
+        n = x.ndim
+        axis = self.rng.randrange(-n, n) if n and not self.chance(ERRORS) else n
+        ones = [a for a, size in enumerate(x.shape) if size == 1]
+        order = self.rng.sample(range(n), n)
+        wide = tuple(self.rng.choice([2, 3]) if size == 1 else size for size in x.shape)
+        if self.chance(0.5):
+            wide = (2, *wide)
+        choices = {
+            f"{text}[{self.index(x.shape)}]": 8 if n else 1,
+            f"{text}.T": 2 if n > 1 else 0.1,
+            f"{text}[::-1]": 1 if n else 0.1,
+            f"np.flip({text}, axis={axis})": 1 if n else 0,
+            f"np.flip({text})": 0.4,
+            f"{text}.ravel()": 1.5,
+            f"{text}.reshape({self.new_shape(x.size)})": 2,
+            f"np.expand_dims({text}, {axis})": 0.5,
+            f"{text}.squeeze()": 1 if ones else 0.1,
+            f"np.squeeze({text}, axis={ones[0] if ones else axis})": 0.7 if ones else 0.05,
+            f"{text}.swapaxes({axis}, 0)": 0.8 if n > 1 else 0,
+            f"{text}.transpose({tuple(order)})": 1 if n > 1 else 0,
+            f"np.moveaxis({text}, {axis}, 0)": 0.5 if n > 1 else 0,
+            f"np.broadcast_to({text}, {wide})": 0.7,
+        }
+        return self.pick(choices)
+
+    def new_shape(self, size: int) -> str:
+        sizes = [1] * self.rng.randint(1, 3)
+        rest = size
+        for at in range(len(sizes) - 1):
+            sizes[at] = self.rng.choice([d for d in range(1, 8) if rest % d == 0])
+            rest //= sizes[at]
+        sizes[-1] = rest + self.chance(ERRORS)
+        self.rng.shuffle(sizes)
+        if 0 not in sizes and self.chance(0.4):
+            sizes[self.rng.randrange(len(sizes))] = -1
+        return ", ".join(map(str, sizes))
+
+    def base(self, dtypes: tuple[str, ...] = tuple(DTYPES), axes: int = 0) -> str:
+        """A name, or a view of it that is an array."""
+        name = self.array(dtypes, axes)
+        view = self.view(name) if self.chance(0.3) else name
+        x = self.value(view)
+        return view if isinstance(x, np.ndarray) and x.ndim >= axes else name
+
+    def place(self) -> tuple[str, Any]:
+        """What can stand left of `=` or of an in-place operator, and its value."""
+        base = self.base()
+        text = base
+        if "(" in base or "[" in base or base.endswith(".T") or self.chance(0.6):
+            text = f"{base}[{self.index(self.value(base).shape)}]"
+        return text, self.value(text)
+
+    def fancy(self, shape: Shape) -> str:
+        """An index with at least one integer array or list, among slices, integers and None."""
+        chosen = self.rng.sample(range(len(shape)), self.rng.choice([1, 1, min(2, len(shape))]))
+        count = self.rng.randint(1, 4)
+        items = []
+        for axis, size in enumerate(shape[: max(chosen) + 1 + self.chance(0.4)]):
+            if axis not in chosen:
+                integer = size > 0 and self.chance(0.25)
+                items.append(self.integer(size) if integer else self.slice(size))
+                continue
+            if size == 0:
+                items.append("[]")
+                continue
+            known = {n: self.names[n] for n in ARRAYS}  # not 0-d: NumPy's index is a scalar then
+            counters = [n for n, x in known.items() if x.dtype == np.int32 and x.ndim]
+            if counters and len(chosen) == 1 and self.chance(0.15):
+                name = self.rng.choice(counters)
+                items.append(f"{name} % {size}" + (f" - {size}" if self.chance(0.3) else ""))
+                continue
+            places = [self.rng.randrange(-size, size) for _ in range(count)]
+            if self.chance(ERRORS):
+                places[-1] = size
+            elif self.chance(0.15):
+                places = places[:1]
+            wanted: Any = [[p] for p in places] if axis != chosen[0] and count > 1 else places
+            error = size in places  # a list is checked at once on every device, a tensor is not
+            listed = error or self.chance(0.6)
+            items.append(str(wanted) if listed else f"np.asarray({wanted}, dtype=np.int32)")
+        if self.chance(0.1):
+            items.insert(self.rng.randint(0, len(items)), "None")
+        return ", ".join(items)
+
+    def mask(self, text: str) -> str:
+        """An index with a boolean array that covers all axes of the array, or some."""
+        x = self.value(text)
+        shape = x.shape
+        number = self.rng.randint(-2, 5)
+        axes = self.rng.randint(1, max(x.ndim, 1))
+        part = shape[:axes]
+        if self.chance(ERRORS) and part:
+            part = (part[0] + 1, *part[1:])
+        masks = [n for n in ARRAYS if self.names[n].dtype == bool]
+        fitting = [n for n in masks if self.names[n].shape == part]
+        if fitting and self.chance(0.5):
+            return self.apart(self.rng.choice(fitting), x, self.root(text), masked=True)
+        if x.dtype == bool:
+            whole = self.rng.choice(["{0}", "~{0}"])
+        else:
+            whole = self.rng.choice(["{0} > {1}", "{0} == {1}", "({0} > -1) & ({0} < {1})"])
+        choices = {whole.format(text, number): 4.0, self.literal(part, "bool"): 2}
+        if x.ndim > 1 and shape[1] > 0 and axes == 1:
+            choices[whole.format(f"{text}[{'..., ' * (x.ndim - 2)}:, 0]"[:-1] + "]", number)] = 2
+        if x.ndim > 1 and self.chance(0.3):
+            return f":, {self.literal(shape[1:2], 'bool')}"
+        return self.pick(choices)
+
+    # Values ---------------------------------------------------------------------------------
+
+    def fit(self, name: str, shape: Shape) -> str | None:
+        """A view of an array that can be broadcast to a shape; None where none is simple."""
+        x = self.names[name]
+        if x.ndim > 1 and self.chance(0.3) and x.shape[::-1] == shape:
+            return f"{name}.T"
+        extra = max(x.ndim - len(shape), 0)
+        if 0 in x.shape[:extra]:
+            return None
+        items = [str(self.rng.randrange(-n, n)) for n in x.shape[:extra]]
+        kept = x.shape[extra:]
+        for has, wants in zip(kept, shape[len(shape) - len(kept) :], strict=True):
+            if has == wants:
+                items.append("::-1" if self.chance(0.25) else ":")
+            elif has > wants:
+                start = self.rng.randint(0, has - wants)
+                back = start > 0 and self.chance(0.3)
+                items.append(
+                    f"{start + wants - 1}:{start - 1}:-1" if back else f"{start}:{start + wants}"
+                )
+            elif has > 0:
+                start = self.rng.randrange(has)
+                items.append(f"{start}:{start + 1}")
+            else:
+                return None
+        return name if all(item == ":" for item in items) else f"{name}[{', '.join(items)}]"
+
+    def operand(self, shape: Shape, dtypes: tuple[str, ...], near: str = "") -> str:
+        """A value that can be broadcast to a shape; rarely one that can not.
+
+        Parameters
+        ----------
+        shape, dtypes
+            What is wanted; the first dtype is that of what the value goes to.
+        near
+            A name that is often part of the value, so that memory overlaps.
+        """
+        if self.chance(ERRORS):
+            return self.literal((*shape[:-1], (shape[-1] if shape else 0) + 2), dtypes[0])
+        kind = self.rng.random()
+        if kind < 0.5:
+            near_fits = near and self.names[near].dtype.name in dtypes and self.chance(0.5)
+            fitted = self.fit(near if near_fits else self.array(dtypes), shape)
+            if fitted and self.value(fitted).dtype.name in dtypes:
+                if kind < 0.1 and dtypes[0] not in ("bool", "uint32"):
+                    dtype = self.value(fitted).dtype.name
+                    return f"{fitted} {'^' if dtype == 'bool' else '*'} {self.scalar(dtype)}"
+                return fitted
+        if kind < 0.7 and math.prod(shape) <= 40:
+            sizes = [1 if self.chance(0.15) else n for n in shape]
+            return self.literal(tuple(sizes[self.rng.choice([0, 0, 1]) :]), self.rng.choice(dtypes))
+        if kind < 0.75 and getattr(self.names["t"], "dtype", np.dtype("bool")).name in dtypes:
+            return "t"
+        return "s" if kind < 0.8 and dtypes[0] in ("int32", "float32") else self.scalar(dtypes[0])
+
+    def apart(self, source: str, x: np.ndarray, near: str, masked: bool = False) -> str:
+        """The source, or a copy where NumPy would read what it has written.
+
+        It does so through a mask, and along one axis where memory overlaps with another stride. It
+        promises otherwise, and so does py_tensor.
+        """
+        y = self.value(source)
+        if not isinstance(y, np.ndarray) or not np.may_share_memory(self.names[near], y):
+            return source
+        unsafe = masked or (x.ndim == 1 and x.strides != y.strides[-1:])
+        return f"{source}.copy()" if unsafe else source

@@ -1,0 +1,396 @@
+"""Random programs: from a seed, the text of statements that change arrays through their views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.differential.evaluating import execute_numpy
+from tests.differential.operands import (
+    ARRAYS,
+    DTYPES,
+    ERRORS,
+    LARGEST,
+    MOST_AXES,
+    OPERANDS,
+    SOURCES,
+    Operands,
+)
+
+STATEMENTS = 30
+BOUND = 1000  # of magnitudes: products of two are exact in float32
+
+# Kind -> how often, relative to the others.
+KINDS = {
+    "take_view": 6,
+    "alias": 1,
+    "assign": 6,
+    "assign_overlapping": 2,
+    "change_in_place": 6,
+    "write_masked": 4,
+    "read_masked": 1,
+    "gather": 2,
+    "scatter": 4,
+    "call_method": 2,
+    "call_with_out": 3,
+    "compute": 4,
+    "reduce": 1,
+    "read_scalar": 2,
+    "loop": 2.5,
+    "call_function": 1,
+    "split": 1,
+    "swap": 1,
+}
+IN_PLACE = {
+    "float32": ["+=", "-=", "*="],
+    "int32": ["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "**="],
+    "bool": ["&=", "|=", "^="],
+    "uint32": ["+=", "*=", "&=", "|=", "^="],
+}
+# What NumPy refuses: a result that the array's dtype cannot take, or an op that is not defined.
+REFUSED = {
+    "float32": ["&= 1", "|= True"],
+    "int32": ["+= 1.5", "/= 2"],
+    "bool": ["+= 1", "-= True", "*= 2.0"],
+    "uint32": ["*= 0.5"],
+}
+OVERLAPPING = [
+    "{0}[1:] = {0}[:-1]",
+    "{0}[:-1] = {0}[1:]",
+    "{0}[2:] = {0}[:-2]",
+    "{0}[::-1] = {0}",
+    "{0}[...] = {0}[::-1]",
+    "{0}[:] = {0}.T",
+    "{0}[:, 1:] = {0}[:, :-1]",
+    "{0}[1:] {1} {0}[:-1]",
+    "{0} {1} {0}[::-1]",
+    "{0} {1} {0}.T",
+    "{0} {1} {0}[0]",
+    "{0} {1} {0}[:, :1]",
+    "{0}[0] {1} {0}[-1]",
+    "{0}[[0, -1]] = {0}[[-1, 0]]",
+    "{0}[[0, 1]] = {0}[:2][::-1]",
+    "np.maximum({0}[1:], {0}[:-1], out={0}[1:])",
+]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Statements over the names `np`, `a` to `f` (arrays), `s` and `t` (scalars).
+
+    Attributes
+    ----------
+    seed
+        What it was made from.
+    statements
+        Of one line or of several; those that make the first arrays come first.
+    interval
+        After how many statements arrays are compared: rarely, so that writes stay pending.
+    """
+
+    seed: int
+    statements: tuple[str, ...]
+    interval: int
+
+    def text(self) -> str:
+        return "\n".join(self.statements)
+
+
+def make(seed: int) -> Program:
+    """The program of a seed."""
+    maker = Maker(seed)
+    for name in ARRAYS:
+        maker.add(f"{name} = {maker.literal(maker.shape(), maker.pick(DTYPES))}")
+    maker.add("s = 2")
+    maker.add("t = True")
+    start = len(maker.statements)
+    while len(maker.statements) < start + STATEMENTS:
+        statement = getattr(maker, maker.pick(KINDS))()
+        if statement is not None:
+            maker.add(statement)
+            maker.bound()
+    return Program(seed, tuple(maker.statements), maker.rng.choice([1, 1, 5, STATEMENTS]))
+
+
+class Maker(Operands):
+    """Executes under NumPy what it has made: so the next statement fits what there is.
+
+    A method of a kind gives a statement, or None if there is none that fits.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.statements: list[str] = []
+
+    def add(self, statement: str) -> None:
+        error = execute_numpy(statement, self.names)
+        assert error is None or isinstance(error, (IndexError, ValueError, TypeError)), statement
+        for value in self.names.values():
+            if isinstance(value, np.ndarray | np.generic):
+                assert value.dtype.name in DTYPES, statement
+        self.statements.append(statement)
+
+    def bound(self) -> None:
+        """Keep numbers so small that the next results are exact."""
+        for name in ARRAYS:
+            x = self.names[name]
+            if x.dtype != bool and x.size and np.abs(x.astype(np.float64)).max() > BOUND:
+                low = 0 if x.dtype == np.uint32 else -9
+                clipped = f"np.clip({name}, {low}, 9"
+                self.add(f"{clipped}, out={name})" if x.flags.writeable else f"{name} = {clipped})")
+        for name in "st":
+            if not -BOUND <= self.names[name] <= BOUND:
+                self.add(f"{name} = 3")
+
+    def binding(self, expression: str) -> str | None:
+        """The expression bound to a name, if its value is one that a program can go on with."""
+        x = self.value(expression)
+        if isinstance(x, np.ndarray | np.generic) and (
+            x.dtype.name not in DTYPES or x.size > LARGEST or x.ndim > MOST_AXES
+        ):
+            return None
+        is_array = x is None or isinstance(x, np.ndarray)  # NumPy has scalars besides 0-d arrays
+        return f"{self.rng.choice(ARRAYS) if is_array else 't'} = {expression}"
+
+    # Views and names ------------------------------------------------------------------------
+
+    def take_view(self) -> str | None:
+        return self.binding(self.view(self.array(), 3))
+
+    def alias(self) -> str | None:
+        name = self.array()
+        return self.binding(self.rng.choice([name, f"{name}[...]", f"np.asarray({name})"]))
+
+    def split(self) -> str | None:
+        name = self.array(axes=1)
+        axis = self.rng.randrange(max(self.names[name].ndim, 1))
+        one, two = self.rng.sample(ARRAYS, 2)
+        even = self.names[name].shape[axis : axis + 1] in ((2,), (4,), (6,)) or self.chance(ERRORS)
+        return f"{one}, {two} = np.{'split' if even else 'array_split'}({name}, 2, {axis})"
+
+    # Writes ---------------------------------------------------------------------------------
+
+    def source(self, x: np.ndarray, near: str, masked: bool = False) -> str:
+        """The right-hand side of an assignment to `x`, which is a part of the array `near`."""
+        dtype = x.dtype.name
+        if self.chance(0.1) and dtype == "int32":
+            return self.rng.choice(["1.5", "-2.75"])  # which are truncated
+        if self.chance(0.1) and dtype != "uint32" and x.size:
+            return str(self.numbers(x.shape, dtype))
+        return self.apart(self.operand(x.shape, SOURCES[dtype], near), x, near, masked)
+
+    def change(self, target: str, shape: tuple[int, ...], dtype: str, near: str) -> str:
+        """An in-place operator with its operand."""
+        if self.chance(2 * ERRORS):
+            return f"{target} {self.rng.choice(REFUSED[dtype])}"
+        operator = self.rng.choice(IN_PLACE[dtype])
+        if operator == "**=":
+            return f"{target} **= 2"
+        return f"{target} {operator} {self.operand(shape, OPERANDS[dtype], near)}"
+
+    def write(self, target: str, in_place: float, masked: bool = False) -> str:
+        """An assignment to a target, or an in-place operator on it, with such a probability."""
+        x = self.value(target)
+        if x is None:  # the target raises
+            return f"{target} = 1"
+        near = self.root(target)
+        if self.chance(in_place):
+            return self.change(target, x.shape, x.dtype.name, near)
+        return f"{target} = {self.source(x, near, masked)}"
+
+    def assign(self) -> str | None:
+        target, _ = self.place()
+        return self.write(target if "[" in target else f"{target}[...]", 0)
+
+    def change_in_place(self) -> str | None:
+        return self.write(self.place()[0], 1)
+
+    def assign_overlapping(self) -> str | None:
+        name = self.array(axes=1)
+        operator = "^=" if self.names[name].dtype == bool else self.rng.choice(["+=", "*="])
+        return self.rng.choice(OVERLAPPING).format(name, operator)
+
+    def write_masked(self) -> str | None:
+        base = self.base(axes=1)
+        if not np.ndim(self.value(base)):
+            return None
+        target = f"{base}[{self.mask(base)}]"
+        x = self.value(target)
+        if x is not None and x.dtype != bool and self.chance(0.3):
+            return f"{target} = {target} {self.rng.choice('+-*')} 2"
+        return self.write(target, 0.4, masked=True)
+
+    def scatter(self) -> str | None:
+        base = self.base(axes=1)
+        if not np.ndim(x := self.value(base)):
+            return None
+        target = f"{base}[{self.fancy(x.shape)}]"
+        return self.write(target, 0.35) if np.size(self.value(target)) <= LARGEST else None
+
+    def swap(self) -> str | None:
+        name = self.array(axes=1)
+        x = self.names[name]
+        if 0 in x.shape or not x.ndim:
+            return None
+        one, two = (self.rng.randrange(-n, n) for n in (x.shape[0], x.shape[-1]))
+        choices = {f"{name}[0], {name}[{one}] = {name}[{one}], {name}[0]": 1.0}
+        if x.ndim > 1:
+            places = [f"{name}[{', '.join([str(at)] * x.ndim)}]" for at in (0, -1)]
+            choices[f"{places[0]}, {places[1]} = {places[1]}, {places[0]}"] = 1
+            choices[f"{name}[..., [0, {two}]] = {name}[..., [{two}, 0]]"] = 1
+        return self.pick(choices)
+
+    def call_method(self) -> str | None:
+        target, x = self.place()
+        if not isinstance(x, np.ndarray):
+            return None
+        dtype = x.dtype.name
+        axis = self.rng.randrange(-x.ndim, x.ndim) if x.ndim else 0
+        near = self.root(target)
+        where = self.apart(self.condition(target, x), x, near, masked=True)
+        # A read-only array to itself is no error in NumPy.
+        source = self.operand(x.shape, OPERANDS[dtype], near) if x.flags.writeable else "1"
+        choices = {
+            f"{target}.fill({self.scalar(dtype)})": 1.0,
+            f"{target}.sort()": 1,
+            f"{target}.sort(axis={axis})": 1,
+            f"np.copyto({target}, {self.apart(source, x, near)}, where={where})": 1,
+            f"np.copyto({target}, {self.apart(source, x, near)})": 1,
+        }
+        if dtype == "int32":
+            choices[f"np.copyto({target}, {self.literal(x.shape, 'float32')})"] = 0.1
+        return self.pick(choices)
+
+    def condition(self, text: str, x: np.ndarray) -> str:
+        """A boolean array that can be broadcast to the shape of `x`."""
+        fitted = self.fit(self.array(("bool",)), x.shape)
+        if fitted and self.chance(0.4) and self.value(fitted).dtype == bool:
+            return fitted
+        if x.dtype != bool and self.chance(0.6):
+            return f"{text} > {self.rng.randint(-2, 4)}"
+        return self.literal(x.shape[self.rng.choice([0, 0, 1]) :], "bool")
+
+    def call_with_out(self) -> str | None:
+        target = self.base() if self.chance(0.5) else self.place()[0]
+        x = self.value(target)
+        if not isinstance(x, np.ndarray):
+            return None
+        dtype = x.dtype.name
+        if dtype == "bool":
+            function = self.rng.choice(["less", "equal", "greater_equal", "not_equal"])
+            of = self.rng.choice(["int32", "float32", "bool"])
+        else:
+            function = self.rng.choice(["add", "multiply", "maximum", "minimum"])
+            of = dtype
+        # The first is an array, lest NumPy computes with two Python integers in 64 bits.
+        first = self.fit(self.array((of,)), x.shape)
+        if first is None or self.value(first).dtype.name != of:
+            first = self.literal(x.shape, of)
+        second = self.operand(x.shape, (of,), self.root(target))
+        call = f"np.{function}({first}, {second}, out={target}"
+        if self.chance(0.4):
+            call += f", where={self.condition(target, x)}"
+        return f"{self.rng.choice(ARRAYS)} = {call})" if self.chance(0.2) else f"{call})"
+
+    # Results --------------------------------------------------------------------------------
+
+    def read_masked(self) -> str | None:
+        base = self.base(axes=1)
+        if not np.ndim(self.value(base)):
+            return None
+        return self.binding(f"{base}[{self.mask(base)}]")
+
+    def gather(self) -> str | None:
+        base = self.base(axes=1)
+        if not np.ndim(x := self.value(base)):
+            return None
+        return self.binding(f"{base}[{self.fancy(x.shape)}]")
+
+    def compute(self) -> str | None:
+        text = self.base()
+        x = self.value(text)
+        if not isinstance(x, np.ndarray):
+            return None
+        dtype = x.dtype.name
+        other = self.operand(x.shape, (dtype,), self.root(text))
+        choices = {
+            f"{text}.copy()": 2.0,
+            f"{text}.astype(np.{'int32' if dtype == 'float32' else 'float32'})": 1,
+            f"{text}.astype(np.{dtype})": 0.5,
+            f"{text}.flatten()": 0.5,
+            f"np.where({self.condition(text, x)}, {text}, {other})": 1.5,
+            f"{text} {self.rng.choice(['<', '==', '>='])} {other}": 2,
+            f"np.sort({text})": 0.5,
+        }
+        if dtype == "bool":
+            choices |= {f"~{text}": 1, f"{text} {self.rng.choice('&|^')} {other}": 2}
+        else:
+            choices |= {f"{text} {self.rng.choice('+-*')} {other}": 3, f"np.minimum({text}, 4)": 1}
+        if x.ndim:
+            axis = self.rng.randrange(-x.ndim, x.ndim)
+            choices |= {
+                f"np.concatenate([{text}, {text}[:2]])": 1,
+                f"np.stack([{text}, {text}[::-1]], axis={axis})": 1,
+            }
+        return self.binding(self.pick(choices))
+
+    def reduce(self) -> str | None:
+        text = self.base(("float32", "int32"))
+        x = self.value(text)
+        if not isinstance(x, np.ndarray) or x.dtype.name not in ("float32", "int32"):
+            return None
+        axis = self.rng.choice([None, *range(-x.ndim, x.ndim)])
+        keep = self.rng.choice([True, False])
+        total = f"np.sum({text}, axis={axis}, dtype=np.{x.dtype.name}, keepdims={keep})"
+        return self.binding(self.rng.choice([total, f"{text}.max(axis={axis}, keepdims={keep})"]))
+
+    def read_scalar(self) -> str | None:
+        name = self.array()
+        x = self.names[name]
+        at = ", ".join(self.integer(n) if n else "0" for n in x.shape) or "()"
+        return self.rng.choice(
+            [
+                f"t = {name}[{at}]",
+                f"s = int({name}[{at}])",
+                f"s = int({name}.max())",
+                f"s = len({name})",
+                f"if ({name} == 2).any():\n    {name}[...] = 3",
+            ]
+        )
+
+    # Control flow ---------------------------------------------------------------------------
+
+    def loop(self) -> str | None:
+        text = self.base(axes=1)
+        x = self.value(text)
+        if not np.ndim(x) or not x.size:
+            return None
+        dtype, rows = x.dtype.name, x.shape[1:]
+        operator = "^=" if dtype == "bool" else self.rng.choice(["+=", "*="])
+        near = self.root(text)
+        if x.ndim == 1:  # the elements are scalars, not views
+            return f"for row in {text}:\n    row {operator} {self.scalar(dtype)}"
+        counted = f"for i in range(len({text})):\n    {text}"
+        choices = {
+            f"for row in {text}:\n    {self.change('row', rows, dtype, near)}": 3.0,
+            f"for row in {text}:\n    row[...] = {self.source(x[0], near)}": 2,
+            f"for row, other in zip({text}, {text}[::-1]):\n    row[...] = other": 1,
+            f"{counted}[i] = {text}[-1 - i]": 1,
+            f"{counted}[i, 0] {operator} {self.scalar(dtype)}": 1,
+            f"for row in np.array_split({text}, 2, axis=-1):\n"
+            f"    row {operator} {self.scalar(dtype)}": 1,
+        }
+        return self.pick(choices)
+
+    def call_function(self) -> str | None:
+        text = self.base(axes=1)
+        x = self.value(text)
+        if not np.ndim(x):
+            return None
+        operator = "^=" if x.dtype == bool else self.rng.choice(["+=", "*="])
+        one, two = self.scalar(x.dtype.name), self.scalar(x.dtype.name)
+        lines = [f"z {operator} {one}", f"z[1:] = {two}", f"z = z {operator[:-1]} {one}"]
+        body = "".join(f"    {line}\n" for line in self.rng.sample(lines, 3))
+        returned = self.rng.choice(ARRAYS) + " = " if self.chance(0.5) else ""
+        return f"def change(z):\n{body}    return z\n{returned}change({text})"

@@ -1,0 +1,217 @@
+"""Runs programs under NumPy and under another module; of one that differs, finds the smallest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import combinations
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+import py_tensor as pt
+from tests.differential.evaluating import Names, execute, execute_numpy
+from tests.differential.operands import ARRAYS
+from tests.differential.programs import Program, make
+
+CATEGORIES = (IndexError, ValueError, TypeError)
+
+OTHER_CATEGORIES: dict[str, type[Exception]] = {}
+"""Part of NumPy's message -> the category that is accepted instead, with the reason beside it."""
+
+
+class InvalidProgramError(Exception):
+    """A statement fails for no reason that has to do with arrays: a name is missing."""
+
+
+class DifferenceError(AssertionError):
+    """A program that differs, and how."""
+
+
+class NumPyArrays:
+    """NumPy, or a module whose arrays are of a subclass of NumPy's."""
+
+    def __init__(self, module: Any = np) -> None:
+        self.module = module
+
+    def execute(self, statement: CodeType, names: Names) -> Exception | None:
+        return execute_numpy(statement, names)
+
+    def to_numpy(self, x: Any) -> np.ndarray:
+        return np.asarray(x)
+
+
+class Tensors:
+    """py_tensor, on its default device."""
+
+    module: Any = pt
+
+    def execute(self, statement: CodeType, names: Names) -> Exception | None:
+        return execute(statement, names)
+
+    def to_numpy(self, x: Any) -> np.ndarray:
+        return x.numpy()
+
+
+Arrays = NumPyArrays | Tensors
+
+
+@contextmanager
+def tensors_on(device: str) -> Iterator[Tensors]:
+    """py_tensor with a default device."""
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        yield Tensors()
+    finally:
+        pt.set_default_device(before)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What NumPy and the other module disagree in, first noticed after a statement.
+
+    Attributes
+    ----------
+    kind
+        The same for what is probably the same: "values", "memory", or what raises which error.
+    """
+
+    statement: str
+    problem: str
+    kind: str
+
+
+def difference(program: Program, other: Arrays) -> Difference | None:
+    """Run a program on both sides.
+
+    Raises
+    ------
+    InvalidProgramError
+        When NumPy itself cannot run the program.
+    """
+    numpy = NumPyArrays()
+    expected: Names = {"np": np}
+    got: Names = {"np": other.module}
+
+    def step(statement: str, compare: bool) -> Difference | None:
+        code = compile(statement, "<program>", "exec")
+        raised = numpy.execute(code, expected)
+        if raised is not None and not isinstance(raised, CATEGORIES):
+            raise InvalidProgramError(statement) from raised
+        other_raised = other.execute(code, got)
+        problem = _of_errors(raised, other_raised)
+        if problem is not None:
+            return Difference(statement, problem, f"{type(other_raised).__name__} of {statement}")
+        problem = _of_values(expected, got, other) if compare else None
+        return None if problem is None else Difference(statement, problem, "values")
+
+    last = len(program.statements)
+    for count, statement in enumerate(program.statements, 1):
+        found = step(statement, compare=count % program.interval == 0 or count == last)
+        if found is not None:
+            return found
+    arrays = [n for n in ARRAYS if isinstance(expected.get(n), np.ndarray)]
+    for x, y in combinations(arrays, 2):
+        shared = np.shares_memory(expected[x], expected[y])
+        try:
+            problem = None if other.module.shares_memory(got[x], got[y]) == shared else "is wrong"
+        except Exception as error:
+            problem = f"raised {_shown(error)}"
+        if problem:
+            problem = f"shares_memory({x}, {y}) {problem}; NumPy: {shared}"
+            return Difference("(the end)", problem, "memory")
+    for number, x in enumerate(arrays, 101):
+        written = f"~{x}" if expected[x].dtype == bool else str(number)
+        found = step(f"{x}[...] = {written}", compare=True)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_errors(expected: Exception | None, got: Exception | None) -> str | None:
+    """What is wrong with what a statement raised: NumPy's categories are wanted, or more."""
+    if got is None:
+        return None if expected is None else f"raised nothing; NumPy: {_shown(expected)}"
+    if expected is None:
+        return f"raised {_shown(got)}"
+    wanted = tuple(c for c in CATEGORIES if isinstance(expected, c))
+    if all(isinstance(got, c) for c in wanted):
+        return None
+    for part, category in OTHER_CATEGORIES.items():
+        if part in str(expected) and isinstance(got, category):
+            return None
+    return f"raised {_shown(got)}; NumPy: {_shown(expected)}"
+
+
+def _of_values(expected: Names, got: Names, other: Arrays) -> str | None:
+    """The first name whose value is not NumPy's."""
+    for name, value in expected.items():
+        if name == "np" or name.startswith("__") or callable(value):
+            continue
+        if not isinstance(value, np.ndarray | np.generic):
+            if got[name] != value:
+                return f"{name} is {got[name]!r}; NumPy: {value!r}"
+            continue
+        try:
+            x = other.to_numpy(got[name])
+        except Exception as error:
+            return f"{name} cannot be read: {_shown(error)}"
+        if x.shape != value.shape or x.dtype != value.dtype or not np.array_equal(x, value):
+            return f"{name} is\n{_array(x)}\nNumPy:\n{_array(np.asarray(value))}"
+    return None
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _array(x: np.ndarray) -> str:
+    return f"{x.tolist()} of {x.dtype}, {x.shape}"
+
+
+def shrink(program: Program, other: Arrays, kind: str) -> Program:
+    """Delete statements as long as the rest still differs in this kind."""
+
+    def differs(statements: tuple[str, ...]) -> bool:
+        try:
+            found = difference(replace(program, statements=statements), other)
+        except InvalidProgramError:
+            return False
+        return found is not None and found.kind == kind
+
+    kept = program.statements
+    size = len(kept) // 2
+    while size:
+        before = kept
+        for start in reversed(range(0, len(kept), size)):
+            rest = kept[:start] + kept[start + size :]
+            if differs(rest):
+                kept = rest
+        if size > 1 or kept == before:
+            size //= 2
+    return replace(program, statements=kept)
+
+
+def check(seed: int, other: Arrays) -> None:
+    """Run the program of a seed.
+
+    Raises
+    ------
+    DifferenceError
+        When the two sides differ; with the smallest program found that does.
+    """
+    program = make(seed)
+    found = difference(program, other)
+    if found is None:
+        return
+    smallest = shrink(program, other, found.kind)
+    left = difference(smallest, other)
+    if left is None:  # it depends on more than the program
+        smallest, left = program, found
+    raise DifferenceError(
+        f"program --seed {seed} differs; it is compared after every {program.interval} statements."
+        f"\nThe smallest found:\n\n{smallest.text()}\n\nat: {left.statement}\n{left.problem}"
+    )

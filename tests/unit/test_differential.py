@@ -1,0 +1,217 @@
+"""The differential test itself: NumPy agrees with NumPy, and a module that is wrong is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.differential.programs import make
+from tests.differential.run import NumPyArrays, check, difference
+
+FEW_HUNDRED = 300
+
+
+class Array(np.ndarray):
+    """NumPy's array; subclasses have something wrong."""
+
+
+class Module:
+    """NumPy with arrays of a subclass, and with some functions replaced."""
+
+    def __init__(self, kind: type[np.ndarray], functions: dict[str, Any]) -> None:
+        self._kind = kind
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._functions.get(name, getattr(np, name))
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._of_kind(found(*args, **kwargs))
+
+        return call
+
+    def _of_kind(self, x: Any) -> Any:
+        if isinstance(x, list | tuple):
+            return [self._of_kind(piece) for piece in x]
+        return x.view(self._kind) if type(x) is np.ndarray else x
+
+
+def wrong(functions: dict[str, Any] | None = None, **methods: Any) -> Module:
+    """A module with these functions and methods of arrays."""
+    return Module(type("Array", (Array,), methods), functions or {})
+
+
+def negative_steps(index: Any) -> bool:
+    items = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(item, slice) and (item.step or 1) < 0 for item in items)
+
+
+def is_basic(index: Any) -> bool:
+    items = index if isinstance(index, tuple) else (index,)
+    return all(item is None or isinstance(item, int | slice | type(...)) for item in items)
+
+
+def copying(name: str) -> Callable[..., Any]:
+    """A method whose result is a copy."""
+
+    def method(self: np.ndarray, *args: Any) -> Any:
+        return getattr(np.ndarray, name)(self, *args).copy()
+
+    return method
+
+
+def rebinding(self: np.ndarray, other: Any) -> Any:
+    return self + other
+
+
+def unbuffered(self: np.ndarray, index: Any, value: Any) -> None:
+    """Rows are assigned one by one, and may have been changed before they are read."""
+    target = self[index]
+    if not (is_basic(index) and np.ndim(target) and np.shape(value) == target.shape):
+        np.ndarray.__setitem__(self, index, value)
+        return
+    for i in range(len(target)):
+        np.ndarray.__setitem__(target, i, value[i])
+
+
+def off_by_one(self: np.ndarray, index: Any, value: Any) -> None:
+    if negative_steps(index) and np.ndim(value):
+        value = np.roll(value, 1)
+    np.ndarray.__setitem__(self, index, value)
+
+
+def first_of_repeats(self: np.ndarray, index: Any, value: Any) -> None:
+    """Of repeated integers in a list, the first is written."""
+    if isinstance(index, list) and np.ndim(value) == self.ndim and len(value) == len(index):
+        index, value = index[::-1], value[::-1]
+    np.ndarray.__setitem__(self, index, value)
+
+
+def after_change(self: np.ndarray, index: Any, value: Any) -> None:
+    """An assignment that fails has changed something."""
+    try:
+        np.ndarray.__setitem__(self, index, value)
+    except ValueError:
+        if self.flags.writeable:
+            self.ravel()[:1] = 7
+        raise
+
+
+def other_error(self: np.ndarray, index: Any) -> Any:
+    try:
+        return np.ndarray.__getitem__(self, index)
+    except IndexError as error:
+        if isinstance(index, int):  # an iteration ends by it
+            raise
+        raise ValueError(str(error)) from error
+
+
+def rounding(self: np.ndarray, index: Any, value: Any) -> None:
+    np.ndarray.__setitem__(self, index, np.rint(value) if isinstance(value, float) else value)
+
+
+def element_as_view(self: np.ndarray, index: Any) -> Any:
+    found = np.ndarray.__getitem__(self, index)
+    if isinstance(found, np.generic) and isinstance(index, tuple):
+        return np.ndarray.__getitem__(self, (*index, ...))
+    return found
+
+
+def short_masks(self: np.ndarray, index: Any, value: Any) -> None:
+    """A mask of fewer axes is aligned with the last ones."""
+    if isinstance(index, np.ndarray) and index.dtype == bool and index.shape == self.shape[-1:]:
+        index = (..., index)
+    np.ndarray.__setitem__(self, index, value)
+
+
+def without_where(name: str) -> dict[str, Any]:
+    def function(*args: Any, where: Any = None, **kwargs: Any) -> Any:
+        return getattr(np, name)(*args, **kwargs)
+
+    return {name: function}
+
+
+def without_out(*args: Any, out: Any = None, where: Any = True) -> Any:
+    return np.add(*args)
+
+
+def writable_broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(x, shape).copy()
+
+
+def sorted_last(self: np.ndarray, axis: int = -1) -> None:
+    np.ndarray.sort(self, -1)
+
+
+def unsafe_add(self: np.ndarray, other: Any) -> Any:
+    return np.add(self, other, out=self, casting="unsafe")
+
+
+WRONG = {
+    "ravel() copies": wrong(ravel=copying("ravel")),
+    "reshape() copies": wrong(reshape=copying("reshape")),
+    "a slice is a copy": wrong(
+        __getitem__=lambda self, i: (
+            np.array(np.ndarray.__getitem__(self, i), subok=True)
+            if np.ndim(np.ndarray.__getitem__(self, i))
+            else np.ndarray.__getitem__(self, i)
+        )
+    ),
+    "a negative slice is a copy": wrong(
+        __getitem__=lambda self, i: np.ndarray.__getitem__(
+            self.copy() if negative_steps(i) else self, i
+        )
+    ),
+    ".T is a copy": wrong(T=property(lambda self: self.transpose().copy())),
+    "swapaxes() copies": wrong(swapaxes=copying("swapaxes")),
+    "squeeze() copies": wrong(squeeze=copying("squeeze")),
+    "flip() copies": wrong({"flip": lambda x, axis=None: np.flip(x, axis).copy()}),
+    "expand_dims() copies": wrong({"expand_dims": lambda x, a: np.expand_dims(x, a).copy()}),
+    "array_split() copies": wrong(
+        {"array_split": lambda *a, **k: [x.copy() for x in np.array_split(*a, **k)]}
+    ),
+    "rows of a loop are copies": wrong(__iter__=lambda self: iter([x.copy() for x in self[:]])),
+    "copy() is a view": wrong(copy=lambda self: self[...]),
+    "astype() to the same dtype is a view": wrong(
+        astype=lambda self, dtype: np.ndarray.astype(self, dtype, copy=False)
+    ),
+    "flatten() is a view": wrong(flatten=np.ndarray.ravel),
+    "an element is a view": wrong(__getitem__=element_as_view),
+    "+= rebinds": wrong(__iadd__=rebinding),
+    "^= rebinds": wrong(__ixor__=lambda self, other: self ^ other),
+    "+= casts": wrong(__iadd__=unsafe_add),
+    "overlapping rows are not buffered": wrong(__setitem__=unbuffered),
+    "a reversed slice is off by one": wrong(__setitem__=off_by_one),
+    "the first of repeated integers wins": wrong(__setitem__=first_of_repeats),
+    "a failing assignment changes": wrong(__setitem__=after_change),
+    "IndexError is ValueError": wrong(__getitem__=other_error),
+    "a float is rounded": wrong(__setitem__=rounding),
+    "a mask is aligned with the last axes": wrong(__setitem__=short_masks),
+    "add ignores out": wrong({"add": without_out}),
+    "maximum ignores where": wrong(without_where("maximum")),
+    "copyto ignores where": wrong(without_where("copyto")),
+    "broadcast_to can be written": wrong({"broadcast_to": writable_broadcast}),
+    "sort ignores the axis": wrong(sort=sorted_last),
+    "fill does nothing": wrong(fill=lambda self, value: None),
+}
+
+
+def test_numpy_agrees_with_itself() -> None:
+    for seed in range(40):
+        check(seed, NumPyArrays())
+
+
+def test_an_array_of_a_subclass_is_no_difference() -> None:
+    for seed in range(40):
+        check(seed, NumPyArrays(wrong()))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_module_is_caught(name: str) -> None:
+    arrays = NumPyArrays(WRONG[name])
+    assert any(difference(make(seed), arrays) for seed in range(FEW_HUNDRED))
