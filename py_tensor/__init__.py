@@ -47,6 +47,7 @@ from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.ops.scan import *  # noqa: F403
+from py_tensor.ops.scatter import *  # noqa: F403
 from py_tensor.ops.sorting import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.profiling import Profile as Profile

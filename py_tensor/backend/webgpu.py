@@ -34,7 +34,7 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.kernel import Kernel, Scattered
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
@@ -64,6 +64,13 @@ def _store(node: Node, storage: Stored) -> None:
     node.storage = storage
     node.key = node.meta.leaf_key or leaf_key(node.meta)
     node.inputs = ()
+
+
+def _may_go(node: Node, wanted: bool, spare: bool, is_base: bool) -> bool:
+    """Whether its elements may be written over: a large leaf, or temporary, or any to scatter in."""
+    if node.storage is not None:
+        return spare and node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+    return not wanted and (is_base or node.meta.stored_nbytes >= OVERWRITTEN_BYTES)
 
 
 def _lost() -> DeviceLostError:
@@ -289,9 +296,11 @@ class WebGPU(Connection):
             if self.generation != generation:
                 return False
             part = commands[start:end] if cuts else commands
-            if not self._send(part, table, params, sources, made, plan.label, work):
+            is_last = end == len(commands)
+            checks = plan.checks if is_last else ()
+            if not self._send(part, table, params, sources, made, plan.label, work, checks):
                 return False
-            if end < len(commands):
+            if not is_last:
                 sources = {storage.submission for storage in made}
                 self._slow_down()
         return True
@@ -332,11 +341,16 @@ class WebGPU(Connection):
         self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
     ) -> Plan:
         """The plan of kernels which may write over temporaries, and over these leaves."""
+        bases = {
+            stage.base
+            for kernel in kernels
+            for stage in kernel.stages
+            if isinstance(stage, Scattered)
+        }
         spare = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)
-            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES
-            and (slot in leaves or (node.storage is None and slot not in request.wanted))
+            if _may_go(node, slot in request.wanted, slot in leaves, slot in bases)
         }
         lowered = lower(kernels, profile, self.programs, spare)
         self._check_temporaries(request, lowered)

@@ -151,10 +151,11 @@ def _room(two: list[_Member], max_buffers: int) -> int:
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
     by_code = max(1, MOST_CODE // first.kernel.row.cost)
+    free = max_buffers - shared - (1 if first.kernel.checks() else 0)
     if first.slab:
-        by_buffers = (max_buffers - shared - 1) // each if each else MOST
+        by_buffers = (free - 1) // each if each else MOST
         return min(MOST // outputs, by_buffers, by_code)
-    return min(MOST, (max_buffers - shared) // (each + outputs), by_code)
+    return min(MOST, free // (each + outputs), by_code)
 
 
 def _is_alike(members: list[_Member]) -> bool:
