@@ -66,13 +66,6 @@ def _store(node: Node, storage: Stored) -> None:
     node.inputs = ()
 
 
-def _may_go(node: Node, wanted: bool, spare: bool, is_base: bool) -> bool:
-    """Whether its elements may be written over: a large leaf, or temporary, or any to scatter in."""
-    if node.storage is not None:
-        return spare and node.meta.stored_nbytes >= OVERWRITTEN_BYTES
-    return not wanted and (is_base or node.meta.stored_nbytes >= OVERWRITTEN_BYTES)
-
-
 def _lost() -> DeviceLostError:
     return DeviceLostError("the GPU device was lost; its tensors are gone, new tensors work")
 
@@ -340,7 +333,11 @@ class WebGPU(Connection):
     def _plan_kernels(
         self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
     ) -> Plan:
-        """The plan of kernels which may write over temporaries, and over these leaves."""
+        """The plan of kernels which may write over temporaries, and over these leaves.
+
+        Small ones are only written over by what scatters among their elements: a copy would be one
+        more dispatch.
+        """
         bases = {
             stage.base
             for kernel in kernels
@@ -350,7 +347,8 @@ class WebGPU(Connection):
         spare = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)
-            if _may_go(node, slot in request.wanted, slot in leaves, slot in bases)
+            if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
+            and (slot in leaves or (node.storage is None and slot not in request.wanted))
         }
         lowered = lower(kernels, profile, self.programs, spare)
         self._check_temporaries(request, lowered)

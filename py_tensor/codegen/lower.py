@@ -94,12 +94,15 @@ def lower(
             }
             kernel, pairs = writing_over(kernel, over)
             replaced |= pairs
-        elif spare and isinstance(kernel.stages[0], Scattered):
-            base = kernel.stages[0].base
-            if base in spare and last_use[base] == n:
-                ahead, kernel = scattering_over(kernel, context)
-                dispatches += ahead
-                replaced[kernel.stages[0].target] = base
+        elif (
+            spare
+            and isinstance(stage := kernel.stages[0], Scattered)
+            and stage.base in spare
+            and last_use[stage.base] == n
+        ):
+            ahead, kernel = scattering_over(kernel, context)
+            dispatches += ahead
+            replaced[stage.target] = stage.base
         if kernel.slab:
             assert not replaced.keys() & kernel.writes(), "a slab is written once"
             slot = temporary(slab_of(kernel).nbytes)

@@ -22,7 +22,7 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Addressed, Body, Check, Gather, Kernel, Load, Mask, Output
+from py_tensor.graph.kernel import Addressed, Body, Check, Gather, Kernel, Load, Mask, Output, Place
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
@@ -41,8 +41,17 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
 
 def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
     """What bodies read by index, and check, for `bind`: element by element."""
-    found = [x for body in bodies for x in (*body.gathers(), *body.checks())]
-    return [(x, False) for x in found]
+    found: list[tuple[Gather | Check, bool]] = []
+    for body in bodies:
+        for i in body.instructions:
+            match i:
+                case Gather():
+                    found.append((i, False))
+                case Place():
+                    found += [(check, False) for check in i.checks]
+                case _:
+                    pass
+    return found
 
 
 def bind(

@@ -248,7 +248,8 @@ class _Builder:
 
     def _scatter(self, slot: int, node: Node) -> None:
         """A kernel over the values, that puts each where its indices say."""
-        axes, at, op, mode, unique = node.attrs
+        axes: tuple[int, ...] = node.attrs[0]
+        _, at, op, mode, unique = node.attrs
         values, shape = node.inputs[1], node.meta.shape
         base = self.decisions.bases[slot]
         self.need(base)

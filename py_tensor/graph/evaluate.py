@@ -211,7 +211,8 @@ class Evaluator:
         if split is None:
             return self._load_anyway(slot, node, view)
         offsets, matrix = split
-        axes, at, op = node.attrs
+        axes: tuple[int, ...] = node.attrs[0]
+        _, at, op = node.attrs
         shape = node.inputs[0].meta.shape
         source = self.builder.decisions.gathers[slot]
         steps = steps_beside(source.strides, axes, at, len(node.meta.shape))

@@ -4,8 +4,8 @@ A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` d
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
 body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
 over the whole space. Both give outputs. A kernel without stages is elementwise. One that scans or
-sorts has a stage of that kind and no other, and its spread body passes on what that leaves; one that
-scatters has one such stage and nothing else.
+sorts has a stage of that kind and no other, and its spread body passes on what that leaves; one
+that scatters has one such stage and nothing else.
 """
 
 from __future__ import annotations
@@ -299,7 +299,14 @@ class Body:
         return [i for i in self.instructions if isinstance(i, Place)]
 
     def checks(self) -> list[Check]:
-        return [check for place in self.places() for check in place.checks]
+        found: list[Check] = []
+        for i in self.instructions:
+            match i:  # asked of every kernel, and in this way without a call
+                case Place():
+                    found += i.checks
+                case _:
+                    pass
+        return found
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
@@ -479,7 +486,11 @@ class Kernel:
         return scattered | {output.slot for output in (*self.outputs, *self.spread_outputs)}
 
     def checks(self) -> list[Check]:
-        return [check for body in (*self.bodies(), self.row) for check in body.checks()]
+        found = self.row.checks()
+        if self.stages:
+            for body in self.bodies():
+                found += body.checks()
+        return found
 
     def folds(self) -> list[Fold]:
         folds = [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]

@@ -1,7 +1,7 @@
 """The ops that the scheduler treats by their structure: leaves, constants, movement, contraction.
 
-A vjp calls the tensors' own methods, or imports what it needs as it runs: long after every module is
-there.
+A vjp calls the tensors' own methods, or imports what it needs as it runs: long after every module
+is there.
 """
 
 from __future__ import annotations
@@ -203,11 +203,11 @@ CONCAT = Structural("concat", vjp=_grad_concat)
 # range. "" says that all are known to be in range.
 GATHER = Structural("take_along_axis", vjp=_grad_gather)
 
-# (base, values, i1, ..., ik): `base` with values at the places that the indices name: the attributes
+# (base, values, i1, ..., ik): `base` with values at the places that the indices name: attributes
 # are (axes, at, op, mode, unique), the first three as those of a gather that would give `values`.
-# Mode "set" keeps the last of several at one place, "add", "min" and "max" combine them all with the
-# element; "add_atomic" adds floats in any order. `unique` promises one value for each place. Nothing
-# is written out of range.
+# Mode "set" keeps the last of several at one place, "add", "min" and "max" combine them all with
+# the element; "add_atomic" adds floats in any order. `unique` promises one value for each place.
+# Nothing is written out of range.
 SCATTER = Structural("scatter", vjp=_grad_scatter)
 
 # Known to the scheduler, which recognises a product summed and can copy anything into order.

@@ -1,4 +1,4 @@
-"""Putting values where indices say, and what is found by it: the places of nonzero elements, counts."""
+"""Putting values where indices say, and what is found by it: places of nonzero elements, counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import Operand, build, register
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import beside, gather_nd, indices_of, spread_over, take
+from py_tensor.ops.gather import beside, gather_nd, indices_of, spread_over
 from py_tensor.ops.movement import astype, expand, ravel, reshape, stack, tensor_of
 from py_tensor.ops.reduction import max, min
 from py_tensor.ops.scan import cumsum
@@ -68,7 +68,7 @@ def scattered(
     unique: bool,
     op: str,
 ) -> Tensor:
-    """The same for indices that have the shape of `values` already, and may vary along all of it."""
+    """The same for indices that have the shape of `values`, and may vary along all of it."""
     if mode not in SCATTER_MODES:
         raise ValueError(f"{op}: mode {mode!r} is none of {', '.join(SCATTER_MODES)}")
     if not values.size:
