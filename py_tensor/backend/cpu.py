@@ -107,8 +107,7 @@ class CPU:
         inside = np.ones(indices[0].shape, bool)
         for axis, given in zip(axes, indices, strict=True):
             n = x.shape[axis]
-            place = given.astype(np.int64)
-            place = np.where(place < 0, place + n, place)
+            place = _from_the_end(np, given.astype(np.int64), n)
             good = (place >= 0) & (place < n)
             inside &= good
             if op and not good.all():
@@ -172,6 +171,11 @@ def _cast(np: Any, x: Array, dtype: str) -> Array:
         inside = np.abs(x) < 2.0**63
         return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
     return x.astype(dtype)
+
+
+def _from_the_end(np: Any, places: Array, n: int) -> Array:
+    """Places along an axis of n, of which negative ones count from its end."""
+    return np.where(places < 0, places + n, places)
 
 
 def _scattered(

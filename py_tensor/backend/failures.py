@@ -96,7 +96,9 @@ class Ledger:
             if failure["kind"] == OUT_OF_RANGE:
                 if submission is not None:
                     words: list[tuple[int, int]] = json.loads(failure["message"])
-                    self._out_of_range += (submission.checks[n].message(word) for n, word in words)
+                    self._out_of_range += (
+                        submission.checks[n].message_of_bits(word) for n, word in words
+                    )
             elif submission is not None and submission.error is None:
                 submission.error = error_of(self._explained(failure), submission.label)
         self.reported = max([self.reported, *(failure["serial"] for failure in new)])

@@ -168,12 +168,7 @@ class BodyCode:
                 arguments.append(f"from{n}: u32")
                 lines += (f"  {line}" for line in self._place(i, n, params))
                 continue
-            if isinstance(i, Gather):
-                number = self.binding(i)
-                text = decode(i.dtype, element(number, self.bindings[number].vector, f"v{i.at}"))
-            else:
-                text = self._text(i, params)
-            lines.append(f"  let v{n} = {text};")
+            lines.append(f"  let v{n} = {self._text(i, params)};")
         values = ", ".join(results)
         return (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
@@ -223,6 +218,9 @@ class BodyCode:
                 )
             case Convert():
                 return convert_text(i.dtype, self.body.dtype(i.arg), f"v{i.arg}")
+            case Gather():
+                number = self.binding(i)
+                return decode(i.dtype, element(number, self.bindings[number].vector, f"v{i.at}"))
             case Select():
                 return f"select(v{i.outside}, v{i.inside}, v{i.mask})"
             case _:

@@ -88,9 +88,10 @@ class Check:
     shape: Shape
     signed: bool
 
-    def message(self, word: int) -> str:
-        """The error for the bits of an index."""
-        index = word - 2**32 if self.signed and word >= 2**31 else word
+    def message_of_bits(self, word: int) -> str:
+        return self.message(word - 2**32 if self.signed and word >= 2**31 else word)
+
+    def message(self, index: int) -> str:
         return f"{self.op}: {index} is out of range for axis {self.axis} of shape {self.shape}"
 
 

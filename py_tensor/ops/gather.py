@@ -30,8 +30,8 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     Raises
     ------
     IndexError
-        For an index out of range: at once in a list or an array; of a tensor with the next read or
-        `pt.synchronize`, as nobody looks before it is computed.
+        For an index out of range: at once in a list or an array; in a tensor with the next read or
+        `pt.synchronize` after it was used, once.
     DTypeError
         For indices that are no integers.
 

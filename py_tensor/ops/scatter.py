@@ -251,6 +251,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise DTypeError(f"bincount: counts integers, not {x.dtype}")
     if minlength < 0:
         raise ValueError(f"bincount: minlength is {minlength}, which is negative")
+    given = 1 if weights is None else _weights(x, weights)
     if x.dtype.kind == "b":
         x = astype(x, dtypes.int32)
     least, most = (int(v) for v in stack([min(x), max(x)]).tolist()) if x.size else (0, -1)
@@ -258,10 +259,6 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise ValueError(f"bincount: {least} is negative")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
-    given: Operand = 1
-    if weights is not None:
-        given = tensor_of(weights, "bincount") if isinstance(weights, Tensor) else weights
-        given = _weights(x, given)
     return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
 
 
