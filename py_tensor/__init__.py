@@ -36,6 +36,7 @@ from py_tensor.explaining import explain as explain
 from py_tensor.interop import asarray as asarray
 from py_tensor.interop import set_printoptions as set_printoptions
 from py_tensor.interop import tensor as tensor
+from py_tensor.ops.assignment import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
@@ -47,6 +48,7 @@ from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.ops.scan import *  # noqa: F403
+from py_tensor.ops.scatter import *  # noqa: F403
 from py_tensor.ops.sorting import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.profiling import Profile as Profile

@@ -14,7 +14,7 @@ FUNCTIONS: dict[str, str] = {
     **{
         name: _OF_A_COPY.format(name)
         for name in (
-            "argwhere", "bincount", "histogram", "median", "nonzero", "unique",
+            "histogram", "median", "unique",
         )
     },
     **{
@@ -47,10 +47,7 @@ METHODS: dict[str, str] = {
         ("backward", "detach", "grad", "requires_grad", "requires_grad_"), _NO_GRADIENTS
     ),
     "clone": "it is x.copy()",
-    **{
-        name: _OF_A_COPY.format(name)
-        for name in ("argwhere", "histogram", "median", "nonzero", "unique")
-    },
+    **{name: _OF_A_COPY.format(name) for name in ("histogram", "median", "unique")},
     "quantile": FUNCTIONS["quantile"],
     "bool": "it is x.astype(pt.bool)",
     "cpu": 'it is x.to("cpu")',

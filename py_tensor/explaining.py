@@ -298,6 +298,8 @@ def _family(kernel: graph.Kernel, first: str) -> str:
         return "scan"
     if any(isinstance(stage, graph.Sorted) for stage in kernel.stages):
         return "sort"
+    if any(isinstance(stage, graph.Scattered) for stage in kernel.stages):
+        return "scatter"
     return FAMILIES[first]
 
 
@@ -315,6 +317,8 @@ def _ops(kernel: graph.Kernel) -> Iterator[str]:
                 yield f"running {stage.fold.op.name}"
             case graph.Sorted():
                 yield "argsort" if stage.indices else "sort"
+            case graph.Scattered():
+                yield f"scatter {stage.mode}"
     yield from _ops_of(kernel.row)
     yield from _ops_of(kernel.spread)
 

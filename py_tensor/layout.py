@@ -93,6 +93,16 @@ class Layout:
             old += 1
         return Layout(target, tuple(strides), self.offset)
 
+    def diagonal(self, offset: int = 0) -> Layout:
+        """The elements whose indices are all alike; of two axes, `offset` columns to the right."""
+        shape, strides = self.shape, self.strides
+        if offset:
+            (n, m), (down, right) = shape, strides
+            start = offset * right if offset > 0 else -offset * down
+            size = max(0, min(n, m - offset) if offset > 0 else min(n + offset, m))
+            return Layout((size,), (down + right,), self.offset + (start if size else 0))
+        return Layout((min(shape),), (sum(strides),), self.offset)
+
     @property
     def repeats(self) -> bool:
         """Whether some element stands at several places, as after `expanded`."""

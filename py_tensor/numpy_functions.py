@@ -63,6 +63,13 @@ FUNCTIONS: dict[str, str] = {
     "clip": "a / a_min=min a_max=max min max",
     "round": "a / decimals",
     "where": "condition x y",
+    # -- Searching and counting
+    "argwhere": "a",
+    "bincount": "x weights / minlength",
+    "compress": "condition a / axis",
+    "extract": "condition arr",
+    "flatnonzero": "a",
+    "nonzero": "a",
     # -- Products
     "dot": "a b",
     "linalg.matmul": "matmul: x1 x2",

@@ -32,6 +32,7 @@ SECTIONS = {
     "reduction": "Reductions",
     "scan": "Running sums",
     "sorting": "Sorting",
+    "scatter": "Searching and counting",
     "linalg": "Products",
     "normalization": "Normalization",
     "movement": "Shapes",

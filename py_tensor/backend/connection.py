@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.failures import NONE, Failure, Ledger, Submission, error_of, parsed
+from py_tensor.backend.failures import (
+    NONE,
+    OUT_OF_RANGE,
+    Failure,
+    Ledger,
+    Submission,
+    error_of,
+    parsed,
+)
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
 from py_tensor.backend.storage import Storage, Stored
@@ -20,6 +28,7 @@ from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.slabs import MIB
 from py_tensor.errors import DeviceError, DeviceLostError
+from py_tensor.graph.kernel import Check
 from py_tensor.graph.node import Node
 
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
@@ -163,16 +172,17 @@ class Connection:
         made: list[Storage],
         label: str = "",
         work: int = 0,
+        checks: tuple[Check, ...] = (),
     ) -> bool:
         """One call into JavaScript; the buffers made for it belong to a new submission.
 
         `table` has the id of each buffer that dispatches name by its position there; `work` is the
-        estimate of what the commands do, in instructions. False where the device is lost. Raises
-        for a flush that failed halfway.
+        estimate of what the commands do, in instructions; `checks` has what CHECK looks at. False
+        where the device is lost. Raises for a flush that failed halfway.
         """
         if self._is_lost:
             return False
-        submission = self.ledger.submit(sources, label, work)
+        submission = self.ledger.submit(sources, label, work, checks)
         doomed = self.pool.doomed()
         if doomed:  # first: their memory may be what the others need
             commands = array("I", (w for number in doomed for w in (DESTROY, number))) + commands
@@ -250,10 +260,12 @@ class Connection:
         last = self.ledger.last
         js.check_can_wait("pt.synchronize()")
         self._settle(js.wait(self.bridge.synchronize(), "pt.synchronize()"), last)
+        self.ledger.raise_out_of_range()
 
     async def synchronize_async(self) -> None:
         last = self.ledger.last
         self._settle(await self.bridge.synchronize(), last)
+        self.ledger.raise_out_of_range()
 
     def _slow_down(self) -> None:
         """Wait for the older half of the flushes under way to end where they are too much."""
@@ -282,7 +294,8 @@ class Connection:
         if not failures:
             return
         self.ledger.report(failures)
-        self._drain_pool()  # a flush that failed may have left buffers there that do not exist
+        if any(failure["kind"] != OUT_OF_RANGE for failure in failures):
+            self._drain_pool()  # a flush that failed may have left buffers that do not exist
         if any(failure["kind"] == "out-of-memory" for failure in failures):
             self.checked_allocation = 0
             self._send_nothing()  # so that there is room for the next try
@@ -319,6 +332,7 @@ class Connection:
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
         self._settle(outcome, reading.last, reading.storage.submission)
+        self.ledger.raise_out_of_range()
         return memoryview(reading.target)
 
     # -- Painting -------------------------------------------------------------------------------
@@ -349,4 +363,5 @@ class Connection:
     def _end_painting(self, node: Node, painted: Any, last: int) -> Any:
         storage: Stored = node.storage
         self._settle(painted.outcome, last, storage.submission)
+        self.ledger.raise_out_of_range()
         return painted.bitmap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from py_tensor.graph.kernel import Check
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request, uses_of
@@ -15,6 +16,7 @@ from py_tensor.graph.primitives import (
     GATHER,
     INDEX,
     PAD,
+    SCATTER,
     layout_of,
     leaf_key,
 )
@@ -30,6 +32,7 @@ class CPU:
         self.max_bytes = 2**62
         self.pending_work = self.ahead_work = 2**62
         self.computed = 0
+        self._out_of_range: list[str] = []
 
     def info(self) -> dict[str, Any]:
         return {"backend": "cpu", "numpy": self.np.__version__}
@@ -44,6 +47,7 @@ class CPU:
     def compute(self, request: Request) -> None:
         values: list[Array] = []
         uses = uses_of(request.order)
+        self._out_of_range: list[str] = []
         with self.np.errstate(all="ignore"):
             for node in request.order:
                 values.append(
@@ -58,6 +62,8 @@ class CPU:
             node.key = leaf_key(node.meta)
             node.inputs = ()
             self.computed += 1
+        if self._out_of_range:  # everything is computed, so that this is raised once
+            raise IndexError(self._out_of_range[0])
 
     def _value(self, node: Node, values: list[Array], uses: list[int], kept: set[int]) -> Array:
         """What a node computes; it is written over if it is used once and not `kept`."""
@@ -85,7 +91,13 @@ class CPU:
         if isinstance(op, Reduction):
             return np.asarray(op.numpy(np, operands[0], node.attrs)).astype(dtype, copy=False)
         if op is GATHER:
-            return _gathered(np, operands[0], operands[1], node.attrs)
+            axes, at, name = node.attrs
+            places, _ = self._places(operands[0], operands[1:], axes, at, name)
+            return operands[0][places]
+        if op is SCATTER:
+            axes, at, name, mode, _ = node.attrs
+            places, inside = self._places(operands[0], operands[2:], axes, at, name)
+            return _scattered(np, operands[0], places, inside, operands[1], mode)
         if isinstance(op, Scan):
             wide = np.float64 if node.meta.dtype.kind == "f" else dtype
             return op.numpy(np, operands[0].astype(wide, copy=False), node.attrs[0]).astype(dtype)
@@ -103,6 +115,30 @@ class CPU:
         strides = tuple(written.itemsize * s for s in strides)
         self.np.lib.stride_tricks.as_strided(flat, shape, strides)[...] = value
         return written
+
+    def _places(
+        self, x: Array, indices: list[Array], axes: tuple[int, ...], at: int, op: str
+    ) -> tuple[tuple[Array, ...], Array]:
+        """An index of NumPy's that names elements of `x`, clipped, and which are in range."""
+        np = self.np
+        places: list[Array] = [None] * x.ndim
+        inside = np.ones(indices[0].shape, bool)
+        for axis, given in zip(axes, indices, strict=True):
+            n = x.shape[axis]
+            place = _from_the_end(np, given.astype(np.int64), n)
+            good = (place >= 0) & (place < n)
+            inside &= good
+            if op and not good.all():
+                check = Check(op, axis, x.shape, True)
+                self._out_of_range.append(check.message(int(given[~good].reshape(-1)[0])))
+            places[axis] = np.clip(place, 0, n - 1)
+        rest = [axis for axis in range(x.ndim) if axis not in axes]
+        behind = indices[0].ndim - (len(rest) - at)
+        dims = [*range(at), *range(behind, indices[0].ndim)]
+        for axis, dim in zip(rest, dims, strict=True):
+            shape = [-1 if d == dim else 1 for d in range(indices[0].ndim)]
+            places[axis] = np.arange(x.shape[axis]).reshape(shape)
+        return tuple(places), inside
 
     def _moved(self, node: Node, operand: Array) -> Array:
         np, layout = self.np, layout_of(node)
@@ -155,11 +191,24 @@ def _cast(np: Any, x: Array, dtype: str) -> Array:
     return x.astype(dtype)
 
 
-def _gathered(np: Any, x: Array, indices: Array, axis: int) -> Array:
-    """Negative indices count from the end, others are clipped."""
-    n = x.shape[axis]
-    places = indices.astype(np.int64)
-    return np.take_along_axis(x, np.clip(np.where(places < 0, places + n, places), 0, n - 1), axis)
+def _from_the_end(np: Any, places: Array, n: int) -> Array:
+    """Places along an axis of n, of which negative ones count from its end."""
+    return np.where(places < 0, places + n, places)
+
+
+def _scattered(
+    np: Any, base: Array, places: tuple[Array, ...], inside: Array, values: Array, mode: str
+) -> Array:
+    """A copy of `base` with values at the places in range, in their order."""
+    result = base.copy()
+    chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in places)
+    values = np.broadcast_to(values, inside.shape)[inside]
+    if mode == "set":
+        result[chosen] = values
+    else:
+        combine = {"min": np.minimum, "max": np.maximum}.get(mode, np.add)
+        combine.at(result, chosen, values)
+    return result
 
 
 def _sorted(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:

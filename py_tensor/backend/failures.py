@@ -11,7 +11,9 @@ import warnings
 from typing import Any
 
 from py_tensor.errors import DeviceLostError, GPUError
+from py_tensor.graph.kernel import Check
 
+OUT_OF_RANGE = "index"  # the kind of what CHECK finds: words that are not 0, as [position, word]
 UNCAPTURED = 0  # the flush of an error that no error scope caught
 INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # how a message of theirs begins
 
@@ -25,11 +27,22 @@ def parsed(outcome: str) -> list[Failure]:
 
 
 class Submission:
-    """One flush: its number, what it computes, the submissions it read from, and its error."""
+    """One flush: its number, what it computes, the submissions it read from, and its error.
 
-    __slots__ = ("error", "label", "number", "settled", "sources", "work")
+    `checks` has what to say of indices out of range, which are no error of its results.
+    """
 
-    def __init__(self, number: int, sources: set[Submission], label: str, work: int) -> None:
+    __slots__ = ("checks", "error", "label", "number", "settled", "sources", "work")
+
+    def __init__(
+        self,
+        number: int,
+        sources: set[Submission],
+        label: str,
+        work: int,
+        checks: tuple[Check, ...] = (),
+    ) -> None:
+        self.checks = checks
         self.number = number
         self.sources = sources
         self.label = label
@@ -57,11 +70,18 @@ class Ledger:
         self._ran_out = False  # of memory, once
         self._next = 1
         self._open: dict[int, Submission] = {}
+        self._out_of_range: list[str] = []  # messages that were not raised yet
 
-    def submit(self, sources: set[Submission], label: str, work: int = 0) -> Submission:
+    def submit(
+        self,
+        sources: set[Submission],
+        label: str,
+        work: int = 0,
+        checks: tuple[Check, ...] = (),
+    ) -> Submission:
         """Open a submission that reads results of `sources`."""
         relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
-        submission = Submission(self._next, relevant, label, work)
+        submission = Submission(self._next, relevant, label, work, checks)
         self._next += 1
         self._open[submission.number] = submission
         self.work += work
@@ -73,13 +93,25 @@ class Ledger:
         self._ran_out |= any(failure["kind"] == "out-of-memory" for failure in new)
         for failure in new:
             submission = self._open.get(failure["flush"])
-            if submission is not None and submission.error is None:
+            if failure["kind"] == OUT_OF_RANGE:
+                if submission is not None:
+                    words: list[tuple[int, int]] = json.loads(failure["message"])
+                    self._out_of_range += (
+                        submission.checks[n].message_of_bits(word) for n, word in words
+                    )
+            elif submission is not None and submission.error is None:
                 submission.error = error_of(self._explained(failure), submission.label)
         self.reported = max([self.reported, *(failure["serial"] for failure in new)])
         for failure in (
             f for f in new if f["flush"] == UNCAPTURED and f["kind"] != "lost"
         ):  # last: a warning may be made an error
             warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
+
+    def raise_out_of_range(self) -> None:
+        """Raise for the first index out of range that was noted, and forget the others."""
+        if self._out_of_range:
+            message, self._out_of_range = self._out_of_range[0], []
+            raise IndexError(message)
 
     def _explained(self, failure: Failure) -> Failure:
         """A buffer is invalid, and what it is bound in, because there was no memory for it."""

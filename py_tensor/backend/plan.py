@@ -14,11 +14,12 @@ from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.dtypes import DType
+from py_tensor.graph.kernel import FAULTS, Check
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
-CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH = range(1, 9)
+CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH, CLEAR, CHECK = range(1, 11)
 FIRST_START = 16  # dispatches, after which an idle GPU may start on a flush; then twice as many
 MOST_NAMED = 4  # programs of a flush, in messages
 PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
@@ -39,7 +40,7 @@ class Plan:
     """Commands over numbered buffers, and what to patch into their parameters.
 
     Buffers are numbered: first the leaves, then the slabs, the outputs that are slices of these,
-    the other outputs, and the temporaries.
+    the other outputs, the buffer that notes indices out of range, and the temporaries.
 
     Attributes
     ----------
@@ -68,6 +69,8 @@ class Plan:
         What the flush computes, for messages.
     work : int
         Instructions, by estimate.
+    checks : tuple of Check
+        What each word of the buffer that the flush ends with looking at notes.
     """
 
     commands: array[int]
@@ -85,6 +88,7 @@ class Plan:
     has_floats_only: bool = False
     label: str = ""
     work: int = 0
+    checks: tuple[Check, ...] = ()
 
     @property
     def is_submitted_at_once(self) -> bool:
@@ -153,6 +157,9 @@ def make_plan(
     plan = Plan(array("I"), array("I"))
     number = _assign_buffers(plan, request, lowered, pieces)
     blocks: dict[tuple[int, ...], int] = {}
+    checked = () if not lowered.checks else (number[FAULTS], 4 * len(lowered.checks))
+    if checked:
+        plan.commands.extend((CLEAR, *checked))
     work = 0
     starts = FIRST_START
     for n, dispatch in enumerate(pieces):
@@ -165,6 +172,9 @@ def make_plan(
             starts += n + FIRST_START
         work += dispatch.work
         _append(plan, dispatch, _place_params(plan, dispatch, blocks), number)
+    if checked:
+        plan.commands.extend((CHECK, *checked))
+        plan.checks = lowered.checks
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
@@ -245,7 +255,10 @@ def _assign_buffers(
             outputs.append(slot)
             plan.outputs.append(result.get(slot, slot))
     plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
-    numbered = (*plan.leaves, *lowered.slabs, *plan.slices, *outputs)
+    numbered = [*plan.leaves, *lowered.slabs, *plan.slices, *outputs]
+    if lowered.checks:  # in use from the first command to the last
+        numbered.append(FAULTS)
+        plan.sizes.append(size_class(_nbytes(request, lowered, FAULTS)))
     number = {slot: n for n, slot in enumerate(numbered)}
     sized = plan.first_sized
     free: dict[int, list[int]] = {}
@@ -259,6 +272,8 @@ def _assign_buffers(
                     number[slot] = sized + len(plan.sizes)
                     plan.sizes.append(size)
         for slot in buffers[n]:
+            if slot == FAULTS and lowered.checks:
+                continue
             if first_use[slot] == n and number[slot] >= sized:
                 size = plan.sizes[number[slot] - sized]
                 free.setdefault(size, []).append(number[slot])

@@ -34,7 +34,7 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.kernel import Kernel, Scattered
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
@@ -289,9 +289,11 @@ class WebGPU(Connection):
             if self.generation != generation:
                 return False
             part = commands[start:end] if cuts else commands
-            if not self._send(part, table, params, sources, made, plan.label, work):
+            is_last = end == len(commands)
+            checks = plan.checks if is_last else ()
+            if not self._send(part, table, params, sources, made, plan.label, work, checks):
                 return False
-            if end < len(commands):
+            if not is_last:
                 sources = {storage.submission for storage in made}
                 self._slow_down()
         return True
@@ -331,12 +333,22 @@ class WebGPU(Connection):
     def _plan_kernels(
         self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
     ) -> Plan:
-        """The plan of kernels which may write over temporaries, and over these leaves."""
-        parts = {kernel.over.slot for kernel in kernels if kernel.over is not None}
+        """The plan of kernels which may write over temporaries, and over these leaves.
+
+        Small ones are only written over by what writes a part of them: a copy would be one
+        more dispatch.
+        """
+        bases = {kernel.over.slot for kernel in kernels if kernel.over is not None}
+        bases |= {
+            stage.base
+            for kernel in kernels
+            for stage in kernel.stages
+            if isinstance(stage, Scattered)
+        }
         spare = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)
-            if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in parts)
+            if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
             and (slot in leaves or (node.storage is None and slot not in request.wanted))
         }
         lowered = lower(kernels, profile, self.programs, spare)

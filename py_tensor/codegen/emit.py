@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from py_tensor.codegen.program import Binding, Params
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.kernel import (
+    FAULTS,
+    NOWHERE,
     Access,
     Accumulated,
     Apply,
@@ -23,6 +25,7 @@ from py_tensor.graph.kernel import (
     Instruction,
     Load,
     Mask,
+    Place,
     Select,
 )
 from py_tensor.graph.op import Elementwise
@@ -132,7 +135,7 @@ class Arguments:
 class BodyCode:
     """A body with its loads resolved to bindings and modes.
 
-    It becomes a function, whose arguments are what it loads, and where what it gathers begins.
+    It becomes a function, whose arguments are what it loads, and from where indices count.
 
     Attributes
     ----------
@@ -147,7 +150,7 @@ class BodyCode:
 
     def inputs(self) -> list[Instruction]:
         """The instructions that are arguments of the body's function."""
-        given = Load | Gather | Index | Mask | Accumulated
+        given = Load | Place | Index | Mask | Accumulated
         return [i for i in self.body.instructions if isinstance(i, given)]
 
     def binding(self, load: Load | Gather) -> int:
@@ -161,14 +164,11 @@ class BodyCode:
             if isinstance(i, Load | Index | Mask | Accumulated):
                 arguments.append(f"v{n}: {i.dtype.wgsl}")
                 continue
-            if isinstance(i, Gather):
+            if isinstance(i, Place):
                 arguments.append(f"from{n}: u32")
-                lines.append(f"  let at{n} = {self._gathered_at(i, f'from{n}', params)};")
-                number = self.binding(i)
-                text = decode(i.dtype, element(number, self.bindings[number].vector, f"at{n}"))
-            else:
-                text = self._text(i, params)
-            lines.append(f"  let v{n} = {text};")
+                lines += (f"  {line}" for line in self._place(i, n, params))
+                continue
+            lines.append(f"  let v{n} = {self._text(i, params)};")
         values = ", ".join(results)
         return (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
@@ -176,15 +176,37 @@ class BodyCode:
             + "\n}"
         )
 
-    def _gathered_at(self, i: Gather, start: str, params: Params) -> str:
-        """The address: a negative index counts from the end, others are clipped."""
-        index, extent, stride = f"v{i.index}", params.add(i.extent), params.add(i.stride)
-        if self.body.dtype(i.index).kind == "u":
-            place = f"min({index}, {extent} - 1u)"
-        else:
-            size = f"i32({extent})"
-            place = f"u32(clamp({index} + select(0, {size}, {index} < 0), 0, {size} - 1))"
-        return f"{start} + {place} * {stride}"
+    def _place(self, place: Place, n: int, params: Params) -> list[str]:
+        """Statements that find an address: a negative index counts from the end."""
+        lines = [f"var v{n} = from{n};"]
+        outside: list[str] = []
+        for j, (value, extent, stride) in enumerate(
+            zip(place.indices, place.extents, place.strides, strict=True)
+        ):
+            index, size, step = f"v{value}", params.add(extent), params.add(stride)
+            where, bad = f"i{n}_{j}", f"bad{n}_{j}"
+            if self.body.dtype(value).kind == "u":
+                lines.append(f"let {where} = min({index}, {size} - 1u);")
+                lines.append(f"let {bad} = {index} >= {size};")
+            else:
+                end = f"i32({size})"
+                lines.append(f"let {where}_s = {index} + select(0, {end}, {index} < 0);")
+                lines.append(f"let {where} = u32(clamp({where}_s, 0, {end} - 1));")
+                lines.append(f"let {bad} = i32({where}) != {where}_s;")
+            lines.append(f"v{n} += {where} * {step};")
+            outside.append(bad)
+            if place.checks:
+                guard = "" if place.guard is None else f" & v{place.guard}"
+                word = params.add(place.words[j])
+                bits = f"bitcast<u32>({index})"
+                noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
+                lines.append(f"if ({bad}{guard}) {{ {noted} }}")
+        if not place.clips:
+            lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
+        return lines
+
+    def _faults(self) -> int:
+        return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
     def _text(self, i: Instruction, params: Params) -> str:
         match i:
@@ -196,6 +218,9 @@ class BodyCode:
                 )
             case Convert():
                 return convert_text(i.dtype, self.body.dtype(i.arg), f"v{i.arg}")
+            case Gather():
+                number = self.binding(i)
+                return decode(i.dtype, element(number, self.bindings[number].vector, f"v{i.at}"))
             case Select():
                 return f"select(v{i.outside}, v{i.inside}, v{i.mask})"
             case _:
@@ -224,7 +249,7 @@ class BodyCode:
                     texts = self._load(params, space, i, f"{prefix}{n}", result)
                 case Index():
                     texts = self._index(params, space, i, f"{prefix}{n}", result)
-                case Gather():
+                case Place():
                     start = Index(uint32, i.access)
                     texts = self._index(params, space, start, f"{prefix}{n}", result)
                 case Mask():

@@ -12,19 +12,25 @@ from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.scatter import lower_scatter, scattering_over
 from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
+from py_tensor.dtypes import uint32
 from py_tensor.graph.kernel import (
+    FAULTS,
     Access,
     Apply,
     Body,
+    Check,
     Contraction,
     Fold,
     Kernel,
     Load,
     Output,
+    Place,
     Scanned,
+    Scattered,
     Sorted,
     Stage,
     Whole,
@@ -46,12 +52,15 @@ class Lowered:
         Slots whose elements are written over those of another slot, into the same buffer.
     slabs : dict of int to tuple of int
         The slot of each slab, and the slots of the nodes in its slices.
+    checks : tuple of Check
+        What each word of the buffer `FAULTS` notes; there is none without any.
     """
 
     dispatches: tuple[Dispatch, ...]
     temporaries: tuple[int, ...]
     replaced: dict[int, int] = field(default_factory=dict[int, int])
     slabs: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    checks: tuple[Check, ...] = ()
 
 
 def lower(
@@ -72,6 +81,12 @@ def lower(
         sizes.append(nbytes)
         return -len(sizes)
 
+    checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
+    if checks:
+        faults = temporary(len(checks) * uint32.stored_itemsize)
+        assert faults == FAULTS
+        numbers = {check: n for n, check in enumerate(checks)}
+        kernels = [_with_words(kernel, numbers) for kernel in kernels]
     context = Context(profile, programs, temporary)
     last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
     dispatches: list[Dispatch] = []
@@ -88,13 +103,43 @@ def lower(
             }
             kernel, pairs = writing_over(kernel, over)
             replaced |= pairs
+        elif (
+            spare
+            and isinstance(stage := kernel.stages[0], Scattered)
+            and stage.base in spare
+            and last_use[stage.base] == n
+        ):
+            ahead, kernel = scattering_over(kernel, context)
+            dispatches += ahead
+            replaced[stage.target] = stage.base
         if kernel.slab:
             assert not replaced.keys() & kernel.writes(), "a slab is written once"
             slot = temporary(slab_of(kernel).nbytes)
             slabs[slot] = tuple(output.slot for output in kernel.outputs)
             kernel = in_slab(kernel, slot)
         dispatches += _lower_one(kernel, context)
-    return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs)
+    return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs, checks)
+
+
+def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
+    """The kernel with the word in which each of its checks notes an index out of range."""
+
+    def body(given: Body) -> Body:
+        # Not `add`: values keep their numbers.
+        return Body(
+            [
+                replace(x, words=tuple(numbers[check] for check in x.checks))
+                if isinstance(x, Place)
+                else x
+                for x in given.instructions
+            ]
+        )
+
+    stages = tuple(
+        stage if isinstance(stage, Contraction) else replace(stage, element=body(stage.element))
+        for stage in kernel.stages
+    )
+    return replace(kernel, stages=stages, row=body(kernel.row), spread=body(kernel.spread))
 
 
 def _copy(whole: Whole, target: Output) -> Kernel:
@@ -117,6 +162,8 @@ def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
         return lower_scan(kernel, context)
     if isinstance(kernel.stages[0], Sorted):
         return lower_sort(kernel, context)
+    if isinstance(kernel.stages[0], Scattered):
+        return lower_scatter(kernel, context)
     if kernel.revisits:
         return [lower_rows(kernel, context)]
     product = _by_a_vector(kernel, context.profile)

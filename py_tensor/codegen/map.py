@@ -20,9 +20,9 @@ from py_tensor.codegen.emit import (
     rank_class,
 )
 from py_tensor.codegen.profile import Profile
-from py_tensor.codegen.program import Binding, Dispatch, Params, Programs
+from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Addressed, Body, Gather, Kernel, Load, Mask, Output
+from py_tensor.graph.kernel import Addressed, Body, Check, Gather, Kernel, Load, Mask, Output, Place
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
@@ -39,27 +39,42 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
     return [i.access.strides for i in body.instructions if isinstance(i, Addressed)]
 
 
-def gathered(*bodies: Body) -> list[tuple[Gather, bool]]:
-    """What bodies read by index, for `bind`: element by element."""
-    return [(gather, False) for body in bodies for gather in body.gathers()]
+def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
+    """What bodies read by index, and check, for `bind`: element by element."""
+    found: list[tuple[Gather | Check, bool]] = []
+    for body in bodies:
+        for i in body.instructions:
+            match i:
+                case Gather():
+                    found.append((i, False))
+                case Place():
+                    found += [(check, False) for check in i.checks]
+                case _:
+                    pass
+    return found
 
 
 def bind(
-    loads: Sequence[tuple[Load | Gather, bool]], outputs: Sequence[tuple[Output, bool]]
+    loads: Sequence[tuple[Load | Gather | Check, bool]], outputs: Sequence[tuple[Output, bool]]
 ) -> list[Binding]:
     """One binding for each buffer read and each written; a buffer is a vector if any use is.
 
-    One that is both is read as it is written. Outputs may lie in one buffer.
+    One that is both is read as it is written. Outputs may lie in one buffer. The outputs come last,
+    and before them what notes indices out of range.
     """
     read: dict[int, Binding] = {}
     over = {output.slot for output, _ in outputs}
+    faults: list[Binding] = []
     for load, vector in loads:
+        if isinstance(load, Check):
+            faults = [FAULT_WORDS]
+            continue
         if load.slot in over:
             continue
         vector = vector or (load.slot in read and read[load.slot].vector)
         read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
     written = {o.slot: Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs}
-    return [*read.values(), *written.values()]
+    return [*read.values(), *faults, *written.values()]
 
 
 def interface(
@@ -210,7 +225,8 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
     sweep = Sweep.over(merged, len(kernel.kept), maps)
-    width = _width(kernel.outputs, sweep) if profile.takes_vectors(kernel.row.cost) else 1
+    beyond = not kernel.row.checks()
+    width = _width(kernel.outputs, sweep, beyond) if profile.takes_vectors(kernel.row.cost) else 1
     loads = kernel.row.loads()
     modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
     crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
@@ -314,14 +330,14 @@ def _computed(
     return store_results(params, space, kernel.outputs, code.bindings, "compute", arguments)
 
 
-def _width(outputs: Sequence[Output], sweep: Sweep) -> int:
+def _width(outputs: Sequence[Output], sweep: Sweep, beyond: bool) -> int:
     """Four elements at a time where every output's rows are made of whole vectors.
 
     A single row may end within a vector if the output ends there too: what lies behind it is
-    padding.
+    padding, and may be computed where `beyond` says so. What checks indices computes no others.
     """
     extents = sweep.extents
-    whole = size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)
+    whole = beyond and size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)
     if extents[-1] % 4 and not whole:
         return 1
     modes = {load_mode(sweep.strides(o.access.strides), o.access.offset, 4) for o in outputs}

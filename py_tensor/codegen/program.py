@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.library import Forms, fill
-from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Const
+from py_tensor.dtypes import DType, uint32
+from py_tensor.graph.kernel import FAULTS, Const
 
 _WORD = 2**32
 
@@ -75,12 +75,17 @@ class Binding:
     dtype: DType
     vector: bool  # seen as vec4 of elements
     writable: bool
+    atomic: bool = False
 
     def declaration(self, number: int) -> str:
         access = "read_write" if self.writable else "read"
         element = self.dtype.storage
         kind = f"vec4<{element}>" if self.vector else element
+        kind = f"atomic<{element}>" if self.atomic else kind
         return f"@group(0) @binding({number}) var<storage, {access}> b{number}: array<{kind}>;"
+
+
+FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

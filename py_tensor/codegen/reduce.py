@@ -278,7 +278,7 @@ def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], li
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
     read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
-    read += [(size_of(extents), x) for body in bodies for x in body.gathers()]
+    read += [(size_of(extents), x) for body in bodies for x in body.places()]
     if not read or size_of(kernel.reduced) == 1:
         return True, kept_order, reduced_order
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded, encode
 from py_tensor.codegen.map import interface
 from py_tensor.codegen.profile import Profile
-from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits
+from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, from_bits
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
@@ -109,6 +109,8 @@ class _Writer:
         reads = (*body.loads(), *body.gathers())
         for slot, dtype in dict.fromkeys((x.slot, x.dtype) for x in reads):
             self.bind(slot, dtype)
+        if body.checks():
+            self.bindings.append(FAULT_WORDS)
         modes = load_modes(body, dims.space_strides, 1)
         code = BodyCode(body, self.bindings, {**modes}, dims.space_dim)
         kind = str(self.stage.dtype.wgsl)

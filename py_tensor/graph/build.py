@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from py_tensor.dtypes import uint32
-from py_tensor.graph.evaluate import Evaluator, View, is_window
+from py_tensor.graph.evaluate import Evaluator, View, identity, is_window, steps_beside
 from py_tensor.graph.kernel import (
     Access,
     Accumulated,
@@ -26,6 +26,7 @@ from py_tensor.graph.kernel import (
     Load,
     Output,
     Scanned,
+    Scattered,
     Sorted,
     Stage,
     Whole,
@@ -34,7 +35,16 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Reduction, Scan, Sort
 from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.primitives import ASSIGN, CONCAT, CONST, CONTRACT, MUL, PAD, SUM
+from py_tensor.graph.primitives import (
+    ASSIGN,
+    CONCAT,
+    CONST,
+    CONTRACT,
+    MUL,
+    PAD,
+    SCATTER,
+    SUM,
+)
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
     MAX_BODY,
@@ -188,6 +198,8 @@ class _Builder:
             self._concat(slot, node)
         elif node.op is ASSIGN:
             self._assign(slot, node)
+        elif node.op is SCATTER:
+            self._scatter(slot, node)
         elif isinstance(node.op, Scan | Sort):
             self._along(slot, node, node.op)
         elif is_anchor(node):
@@ -286,6 +298,27 @@ class _Builder:
         self.kernels.append(
             Kernel(extents[:-1], extents[-1:], (stage,), Body(), (), label, spread, (output,))
         )
+
+    def _scatter(self, slot: int, node: Node) -> None:
+        """A kernel over the values, that puts each where its indices say."""
+        axes: tuple[int, ...] = node.attrs[0]
+        _, at, op, mode, unique = node.attrs
+        values, shape = node.inputs[1], node.meta.shape
+        base = self.decisions.bases[slot]
+        self.need(base)
+        element = Evaluator(self, values.meta.shape, root=None)
+        whole, units = identity(element.extents), row_major(shape)
+        value = element.value(values.slot, whole)
+        indices = [element.value(index.slot, whole) for index in node.inputs[2:]]
+        steps = steps_beside(units, axes, at, len(element.extents))
+        access = Access(still(steps, element.extents), 0)
+        along = tuple(units[a] for a in axes)
+        place = element.place(indices, access, shape, axes, along, op, whole, clips=False)
+        stage = Scattered(
+            element.body, place, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
+        )
+        label = "_".join(dict.fromkeys([*_names(element.body), "scatter"]))
+        self.kernels.append(Kernel(element.extents, (), (stage,), Body(), (), label))
 
     def _reduce(self, slot: int, anchors: list[int]) -> None:
         """A kernel whose row body follows the given anchors, all over one space."""

@@ -14,12 +14,14 @@ from py_tensor.graph.kernel import (
     Access,
     Apply,
     Body,
+    Check,
     Const,
     Convert,
     Gather,
     Index,
     Load,
     Mask,
+    Place,
     Select,
 )
 from py_tensor.graph.node import Node
@@ -206,24 +208,59 @@ class Evaluator:
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def _gather(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
-        """Where the indices say along one axis, where the space says along the others."""
+        """Where the indices say along some axes, where the space says along the others."""
         split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
         if split is None:
             return self._load_anyway(slot, node, view)
-        (offsets, matrix), axis = split, int(node.attrs)
+        offsets, matrix = split
+        axes: tuple[int, ...] = node.attrs[0]
+        _, at, op = node.attrs
+        shape = node.inputs[0].meta.shape
         source = self.builder.decisions.gathers[slot]
-        steps = tuple(0 if a == axis else s for a, s in enumerate(source.strides))
+        steps = steps_beside(source.strides, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
         offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
         access = Access(still(strides, self.extents), offset)
-        extent, stride = node.inputs[0].meta.shape[axis], source.strides[axis]
+        along = tuple(source.strides[a] for a in axes)
         self.builder.need(source.slot)
 
         def make(values: list[int]) -> int:
-            dtype = node.meta.dtype
-            return self.body.add(Gather(source.slot, dtype, access, values[0], extent, stride))
+            place = self.place(values, access, shape, axes, along, op, view, clips=True)
+            return self.body.add(Gather(source.slot, node.meta.dtype, place))
 
-        return [(node.inputs[1].slot, view)], make
+        return [(index.slot, view) for index in node.inputs[1:]], make
+
+    def place(
+        self,
+        indices: list[int],
+        access: Access,
+        shape: Shape,
+        axes: tuple[int, ...],
+        strides: tuple[int, ...],
+        op: str,
+        view: View,
+        *,
+        clips: bool,
+    ) -> int:
+        """The address of what indices name along the axes of a shape.
+
+        Where the view is out of range the indices are no values of anybody: they are not checked.
+        """
+        extents = tuple(shape[a] for a in axes)
+        checks: tuple[Check, ...] = ()
+        guard = None
+        if op:
+            signed = [self.body.dtype(value).kind == "i" for value in indices]
+            checks = tuple(Check(op, a, shape, s) for a, s in zip(axes, signed, strict=True))
+            narrowed = tuple(
+                (d, low, high)
+                for d, (low, high) in enumerate(view.ranges)
+                if (low, high) != (0, self.extents[d])
+            )
+            guard = self.body.add(Mask(narrowed)) if narrowed else None
+        return self.body.add(
+            Place(access, tuple(indices), extents, strides, clips, checks, guard=guard)
+        )
 
     def _assigned(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """The value where the coordinates lie in the window that it is written to."""
@@ -295,6 +332,14 @@ def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
 def is_window(layout: Layout, shape: Shape) -> bool:
     """Whether a view of a tensor of this shape is a window of it."""
     return window_of(layout, shape) is not None
+
+
+def steps_beside(
+    strides: tuple[int, ...], axes: tuple[int, ...], at: int, rank: int
+) -> tuple[int, ...]:
+    """The strides of a gather's operand over its result of this rank, 0 where indices decide."""
+    rest = [s for a, s in enumerate(strides) if a not in axes]
+    return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
 
 
 def _window(

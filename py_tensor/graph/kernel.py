@@ -4,7 +4,8 @@ A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` d
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
 body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
 over the whole space. Both give outputs. A kernel without stages is elementwise. One that scans or
-sorts has a stage of that kind and no other, and its spread body passes on what that leaves.
+sorts has a stage of that kind and no other, and its spread body passes on what that leaves; one
+that scatters has one such stage and nothing else.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from py_tensor.dtypes import DType, bool_
+from py_tensor.dtypes import DType, bool_, uint32
 from py_tensor.graph.op import Elementwise, Reduction
-from py_tensor.shapes import size_of
+from py_tensor.shapes import Shape, size_of
+
+FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
+NOWHERE = 2**32 - 1  # the address of what is out of range
 
 
 class Source:
@@ -66,25 +70,86 @@ class Index(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """An element of the buffer of the node in `slot`, found by an earlier value.
+class Check:
+    """What to say of an index out of range.
 
-    At ``access + stride * index``; a negative index counts from `extent`, others are clipped.
+    Attributes
+    ----------
+    op : str
+        What the user called.
+    axis, shape
+        The axis that is indexed, and the shape that it is of.
+    signed : bool
+        The index is an int32, else a uint32.
     """
 
-    slot: int
-    dtype: DType
+    op: str
+    axis: int
+    shape: Shape
+    signed: bool
+
+    def message_of_bits(self, word: int) -> str:
+        return self.message(word - 2**32 if self.signed and word >= 2**31 else word)
+
+    def message(self, index: int) -> str:
+        return f"{self.op}: {index} is out of range for axis {self.axis} of shape {self.shape}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The address ``access + sum(strides[j] * index[j])`` that earlier values name, as uint32.
+
+    A negative index counts from the end of its axis.
+
+    Attributes
+    ----------
+    indices, extents, strides : tuple of int
+        The value of each index, the length of its axis, and the step along it.
+    clips : bool
+        An index out of range counts as the nearest in range; else the address is `NOWHERE`.
+    checks : tuple of Check
+        One for each index; none where all are known to be in range. An index out of range is noted
+        in the buffer `FAULTS` ...
+    words : tuple of int
+        ... at these places, which lowering chooses ...
+    guard : int or None
+        ... where this value is true.
+    """
+
     access: Access
-    index: int
-    extent: int
-    stride: int
+    indices: tuple[int, ...]
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    clips: bool
+    checks: tuple[Check, ...] = ()
+    words: tuple[int, ...] = ()
+    guard: int | None = None
+
+    dtype = uint32
 
     @property
     def operands(self) -> tuple[int, ...]:
-        return (self.index,)
+        return self.indices if self.guard is None else (*self.indices, self.guard)
+
+    def renumbered(self, values: Mapping[int, int]) -> Place:
+        guard = None if self.guard is None else values[self.guard]
+        return replace(self, indices=tuple(values[i] for i in self.indices), guard=guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The element of the buffer of the node in `slot` at an address that is an earlier value."""
+
+    slot: int
+    dtype: DType
+    at: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.at,)
 
     def renumbered(self, values: Mapping[int, int]) -> Gather:
-        return replace(self, index=values[self.index])
+        return replace(self, at=values[self.at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +235,8 @@ class Accumulated(Source):
     dtype: DType
 
 
-Addressed = Load | Index | Gather  # what has an address over the space
-Instruction = Addressed | Mask | Const | Apply | Convert | Select | Accumulated
+Addressed = Load | Index | Place  # what has an address over the space
+Instruction = Addressed | Gather | Mask | Const | Apply | Convert | Select | Accumulated
 
 
 @dataclass(slots=True)
@@ -230,6 +295,19 @@ class Body:
 
     def gathers(self) -> list[Gather]:
         return [i for i in self.instructions if isinstance(i, Gather)]
+
+    def places(self) -> list[Place]:
+        return [i for i in self.instructions if isinstance(i, Place)]
+
+    def checks(self) -> list[Check]:
+        found: list[Check] = []
+        for i in self.instructions:
+            match i:  # asked of every kernel, and in this way without a call
+                case Place():
+                    found += i.checks
+                case _:
+                    pass
+        return found
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
@@ -297,6 +375,43 @@ class Sorted:
 
 
 @dataclass(frozen=True, slots=True)
+class Scattered:
+    """A pass over values that go to places of a buffer with the elements of another.
+
+    It is the only stage of a kernel over the values, which has no other outputs.
+
+    Attributes
+    ----------
+    at, value : int
+        The address of a value, and the value.
+    base, target : int
+        The slots of the elements that the values are combined with, and of the result.
+    dtype : DType
+        Of all these.
+    size : int
+        The elements of the base.
+    mode : str
+        One of `SCATTER_MODES`.
+    unique : bool
+        No two values have one address.
+    """
+
+    element: Body
+    at: int
+    value: int
+    base: int
+    target: int
+    dtype: DType
+    size: int
+    mode: str
+    unique: bool
+
+
+SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
+SCATTER_BUFFERS = 3  # that a pass binds beside those with operands: addresses, their order, target
+
+
+@dataclass(frozen=True, slots=True)
 class Contraction:
     """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
 
@@ -350,7 +465,7 @@ class Kernel:
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    stages: tuple[Stage | Scanned | Sorted | Contraction, ...]
+    stages: tuple[Stage | Scanned | Sorted | Scattered | Contraction, ...]
     row: Body
     outputs: tuple[Output, ...]
     label: str
@@ -374,10 +489,20 @@ class Kernel:
         for stage in self.stages:
             if isinstance(stage, Contraction):
                 slots |= {stage.a.slot, stage.b.slot}
+            elif isinstance(stage, Scattered):
+                slots.add(stage.base)
         return slots if self.over is None else slots | {self.over.slot}
 
     def writes(self) -> set[int]:
-        return {output.slot for output in (*self.outputs, *self.spread_outputs)}
+        scattered = {stage.target for stage in self.stages if isinstance(stage, Scattered)}
+        return scattered | {output.slot for output in (*self.outputs, *self.spread_outputs)}
+
+    def checks(self) -> list[Check]:
+        found = self.row.checks()
+        if self.stages:
+            for body in self.bodies():
+                found += body.checks()
+        return found
 
     def folds(self) -> list[Fold]:
         folds = [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
@@ -409,6 +534,11 @@ class Kernel:
                 read[gather.slot] = read.get(gather.slot, 0) + moved
         written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
         written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
+        written += sum(
+            size_of(whole) * stage.dtype.stored_itemsize
+            for stage in self.stages
+            if isinstance(stage, Scattered)
+        )
         return sum(read.values()) + written
 
     def buffers(self) -> int:
@@ -417,14 +547,17 @@ class Kernel:
         Passes hand over every part of every accumulator; those of a sort pairs and their places.
         """
         stored = 1 if self.slab else len(self.outputs)
-        together = len(self.reads()) + stored + len(self.spread_outputs)
+        faults = 1 if self.checks() else 0
+        together = len(self.reads()) + stored + len(self.spread_outputs) + faults
         if any(isinstance(stage, Scanned) for stage in self.stages):
             return together + 1
         if any(isinstance(stage, Sorted) for stage in self.stages):
             return max(together + 2, 5)
+        if any(isinstance(stage, Scattered) for stage in self.stages):
+            return max(len(self.bodies()[0].slots()) + faults + SCATTER_BUFFERS, 5)
         if self.revisits:
             return together
         parts = sum(len(fold.op.parts) for fold in self.folds())
         inside = {slot for body in self.bodies() for slot in body.slots()}
         around = len(self.row.slots()) + len(self.outputs)
-        return max(together, len(inside) + parts, around + parts)
+        return max(together, len(inside) + parts + faults, around + parts + faults)

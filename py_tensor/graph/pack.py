@@ -34,6 +34,7 @@ class _Member:
     place: int
     slots: tuple[int, ...]
     slab: bool  # whether its results may lie in one
+    faults: int  # buffers in which it notes indices out of range
 
 
 def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kernel]:
@@ -73,7 +74,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
                 run = None
             if run is None:
                 run = open_runs[form] = []
-            run.append(_Member(kernel, place, slots, slab))
+            run.append(_Member(kernel, place, slots, slab, 1 if kernel.checks() else 0))
         written |= dict.fromkeys(kernel.writes(), place)
     yield from open_runs.values()
 
@@ -151,10 +152,11 @@ def _room(two: list[_Member], max_buffers: int) -> int:
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
     by_code = max(1, MOST_CODE // first.kernel.row.cost)
+    free = max_buffers - shared - first.faults
     if first.slab:
-        by_buffers = (max_buffers - shared - 1) // each if each else MOST
+        by_buffers = (free - 1) // each if each else MOST
         return min(MOST // outputs, by_buffers, by_code)
-    return min(MOST, (max_buffers - shared) // (each + outputs), by_code)
+    return min(MOST, free // (each + outputs), by_code)
 
 
 def _is_alike(members: list[_Member]) -> bool:

@@ -1,7 +1,7 @@
 """The ops that the scheduler treats by their structure: leaves, constants, movement, contraction.
 
-A vjp calls the tensors' own methods, so that this module needs no other: it runs long after every
-module is there.
+A vjp calls the tensors' own methods, or imports what it needs as it runs: long after every module
+is there.
 """
 
 from __future__ import annotations
@@ -123,6 +123,41 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
     return tuple(parts)
 
 
+def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
+    """What several results were taken from gets the sum of their gradients."""
+    from py_tensor.ops.creation import zeros_like
+    from py_tensor.ops.scatter import scatter
+
+    *indices, (axes, at, _) = indices_and_attrs
+    spread = scatter(zeros_like(x), axes, indices, at, g, "add", op="")
+    return (spread, *(None for _ in indices))
+
+
+def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[Any, ...]:
+    """What is written over gets nothing; of values that meet, the one that is kept, or all."""
+    from py_tensor.ops.creation import arange, zeros_like
+    from py_tensor.ops.elementwise import where
+    from py_tensor.ops.gather import gather_nd
+    from py_tensor.ops.scatter import scatter
+
+    *indices, (axes, at, _, mode, unique) = rest
+    places = axes, indices, at
+    of_values = gather_nd(g, *places, op="")
+    of_base = g
+    if mode == "set":
+        of_base = scatter(g, *places, zeros_like(values), mode, unique=True, op="")
+        if not unique:
+            number = arange(values.size, device=g.device).reshape(values.shape)
+            last = scatter(zeros_like(base, dtype=number.dtype), *places, number, mode, op="")
+            of_values = where(gather_nd(last, *places, op="") == number, of_values, 0)
+    elif mode in ("min", "max"):  # shared among all that are equal to the result
+        equal = (gather_nd(y, *places, op="") == values).astype(g.dtype)
+        own = (base == y).astype(g.dtype)
+        share = g / scatter(own, *places, equal, "add", op="")
+        of_base, of_values = share * own, gather_nd(share, *places, op="") * equal
+    return of_base, of_values, *(None for _ in indices)
+
+
 CAST = Cast("astype", vjp=_grad_cast)
 RESHAPE = Movement(
     "reshape",
@@ -157,10 +192,19 @@ CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)
 # Operands side by side along the axis `attrs`, each written by a dispatch of its own.
 CONCAT = Structural("concat", vjp=_grad_concat)
 
-# (x, indices): the element of `x` at the same place, but along the axis `attrs` where the index
-# says; negative ones count from the end, others are clipped. `indices` has the result's shape, `x`
-# too but for the axis. The derivative needs a scatter.
-GATHER = Structural("take_along_axis", vjp=NOT_DIFFERENTIABLE)
+# (x, i1, ..., ik): elements of `x` that the indices name along the axes of the first attribute. The
+# result's shape is that of x's other axes in their order, with the axes over which the indices are
+# broadcast inserted at the second attribute; each index has that shape. Negative indices count from
+# the end; those out of range raise IndexError in the name of the third, and count as the nearest in
+# range. "" says that all are known to be in range.
+GATHER = Structural("take_along_axis", vjp=_grad_gather)
+
+# (base, values, i1, ..., ik): `base` with values at the places that the indices name: attributes
+# are (axes, at, op, mode, unique), the first three as those of a gather that would give `values`.
+# Mode "set" keeps the last of several at one place, "add", "min" and "max" combine them all with
+# the element; "add_atomic" adds floats in any order. `unique` promises one value for each place.
+# Nothing is written out of range.
+SCATTER = Structural("scatter", vjp=_grad_scatter)
 
 # Known to the scheduler, which recognises a product summed and can copy anything into order.
 MUL = Elementwise(

@@ -16,6 +16,7 @@ class Reason(Enum):
     # By `graph/store.py`.
     FACTOR = "operand of a matrix product, which reads it many times"
     GATHERED = "an index selects from it, which may name any of its elements"
+    BASE = "values are scattered among its elements, in passes over the values"
     BUFFERS = "the kernel that uses it would bind too many buffers"
     LONG = "the kernel that uses it would be too long"
     SHARED = "several kernels use it, and reading it costs less than computing it in each"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from py_tensor.graph.kernel import FAULTS, SCATTER_BUFFERS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
 from py_tensor.graph.order import Request, bottom
@@ -20,6 +21,7 @@ from py_tensor.graph.primitives import (
     INDEX,
     MUL,
     PAD,
+    SCATTER,
     SUM,
     layout_of,
 )
@@ -56,13 +58,15 @@ class Decisions:
     cut : set of int
         Stored because a kernel would grow too large: never merged into a consumer's kernel.
     sources : list of frozenset
-        The buffers that inlining the node reads.
+        The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
     depth : list of int
         Nodes of equal depth can share a kernel.
     contractions : dict
         Anchors that are computed as a matrix product.
     gathers : dict
         What each gather reads by index. It is in `cut`: no kernel both computes and gathers it.
+    bases : dict
+        The slot of the buffer with the elements among which each scatter puts its values.
     notes : dict
         Why a slot is stored, where that was decided here.
     """
@@ -78,6 +82,7 @@ class Decisions:
         default_factory=dict[int, tuple[Operand, Operand]]
     )
     gathers: dict[int, Operand] = field(default_factory=dict[int, Operand])
+    bases: dict[int, int] = field(default_factory=dict[int, int])
     max_bytes: int = 2**62  # of one buffer
     notes: Notes = field(default_factory=dict[int, Reason])
 
@@ -91,7 +96,7 @@ def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
     return is_folded(node) or (
         node.storage is None
-        and (isinstance(node.op, Scan | Sort) or node.op is CONCAT or node.op is ASSIGN)
+        and (isinstance(node.op, Scan | Sort) or node.op in (CONCAT, ASSIGN, SCATTER))
     )
 
 
@@ -171,7 +176,7 @@ def _contractions(d: Decisions) -> None:
 
 
 def _gathers(d: Decisions) -> None:
-    """Store what is gathered from, apart from what gathers."""
+    """Store what is gathered from or scattered into, apart from what does that."""
     for slot, node in enumerate(d.order):
         if node.storage is None and node.op is GATHER:
             source = node.inputs[0]
@@ -180,6 +185,14 @@ def _gathers(d: Decisions) -> None:
             if d.order[found.slot].storage is None:
                 d.store(found.slot, Reason.GATHERED)
                 d.cut.add(found.slot)
+        elif node.storage is None and node.op is SCATTER:
+            base = node.inputs[0]
+            while base.storage is None and base.slot not in d.stored and is_flat(base):
+                base = base.inputs[0]
+            d.bases[slot] = base.slot
+            if base.storage is None:
+                d.store(base.slot, Reason.BASE)
+                d.cut.add(base.slot)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
@@ -244,6 +257,7 @@ def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
     op = node.op
     parts = len(op.parts) if isinstance(op, Reduction) else 1
     parts = 2 if isinstance(op, Scan) else 3 if isinstance(op, Sort) else parts
+    parts = SCATTER_BUFFERS if op is SCATTER else parts
     while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
@@ -261,6 +275,8 @@ def _gather(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
     for operand in node.inputs:
         more, code = _seen(d, operand.slot)
         sources, inlined = sources | more, inlined | code
+    if node.op in (GATHER, SCATTER) and node.attrs[2]:
+        sources |= {FAULTS}
     return sources, inlined
 
 
@@ -313,7 +329,7 @@ def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reas
     """
     if d.order[slot].meta.stored_nbytes > d.max_bytes:
         return None
-    reads = len(d.sources[slot])
+    reads = len(d.sources[slot] - {FAULTS})
     cost = sum(_cost(d.order[s]) for s in d.inlined[slot])
     if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):
         return Reason.REPEATED
@@ -322,7 +338,7 @@ def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reas
 
 
 def _has_pending_source(d: Decisions, slot: int) -> bool:
-    return any(d.order[s].storage is None for s in d.sources[slot])
+    return any(d.order[s].storage is None for s in d.sources[slot] if s != FAULTS)
 
 
 def _cost(node: Node) -> int:

@@ -6,7 +6,7 @@ gradient for each operand.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from py_tensor import dtypes
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
@@ -492,8 +492,23 @@ WHERE = Elementwise(
 )
 
 
-def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
-    """Elements of `x` where `condition` is nonzero, of `y` elsewhere; all three broadcast."""
+@overload
+def where(condition: Operand, /) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor: ...
+def where(
+    condition: Operand, x: Operand | None = None, y: Operand | None = None, /
+) -> Tensor | tuple[Tensor, ...]:
+    """Elements of `x` where `condition` is nonzero, of `y` elsewhere; all three broadcast.
+
+    Of a condition alone, the places where it is nonzero, as `nonzero` gives them.
+    """
+    if x is None and y is None:
+        from py_tensor.ops.scatter import nonzero
+
+        return nonzero(condition)
+    if x is None or y is None:
+        raise TypeError("where: takes a condition alone, or with both x and y")
     return apply(WHERE, (condition, x, y), ANY, None, uncast=1)
 
 

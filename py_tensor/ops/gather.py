@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.primitives import GATHER
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, ravel, reshape, tensor_of
-from py_tensor.ops.reduction import max, min
+from py_tensor.ops.movement import expand, in_shape, ravel, reshape, tensor_of
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
 from py_tensor.tensor import Tensor
 
@@ -32,8 +30,8 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     Raises
     ------
     IndexError
-        For an index out of range, where it is known: in a list, an array, or on the cpu device. A
-        GPU computes before anybody can look, and clips it to the nearest that is in range.
+        For an index out of range: at once in a list or an array; in a tensor with the next read or
+        `pt.synchronize` after it was used, once.
     DTypeError
         For indices that are no integers.
 
@@ -47,13 +45,8 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("take", axis, x.ndim)
-    found = _indices("take", indices, x, at)
-    before, behind = x.shape[:at], x.shape[at + 1 :]
-    check_rank("take", (*before, *found.shape, *behind))
-    spread = (*(1 for _ in before), found.size, *(1 for _ in behind))
-    shape = (*before, found.size, *behind)
-    taken = _gather(x, expand(reshape(found, spread), shape), at)
-    return reshape(taken, (*before, *found.shape, *behind))
+    found = indices_of("take", indices, x, at)
+    return gather_nd(x, (at,), (found.tensor,), at, op=found.op)
 
 
 def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Tensor:
@@ -86,27 +79,103 @@ def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> T
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("take_along_axis", axis, x.ndim)
-    found = _indices("take_along_axis", indices, x, at)
-    if found.ndim != x.ndim:
+    found = indices_of("take_along_axis", indices, x, at)
+    x, index = beside("take_along_axis", x, found.tensor, at)
+    return gathered(x, (at,), (index,), at, found.op)
+
+
+def beside(op: str, x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Both with the axes beside `axis` broadcast against each other."""
+    if index.ndim != x.ndim:
         raise ShapeError(
-            f"take_along_axis: indices of shape {found.shape} do not have the {x.ndim} axes of"
-            f" {x.shape}"
+            f"{op}: indices of shape {index.shape} do not have the {x.ndim} axes of {x.shape}"
         )
-    sides = [_with_axis(v.shape, at, 1) for v in (x, found)]
-    shape = broadcast("take_along_axis", *sides)
-    x, found = (expand(v, _with_axis(shape, at, v.shape[at])) for v in (x, found))
-    return _gather(x, found, at)
+    sides = [_with_axis(v.shape, axis, 1) for v in (x, index)]
+    shape = broadcast(op, *sides)
+    return (
+        expand(x, _with_axis(shape, axis, x.shape[axis])),
+        expand(index, _with_axis(shape, axis, index.shape[axis])),
+    )
 
 
 def _with_axis(shape: Shape, axis: int, n: int) -> Shape:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
-def _gather(x: Tensor, indices: Tensor, axis: int) -> Tensor:
-    return build(GATHER, (x, indices), axis, indices.shape, x.dtype, x.device)
+def gather_nd(
+    x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, *, op: str = "index"
+) -> Tensor:
+    """The elements that indices name along some axes of `x`.
+
+    Parameters
+    ----------
+    axes
+        The axis of each index: distinct, and not negative.
+    indices
+        Integers, which broadcast against each other.
+    at
+        Where their common shape goes among the axes of `x` that are left.
+    op
+        In whose name an index out of range raises IndexError; "" where all are known to be in
+        range.
+    """
+    spread = spread_over(op or "index", x.shape, axes, indices, at)
+    return in_shape(gathered(x, axes, spread.indices, at, op), spread.shape)
 
 
-def _indices(op: str, given: Operand, x: Tensor, axis: int) -> Tensor:
+def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
+    """The same for indices that have the result's shape already, and may vary along all of it."""
+    inputs = (x, *indices)
+    return build(GATHER, inputs, (tuple(axes), at, op), indices[0].shape, x.dtype, x.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Indices over all of a gather's result, whose own shape is `shape` in as many elements."""
+
+    indices: tuple[Tensor, ...]
+    shape: Shape
+
+
+def spread_over(
+    op: str, shape: Shape, axes: Sequence[int], indices: Sequence[Tensor], at: int
+) -> Spread:
+    """Indices along axes of a shape, expanded over the result of a gather.
+
+    Those of one shape are walked as one axis: so few programs serve all.
+    """
+    common = broadcast(op, *(index.shape for index in indices))
+    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
+    full = (*rest[:at], *common, *rest[at:])
+    check_rank(op, full)
+    if all(index.shape == common for index in indices):
+        indices = [reshape(index, (index.size,)) for index in indices]
+        common = indices[0].shape
+    walked = (*rest[:at], *common, *rest[at:])
+
+    def over(index: Tensor) -> Tensor:
+        own = (1,) * (len(common) - index.ndim) + index.shape
+        own = (*(1 for _ in rest[:at]), *own, *(1 for _ in rest[at:]))
+        return expand(reshape(index, own), walked)
+
+    return Spread(tuple(map(over, indices)), full)
+
+
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """Indices on the device of what they select from.
+
+    Attributes
+    ----------
+    op : str
+        In whose name they are still to be checked; "" where they are.
+    """
+
+    tensor: Tensor
+    op: str
+
+
+def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     """Indices as a tensor on the device of `x`, checked as far as they are known."""
     from py_tensor.interop import asarray
 
@@ -117,11 +186,9 @@ def _indices(op: str, given: Operand, x: Tensor, axis: int) -> Tensor:
             )
         if given.dtype.kind not in "iu":
             raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
-        if given.device is CPU_DEVICE and given.size:
-            _check(op, int(min(given)), int(max(given)), x, axis)
-        elif given.size and not x.shape[axis]:
+        if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
-        return given
+        return Indices(given, op)
     if hasattr(given, "__array_interface__"):
         if given.dtype.kind not in "iu":
             raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
@@ -133,8 +200,8 @@ def _indices(op: str, given: Operand, x: Tensor, axis: int) -> Tensor:
         except TypeError:
             raise DTypeError(f"{op}: indices are integers, not {given!r}") from None
         if values:
-            _check(op, builtins.min(values), builtins.max(values), x, axis)
-    return asarray(given, dtype=dtypes.int32, device=x.device, op=op)
+            _check(op, min(values), max(values), x, axis)
+    return Indices(asarray(given, dtype=dtypes.int32, device=x.device, op=op), "")
 
 
 def _flat(given: Any) -> Iterator[Any]:

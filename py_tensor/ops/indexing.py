@@ -7,17 +7,30 @@ has the rules for mixtures.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
+from py_tensor.ops.creation import full
 from py_tensor.ops.define import Operand, constant, number_like
-from py_tensor.ops.gather import take
-from py_tensor.ops.movement import broadcast_to, converted, is_mask, reshape, view_by
-from py_tensor.shapes import Shape, check_rank
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.gather import Indices, gather_nd, indices_of
+from py_tensor.ops.movement import (
+    broadcast_to,
+    converted,
+    in_shape,
+    is_mask,
+    reshape,
+    view_by,
+)
+from py_tensor.ops.scan import cumsum
+from py_tensor.ops.scatter import nonzero, scatter
+from py_tensor.shapes import Shape, broadcast, check_rank
 from py_tensor.tensor import Tensor, install
 
 _ALL = slice(None)
@@ -39,9 +52,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element is a scalar, and no view, unless the key has more than ints.
         is_element = not found.ndim and Ellipsis not in keys and x.ndim
         return found.copy() if is_element else found
-    if len(keys) == 1 and not is_mask(keys[0]):
-        return take(x, keys[0], 0)
-    raise TypeError("index: masks and several tensors of integers are not supported yet")
+    return _Selection.of(x, keys).read()
 
 
 def setitem(x: Tensor, key: Any, value: Operand) -> None:
@@ -60,7 +71,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         selected = _layout_of(x, cast("tuple[Any, ...]", key if type(key) is tuple else (key,)))
         write(x, selected, value)
     else:
-        raise TypeError("setitem: masks and tensors of integers are not supported yet")
+        _Selection.of(x, keys).write(value)
 
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
@@ -181,14 +192,12 @@ def _axes_of(key: Any) -> int:
     """The number of axes that a part of a key selects from."""
     if key is None or key is Ellipsis or _is_flag(key):
         return 0
-    return key.ndim if isinstance(key, Tensor) and key.dtype is dtypes.bool_ else 1
+    return key.ndim if _is_mask(key) else 1
 
 
 def _is_flag(key: Any) -> bool:
     """Whether it is a single bool, which selects all or nothing."""
-    return isinstance(key, bool) or (
-        isinstance(key, Tensor) and key.dtype is dtypes.bool_ and not key.ndim
-    )
+    return isinstance(key, bool) or (_is_mask(key) and not key.ndim)
 
 
 def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
@@ -202,6 +211,191 @@ def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
         return keys
     fill = (_ALL,) * (rank - used)
     return (*keys[: dots[0]], *fill, *keys[dots[0] + 1 :]) if dots else (*keys, *fill)
+
+
+# -- Masks and tensors of integers --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """What a key with masks or tensors of integers selects.
+
+    Attributes
+    ----------
+    window : Tensor
+        What is left when the ints, slices and None of the key are applied: a view.
+    mask : Tensor, optional
+        The one mask of the key...
+    start : int
+        ... and the first axis of the window that it covers.
+    parts : list of Tensor
+        Where there is no such mask: tensors of integers, or of bools, ...
+    places : list of int
+        ... the first axis of the window that each selects from, ...
+    at : int
+        ... and the axis of the result at which the selected ones stand.
+    op : str
+        In whose name an index out of range raises; "" where all are known to be in range.
+    """
+
+    window: Tensor
+    mask: Tensor | None
+    start: int
+    parts: list[Tensor]
+    places: list[int]
+    at: int
+    op: str
+
+    @staticmethod
+    def of(x: Tensor, given: tuple[Any, ...]) -> _Selection:
+        keys = _without_ellipsis(tuple(_with_masks(k, x) for k in given), x.ndim)
+        basic: list[Any] = []
+        parts: list[Tensor] = []
+        places: list[int] = []
+        positions: list[int] = []  # in the key, of all that selects elements, ints included
+        before: list[int] = []  # the axes of the window in front of each
+        axis = kept = 0
+        op = ""
+        for position, k in enumerate(keys):
+            if k is None or isinstance(k, slice):
+                basic.append(k)
+                axis += k is not None
+                kept += 1
+                continue
+            positions.append(position)
+            before.append(kept)
+            if _is_flag(k):  # an axis of its own, of which it selects 1 or 0
+                basic.append(None)
+                parts.append(_flag(k, x))
+                places.append(kept)
+                kept += 1
+                continue
+            if not isinstance(k, Tensor | list | tuple) and not getattr(k, "ndim", 0):
+                basic.append(k)
+                axis += 1
+                continue
+            if _is_mask(k):
+                _check_mask(k, x, axis)
+                covered = k.ndim
+            else:
+                found = _indices_along(k, x, axis)
+                k, op, covered = found.tensor, op or found.op, 1
+            basic += [_ALL] * covered
+            parts.append(k)
+            places.append(kept)
+            axis += covered
+            kept += covered
+        window = view_by(x, _layout_of(x, tuple(basic)))
+        apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
+        single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
+        mask = parts[0] if single else None
+        return _Selection(window, mask, places[0], parts, places, 0 if apart else before[0], op)
+
+    def read(self) -> Tensor:
+        indices, axes = self._indices()
+        return gather_nd(self.window, axes, indices, self.at, op=self.op)
+
+    def write(self, value: Operand) -> None:
+        window = self.window
+        written = None if self.mask is None else self._masked(self.mask, value)
+        if written is None:
+            indices, axes = self._indices()
+            spread = broadcast("setitem", *(i.shape for i in indices))
+            rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
+            values = fitted(window, value, (*rest[: self.at], *spread, *rest[self.at :]))
+            unique, op = self.mask is not None, self.op and "setitem"
+            written = scatter(window, axes, indices, self.at, values, unique=unique, op=op)
+        layout = window._layout  # pyright: ignore[reportPrivateUsage]
+        window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
+
+    def _indices(self) -> tuple[list[Tensor], list[int]]:
+        """A tensor of integers for each axis that is selected from."""
+        indices: list[Tensor] = []
+        axes: list[int] = []
+        for part, place in zip(self.parts, self.places, strict=True):
+            found = nonzero(part) if _is_mask(part) else (part,)
+            indices += found
+            axes += range(place, place + len(found))
+        return indices, axes
+
+    def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
+        """The window with a value where a mask holds, if the value takes no count of the places."""
+        window, start = self.window, self.start
+        rest = window.shape[start + mask.ndim :]
+        number = number_like(value)
+        if number is not None:
+            given = Tensor(constant("setitem", number, window.dtype, window.device))
+        else:
+            given = _as_given(window, value)
+            if given.ndim > len(rest):
+                if start:
+                    return None
+                if given.shape[-len(rest) - 1] != 1:
+                    return self._placed(mask, given, rest)
+            given = in_shape(fitted(window, given, (1, *rest)), rest)
+        held = in_shape(mask, (*mask.shape, *(1 for _ in rest)))
+        return where(held, given, window)
+
+    def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
+        """The window with the n-th of some values at the n-th place where a mask holds."""
+        window = self.window
+        found = nonzero(mask)[0].size
+        values = fitted(window, value, (found, *rest))
+        if not found:
+            return window
+        counts = in_shape(cumsum(in_shape(mask, (mask.size,))), mask.shape)
+        taken = gather_nd(values, [0], [where(mask, counts - 1, 0)], 0, op="")
+        return where(in_shape(mask, (*mask.shape, *(1 for _ in rest))), taken, window)
+
+
+def _as_given(window: Tensor, value: Operand) -> Tensor:
+    from py_tensor.interop import asarray
+
+    return (
+        value if isinstance(value, Tensor) else asarray(value, device=window.device, op="setitem")
+    )
+
+
+def _is_mask(key: Any) -> bool:
+    return getattr(getattr(key, "dtype", None), "kind", None) == "b"
+
+
+def _flag(key: Any, x: Tensor) -> Tensor:
+    """A single bool as a mask of one place."""
+    if isinstance(key, Tensor):
+        return in_shape(key, (1,))
+    return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
+
+
+def _with_masks(key: Any, x: Tensor) -> Any:
+    """A part of a key; bools in lists and arrays as a tensor."""
+    from py_tensor.interop import asarray
+
+    if isinstance(key, Tensor):
+        if key.dtype.kind == "f":
+            raise IndexError(f"index: takes integers and bools in a tensor, not {key.dtype}")
+        return key
+    if isinstance(key, list | tuple) and is_mask(key):
+        return asarray(key, device=x.device, op="index")
+    if hasattr(key, "dtype") and key.dtype.kind == "b":
+        return asarray(key, device=x.device, op="index") if key.ndim else bool(key)
+    return key
+
+
+def _indices_along(key: Any, x: Tensor, axis: int) -> Indices:
+    try:
+        return indices_of("index", key, x, axis)
+    except DTypeError as error:
+        raise IndexError(str(error)) from None
+
+
+def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
+    covered = x.shape[axis : axis + mask.ndim]
+    if mask.shape != covered:
+        raise IndexError(
+            f"index: a mask of shape {mask.shape} does not fit axes of shape {covered}, from axis"
+            f" {axis} of {x.shape}"
+        )
 
 
 install("__getitem__", getitem)

@@ -28,6 +28,7 @@ from py_tensor.ops.define import (
     register,
 )
 from py_tensor.shapes import (
+    Shape,
     check_rank,
     normalize_axes,
     normalize_axis,
@@ -38,7 +39,8 @@ from py_tensor.shapes import (
 from py_tensor.tensor import Tensor, install
 
 __all__ = [
-    "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "expand", "expand_dims",
+    "array_split", "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "diagonal",
+    "expand", "expand_dims",
     "flatten", "flip", "matrix_transpose", "may_share_memory", "pad", "permute", "permute_dims",
     "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes", "transpose",
     "unsqueeze",
@@ -122,6 +124,13 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
     if target == x.shape:
         return x.copy()
     return build(RESHAPE, (x,), None, target, x.dtype, x.device)
+
+
+def in_shape(x: Tensor, shape: Shape) -> Tensor:
+    """The same elements in another shape, and no view: for what an op makes of its own."""
+    if shape == x.shape:
+        return x.copy()
+    return build(RESHAPE, (x,), None, shape, x.dtype, x.device)
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -412,6 +421,47 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tens
     return found
 
 
+def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+    """`split` into parts that need not be equal: the first are longer by one element."""
+    x = tensor_of(x, "array_split")
+    if not isinstance(parts, int):
+        return split(x, parts, axis)
+    if parts < 1:
+        raise ValueError(f"array_split: the number of parts is {parts}; it is at least 1")
+    n = x.shape[normalize_axis("array_split", axis, x.ndim)]
+    each, longer = divmod(n, parts)
+    return split(x, [i * each + min(i, longer) for i in range(1, parts)], axis)
+
+
+def diagonal(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The diagonals of two axes, as the last axis of the result: a read-only view.
+
+    Raises
+    ------
+    ShapeError
+        For fewer than two axes.
+    """
+    x = tensor_of(x, "diagonal")
+    if x.ndim < 2:
+        raise ShapeError(f"diagonal: needs at least 2 axes, got shape {x.shape}")
+    a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
+    if a == b:
+        raise ShapeError(f"diagonal: axis {axis1} is given twice")
+    layout = _layout(x)
+    rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
+    pair = layout.permuted((a, b))
+    found = pair.diagonal(offset) if offset else pair.diagonal()
+    return view_by(
+        x,
+        Layout(
+            (*(layout.shape[axis] for axis in rest), *found.shape),
+            (*(layout.strides[axis] for axis in rest), *found.strides),
+            found.offset,
+        ),
+        writeable=False,
+    )
+
+
 def copy(x: Operand, /, order: str = "C") -> Tensor:
     """A tensor with the same elements and memory of its own."""
     return tensor_of(x, "copy").copy(order)
@@ -457,11 +507,11 @@ def _places(layout: Layout) -> list[int]:
 
 for _function in (
     astype, reshape, ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
-    expand_dims, flip, crop, pad, split, matrix_transpose,
+    expand_dims, flip, crop, diagonal, pad, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-for _function in (stack, copy, shares_memory, may_share_memory):
+for _function in (stack, array_split, copy, shares_memory, may_share_memory):
     register(_function, method=False)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))

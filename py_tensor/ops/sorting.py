@@ -42,8 +42,8 @@ def sort(
     """The elements along `axis` in rising or falling order; None sorts the flattened tensor.
 
     Equal elements, -0 and 0 among them, stay in their order, whatever `stable` says. NaN counts as
-    the largest: it comes last, and first where `descending`. ``x.sort()`` gives a sorted tensor
-    too, as tensors are immutable; NumPy's sorts in place.
+    the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in
+    place, as NumPy's does.
     """
     return _along(SORT, x, axis, descending, None)
 
@@ -55,5 +55,5 @@ def argsort(
     return _along(ARGSORT, x, axis, descending, dtypes.int32)
 
 
-register(sort, SORT)
+register(sort, SORT, method=False)
 register(argsort, ARGSORT)

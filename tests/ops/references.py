@@ -272,6 +272,9 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("array_equal", "count_nonzero", "ptp"), "test_reduction"),
     **dict.fromkeys(("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"), "test_scan"),
     **dict.fromkeys(("take", "take_along_axis"), "test_gather"),
+    **dict.fromkeys(
+        ("argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"), "test_scatter"
+    ),
     **dict.fromkeys(("sort", "argsort"), "test_sorting"),
     **dict.fromkeys(("softmax", "log_softmax", "layer_norm"), "test_normalization"),
     **dict.fromkeys(

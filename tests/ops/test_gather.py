@@ -106,20 +106,88 @@ def test_out_of_range(device: str) -> None:
         for at in ([[3]], [[-4]], [[0, 99]], np.array([[-4]])):
             with pytest.raises(IndexError, match=rf"^{name}: (3|-4|99) is .*axis 0 .*\(3, 4\)"):
                 getattr(pt, name)(x, at, axis=0)
-    at = pt.tensor([5, -9, 1, -(2**31), 2**31 - 1], device=device)
-    if device == "cpu":
-        with pytest.raises(IndexError, match=r"^take: -2147483648 is .*axis 0 .*\(3, 4\)"):
-            x.take(at, 0)
-    else:
-        same(x.take(at, 0), x.numpy()[[2, 0, 1, 0, 2]], "clipped")
-        high = pt.tensor([2**32 - 1, 1], dtype=pt.uint32)
-        same(x.take(high, 1), x.numpy()[:, [3, 1]], "clipped")
+    for given, clipped in (
+        ([5, -9, 1, -(2**31), 2**31 - 1], [2, 0, 1, 0, 2]),
+        ([3, 1], [2, 1]),
+        ([0, -4], [0, 0]),
+    ):
+        at = pt.tensor(given, device=device)
+        y = x.take(at, 0)
+        with pytest.raises(IndexError, match=r"^take: (5|-9|3|-4) is .*axis 0 .*\(3, 4\)$"):
+            y.numpy()
+        same(y, x.numpy()[clipped], "read again")
+    high = pt.tensor([2**32 - 1, 1], dtype=pt.uint32, device=device)
+    y = pt.take_along_axis(x, high.reshape(1, 2), 1)
+    with pytest.raises(IndexError, match=r"^take_along_axis: 4294967295 is .*axis 1 .*\(3, 4\)$"):
+        y.tolist()
+    same(y, x.numpy()[:, [3, 1]], "read again")
     empty = pt.zeros((0, 2), device=device)
     with pytest.raises(IndexError, match=r"^take: .*axis 0 of shape \(0, 2\)"):
         empty.take([0], 0)
     with pytest.raises(IndexError, match=r"^take: .*axis 0 of shape \(0, 2\)"):
         empty.take(pt.tensor([0], device=device), 0)
     same(empty.take([], 0), np.zeros((0, 2), np.float32), "nothing of nothing")
+
+
+@pytest.mark.computes
+def test_out_of_range_in_any_kernel(device: str) -> None:
+    """Raised once, at the next wait; whatever else is there stays usable."""
+    x = pt.tensor(np.arange(40, dtype=np.float32).reshape(8, 5), device=device)
+    bad, good = pt.tensor([0, 8, 7], device=device), pt.tensor([0, 1, 7], device=device)
+    other = (x * 2).realize()
+    cases = {
+        "an expression": lambda t: x.take(t, 0) * 2,
+        "reduced": lambda t: x.take(t, 0).sum(),
+        "along rows": lambda t: pt.softmax(x.take(t, 0)),
+        "a scan": lambda t: x.take(t, 0).cumsum(0),
+        "a sort": lambda t: pt.sort(x.take(t, 0), 1),
+        "a long sort": lambda t: pt.sort(pt.concat([x.take(t, 0).ravel()] * 300)),
+        "around a product": lambda t: (x.T @ x) + x.take(t, 0)[1:2],
+        "an operand of one": lambda t: x.take(t, 0) @ x.T,
+        "another gather": lambda t: x.take(t, 0).take(good % 3, 0),
+        "reshaped": lambda t: x.take(t, 0).T.reshape(15) + 1,
+    }
+    for what, make in cases.items():
+        y, z = make(bad), x + 1
+        message = r"^take: 8 is out of range for axis 0 of shape \(8, 5\)$"
+        with pytest.raises(IndexError, match=message):
+            y.realize()
+            pt.synchronize()
+        pt.synchronize()
+        same(z, x.numpy() + 1, f"{what}: another tensor")
+        assert np.isfinite(y.numpy()).all(), what
+        assert make(good).numpy().size, what
+    same(other, x.numpy() * 2, "a tensor of before")
+
+
+@pytest.mark.computes
+def test_indices_that_nobody_asked_for(device: str, rng: np.random.Generator) -> None:
+    """Beyond the elements of a result, and around what is padded, any index may stand."""
+    for n in (1, 3, 5, 255, 257):
+        x = pt.tensor(np.arange(n, dtype=np.float32), device=device)
+        t = pt.tensor(rng.integers(-n, n, n).astype(np.int32), device=device)
+        index = (t * 3) // 3
+        expected = np.arange(n, dtype=np.float32)[t.numpy()]
+        same(x.take(index), expected, f"{n} elements")
+        same(x.take(index).pad(3), np.pad(expected, 3), f"{n} elements, padded")
+        same(x.take(index).pad((0, 2)).sum(), expected.sum(dtype=np.float32), "padded and summed")
+        wide = x.take(index)[::-1].pad((2, 1)) + x.take(index).pad((2, 1))
+        same(wide, np.pad(expected[::-1] + expected, (2, 1)), "twice")
+        joined = pt.concat([x.take(index), x.take(index) + 1])
+        same(joined, np.concatenate([expected, expected + 1]), "side by side")
+
+
+def test_debug_raises_at_once(device: str) -> None:
+    x, bad = pt.ones(3, device=device), pt.tensor([7], device=device)
+    pt.debug(sync=True)
+    try:
+        with pytest.raises(
+            IndexError, match=r"^take: 7 is out of range for axis 0 of shape \(3,\)"
+        ):
+            x.take(bad)
+    finally:
+        pt.debug(sync=False)
+    same(x.take(bad * 0), np.ones(1, "f4"), "the session afterwards")
 
 
 @pytest.mark.computes

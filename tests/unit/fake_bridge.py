@@ -19,10 +19,22 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
-from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FETCH, FILL, START, SUBMIT, UPLOAD
+from py_tensor.backend.plan import (
+    CHECK,
+    CLEAR,
+    CREATE,
+    DESTROY,
+    DISPATCH,
+    FETCH,
+    FILL,
+    START,
+    SUBMIT,
+    UPLOAD,
+)
 from py_tensor.backend.webgpu import WebGPU
 
 LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
+LENGTHS |= {CLEAR: 3, CHECK: 3}
 MIB = 1 << 20
 
 
@@ -123,6 +135,7 @@ class FakeBridge:
         self.kept: str | None = ""
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
         self.compiled: set[int] = set()
+        self.bad_words: list[tuple[int, int]] = []  # what the next CHECK finds: position, word
         self.timed: list[int] | None = None  # the pipelines that ran since the timer was started
 
     # -- The device -----------------------------------------------------------------------------
@@ -212,6 +225,9 @@ class FakeBridge:
             self.fail(failure)
             return -1
         self._fail_later(fault, flush_id, commands, written)
+        if self.bad_words and any(command[0] == CHECK for command in commands):
+            self.fail(self._failure(flush_id, "index", json.dumps(self.bad_words)))
+            self.bad_words = []
         self.last_flush = flush_id
         return 1
 
@@ -276,6 +292,12 @@ class FakeBridge:
             case (op, number, size) if op == FETCH:
                 self._check(number, size)
                 self.ahead = number, size
+            case (op, number, size) if op == CLEAR:
+                self._check(number, size)
+                self.contents[number] = b"zeros"
+            case (op, number, size) if op == CHECK:
+                self._check(number, size)
+                assert size // 4 >= len(self.bad_words)
             case (op,) if op in (SUBMIT, START):
                 self.counts["submits"] += op == SUBMIT
             case _:
@@ -446,7 +468,9 @@ def _commands(stream: array[int], table: array[int]) -> Iterator[tuple[int, ...]
         if stream[at] == DISPATCH:
             ids = [table[n] for n in stream[end : end + stream[at + 7]]]
         command = (*stream[at:end], *ids)
-        yield (FETCH, table[command[1]], command[2]) if stream[at] == FETCH else command
+        if stream[at] in (FETCH, CLEAR, CHECK):
+            command = stream[at], table[command[1]], command[2]
+        yield command
         at = end + len(ids)
 
 

@@ -23,6 +23,7 @@ from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
+    NOWHERE,
     Access,
     Accumulated,
     Apply,
@@ -37,7 +38,9 @@ from py_tensor.graph.kernel import (
     Load,
     Mask,
     Output,
+    Place,
     Scanned,
+    Scattered,
     Select,
     Sorted,
     Stage,
@@ -167,10 +170,13 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
         assert not reads & writes, f"{kernel.label}: reads what it writes"
         outputs = len(kernel.outputs) + len(kernel.spread_outputs)
         stored = 1 if kernel.slab else outputs
-        assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
+        stored += bool(kernel.checks())
+        if not any(isinstance(stage, Scattered) for stage in kernel.stages):
+            assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
         _check_slab(kernel, request)
         _check_passes(kernel, max_buffers)
-        assert len(writes) == outputs
+        scattered = sum(isinstance(stage, Scattered) for stage in kernel.stages)
+        assert len(writes) == outputs + scattered
         for slot in reads:
             written = slot in ready or writers.get(slot) is not None
             assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
@@ -180,6 +186,10 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             assert output.slot not in ready
             assert output.dtype is request.order[output.slot].meta.dtype
             writers[output.slot] = number
+        for stage in kernel.stages:
+            if isinstance(stage, Scattered):
+                assert stage.target not in writers, f"slot {stage.target} is computed twice"
+                writers[stage.target] = number
         _check_alive(kernel)
     needed = request.wanted.union(*(k.reads() for k in kernels))
     assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"
@@ -217,6 +227,8 @@ def _check_alive(kernel: Kernel) -> None:
         if isinstance(stage, Stage):
             folds = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
             roots.append((stage.element, folds))
+        elif isinstance(stage, Scattered):
+            roots.append((stage.element, {stage.at, stage.value}))
     for body, used in roots:
         for n in range(len(body.instructions) - 1, -1, -1):
             assert n in used, f"{kernel.label}: {body.instructions[n]} is computed for nobody"
@@ -268,7 +280,10 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
     assert size_of(whole) <= LARGEST, f"{kernel.label}: a space of {size_of(whole)} points"
     accumulated: list[Value] = []
     for stage in kernel.stages:
-        if isinstance(stage, Contraction):
+        if isinstance(stage, Scattered):
+            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            _scatter(stage, values, request, buffers)
+        elif isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
         elif isinstance(stage, Scanned | Sorted):
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
@@ -300,14 +315,31 @@ def _load(load: Load, extents: Shape, buffers: dict[int, Buffer]) -> Value:
     return Value(buffer.data[at], inside & buffer.written[at])
 
 
-def _gather(i: Gather, index: Value, extents: Shape, buffers: dict[int, Buffer]) -> Value:
-    buffer, places = buffers[i.slot], index.data.astype(np.int64)
-    places = np.clip(np.where(places < 0, places + i.extent, places), 0, i.extent - 1)
-    at = addresses(i.access, extents) + i.stride * places
+def _gather(i: Gather, at: Value, buffers: dict[int, Buffer]) -> Value:
+    buffer, places = buffers[i.slot], at.data.astype(np.int64)
     assert buffer.data.dtype.name == i.dtype.name
-    inside = (at >= 0) & (at < buffer.data.size)
-    at = np.where(inside, at, 0)
-    return Value(buffer.data[at], inside & buffer.written[at] & index.defined)
+    inside = (places >= 0) & (places < buffer.data.size)
+    places = np.where(inside, places, 0)
+    return Value(buffer.data[places], inside & buffer.written[places] & at.defined)
+
+
+def _place(i: Place, values: list[Value], extents: Shape) -> Value:
+    at, inside = addresses(i.access, extents), np.ones(extents, bool)
+    defined = np.ones(extents, bool)
+    for value, extent, stride in zip(i.indices, i.extents, i.strides, strict=True):
+        places = values[value].data.astype(np.int64)
+        places = np.where(places < 0, places + extent, places)
+        inside &= (places >= 0) & (places < extent)
+        at = at + stride * np.clip(places, 0, extent - 1)
+        defined &= values[value].defined
+    assert not i.checks or (inside | ~_guard(i, values, extents)).all(), "an index out of range"
+    found = at if i.clips else np.where(inside, at, NOWHERE)
+    return Value((found % 2**32).astype(np.uint32), defined)
+
+
+def _guard(i: Place, values: list[Value], extents: Shape) -> Array:
+    """Where an index is somebody's; elsewhere it may be anything."""
+    return np.ones(extents, bool) if i.guard is None else values[i.guard].data
 
 
 def _evaluate(
@@ -325,7 +357,9 @@ def _evaluate(
             case Load():
                 value = _load(i, extents, buffers)
             case Gather():
-                value = _gather(i, values[i.index], extents, buffers)
+                value = _gather(i, values[i.at], buffers)
+            case Place():
+                value = _place(i, values, extents)
             case Index():
                 numbers = addresses(i.access, extents) % 2**32
                 value = Value(numbers.astype(i.dtype.name), everywhere)
@@ -399,6 +433,27 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
     data = _sorted(np, value.data, -1, stage.descending, stage.indices)
     defined = value.defined.all(axis=-1, keepdims=True)
     return Value(data, np.broadcast_to(defined, data.shape))
+
+
+def _scatter(
+    stage: Scattered, values: list[Value], request: Request, buffers: dict[int, Buffer]
+) -> None:
+    base, at, value = buffers[stage.base], values[stage.at], values[stage.value]
+    assert base.written.all()
+    assert at.defined.all()
+    inside = at.data != NOWHERE
+    assert value.defined[inside].all()
+    places = at.data[inside]
+    assert not stage.unique or len(np.unique(places)) == places.size
+    meta = request.order[stage.target].meta
+    assert stage.size == meta.size == base.data.size
+    data = base.data.copy()
+    if stage.mode == "set":
+        data[places] = value.data[inside]
+    else:
+        combine = {"min": np.minimum, "max": np.maximum}.get(stage.mode, np.add)
+        combine.at(data, places, value.data[inside])
+    buffers[stage.target] = Buffer(data, np.ones(data.size, bool))
 
 
 def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:

@@ -95,7 +95,7 @@ def layer_norm(x: Tensor) -> Tensor:
         (lambda x: layer_norm(x) * x, [(2, 4)]),
         (lambda x, y: x.cumsum(0) * y + x.cumsum()[2] * y.cumsum(1), [(4, 3), (4, 3)]),
         (lambda x, y: (x * HOLES).cumprod(0) * y + x.cumprod(1) * y, [(4, 3), (4, 3)]),
-        (lambda x, y: x.sort(0) * y + x.sort(1, descending=True) * y, [(4, 3), (4, 3)]),
+        (lambda x, y: pt.sort(x, 0) * y + pt.sort(x, 1, descending=True) * y, [(4, 3), (4, 3)]),
         (lambda x, w, b: pt.layer_norm(x, w, b, 0, 0.1) * x, [(4, 2), (4,), (4,)]),
         (lambda x: pt.softmax(x, 0) * x + pt.log_softmax(x) * x, [(3, 4)]),
     ],

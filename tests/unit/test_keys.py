@@ -40,7 +40,7 @@ def programs_of(
         (24, lambda x: x.cumsum(1), lambda s: [(s[0], s[1])]),
         (24, lambda x: x.cumsum(0), lambda s: [(s[0], s[1])]),
         # One dispatch, or counting, adding up and moving: at first, in between, at last.
-        (24, lambda x: x.sort(), lambda s: [(s[0], s[1])]),
+        (24, lambda x: pt.sort(x), lambda s: [(s[0], s[1])]),
         (24, lambda x: x.argsort(0), lambda s: [(s[0], s[1])]),
         (4, lambda x: x.take([0], 0) * 2, lambda s: [(s[0], s[1])]),
         # Three ways each operand can lie, three tiles; and sums where a side has length 1.

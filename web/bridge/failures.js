@@ -6,7 +6,8 @@
  */
 
 /**
- * @typedef {"validation" | "out-of-memory" | "internal" | "lost" | "exception"} FailureKind
+ * @typedef {"validation" | "out-of-memory" | "internal" | "lost" | "exception" | "index"} FailureKind "index" says of
+ *   results that are there what their operands were: `message` is JSON of words that CHECK found, as [position, word]
  *
  * @typedef {object} Failure
  * @property {number} flush the flush that failed; 0: none in particular; -1: the very call that reports it
@@ -67,6 +68,15 @@ export function report(failures) {
  */
 export function lostFailure(message) {
   return { flush: THIS_CALL, kind: "lost", label: "", message };
+}
+
+/**
+ * @param {number} flush
+ * @param {[number, number][]} words
+ * @returns {Failure}
+ */
+export function outOfRangeFailure(flush, words) {
+  return { flush, kind: "index", label: "", message: JSON.stringify(words) };
 }
 
 /**

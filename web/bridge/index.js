@@ -4,7 +4,7 @@
  */
 
 import { Connection } from "./connection.js";
-import { FailureLog, lostFailure, report, THIS_CALL, thrownFailure } from "./failures.js";
+import { FailureLog, lostFailure, outOfRangeFailure, report, THIS_CALL, thrownFailure } from "./failures.js";
 import { Flights } from "./flights.js";
 import { Readback } from "./reading.js";
 import { closeScopes, openScopes } from "./scopes.js";
@@ -115,10 +115,19 @@ export function createBridge(pyodide, options = {}) {
   /**
    * @param {import("./session.js").Session} session
    * @param {number} flush
+   * @param {Readback[]} checks
    */
-  async function land(session, flush) {
+  async function land(session, flush, checks) {
     const done = session.device.queue.onSubmittedWorkDone().catch(() => undefined);
-    for (const failure of await closeScopes(session.device, session.pipelines, flush)) failures.record(failure);
+    const found = await closeScopes(session.device, session.pipelines, flush);
+    for (const failure of found) failures.record(failure);
+    for (const check of checks) {
+      await check.arrived;
+      // Of a flush that failed, the words say nothing.
+      const words = check.failures.length === 0 && found.length === 0 ? check.nonzero() : [];
+      if (words.length > 0) failures.record(outOfRangeFailure(flush, words));
+      check.release();
+    }
     await done;
   }
 
@@ -173,7 +182,7 @@ export function createBridge(pyodide, options = {}) {
       const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2, idle };
       const params = { address: paramAddress, bytes: paramBytes };
       const stop = replay(session, heap, address >>> 2, words, params);
-      flights.launch(flushId, land(session, flushId));
+      flights.launch(flushId, land(session, flushId, session.takeChecks()));
       if (stop === null) {
         lastFlush = flushId;
         return flights.count;

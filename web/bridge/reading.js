@@ -109,6 +109,12 @@ export class Readback {
     download(source, this.#bytes, heap, destination, mode);
   }
 
+  /** Once fetched without failures: the words that are not 0, as [position, word]. */
+  nonzero() {
+    const source = /** @type {GPUBuffer} */ (this.#staging).getMappedRange(0, this.#copied);
+    return [...new Uint32Array(source).entries()].filter(([, word]) => word !== 0);
+  }
+
   /** Once fetched, delivered or not. */
   release() {
     if (this.#staging === null) return;

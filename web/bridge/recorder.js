@@ -61,6 +61,16 @@ export class Recorder {
   }
 
   /**
+   * @param {GPUBuffer} buffer
+   * @param {number} offset
+   * @param {number} bytes
+   */
+  clear(buffer, offset, bytes) {
+    this.#closePass();
+    this.#open().clearBuffer(buffer, offset, bytes);
+  }
+
+  /**
    * @param {GPUBuffer} source
    * @param {number} offset
    * @param {number} bytesPerRow

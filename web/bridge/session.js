@@ -42,6 +42,18 @@ export class Session {
     this.painter = new Painter(device, this.recorder);
     /** The copy that the last flush made for the read that is to follow. @type {import("./reading.js").Readback | null} */
     this.ahead = null;
+    /** What the flush under way is to look at once it is done. @type {import("./reading.js").Readback[]} */
+    this.checks = [];
+  }
+
+  /** The checks of the flush that was just submitted. */
+  takeChecks() {
+    return this.checks.splice(0);
+  }
+
+  /** Of a flush that was not submitted. */
+  dropChecks() {
+    for (const check of this.takeChecks()) check.arrived.then(() => check.release());
   }
 
   /**

@@ -11,8 +11,10 @@
  *     6 SUBMIT
  *     7 START    submits if the GPU has nothing to do
  *     8 FETCH    position bytes: copies the start of a buffer to where a read that comes next finds it
+ *     9 CLEAR    position bytes: zeros the start of a buffer
+ *    10 CHECK    position bytes: a failure of kind "index" for words that are not 0 when all before it is done
  *
- * The buffers of a dispatch, and that of FETCH, are positions in a table of ids beside the stream, so that the same commands
+ * The buffers of a dispatch, and those of FETCH, CLEAR and CHECK, are positions in a table of ids beside the stream, so that the same commands
  * serve every flush of their kind. An id in UPLOAD and FILL, and one in the table, may be a slice's.
  */
 
@@ -33,9 +35,11 @@ const FILL = 5;
 const SUBMIT = 6;
 const START = 7;
 const FETCH = 8;
+const CLEAR = 9;
+const CHECK = 10;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 4, 2, 6, 8, 4, 1, 1, 3];
+const LENGTHS = [Number.NaN, 4, 2, 6, 8, 4, 1, 1, 3, 3, 3];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -64,10 +68,12 @@ export function replay(session, heap, first, count, params) {
     }
     session.recorder.submit();
     session.ahead?.map();
+    for (const check of session.checks) check.map();
     return null;
   } catch (error) {
     session.recorder.abandon();
     session.dropAhead();
+    session.dropChecks();
     const label = at < end ? labelAt(session, words, at) : "";
     keepTable(session, words, at, end);
     return { error, label };
@@ -114,6 +120,17 @@ function perform(session, heap, at) {
       session.ahead = new Readback(session, words[heap.table + words[at + 1]], 0, words[at + 2]);
       session.ahead.record();
       return;
+    case CLEAR: {
+      const range = session.buffers.get(words[heap.table + words[at + 1]]);
+      session.recorder.clear(range.buffer, range.offset, words[at + 2]);
+      return;
+    }
+    case CHECK: {
+      const check = new Readback(session, words[heap.table + words[at + 1]], 0, words[at + 2]);
+      session.checks.push(check);
+      check.record();
+      return;
+    }
     default:
       throw new Error(`no command ${words[at]}`);
   }

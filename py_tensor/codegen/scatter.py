@@ -1,0 +1,322 @@
+"""Putting values where indices say, so that the result never depends on the order of running.
+
+Of several values for one element the last is kept: a first pass finds the greatest position. What
+can be combined in any order is combined by atomic operations. Floats are added in the order of the
+values: their addresses are sorted, and values of equal address are then neighbours, which one
+invocation adds up; a long run is cut into chunks, whose sums are added up in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, encode
+from py_tensor.codegen.map import Sweep, accesses, bind, gathered, interface, lower_map, mask_dims
+from py_tensor.codegen.program import Binding, Dispatch, Params
+from py_tensor.codegen.reduce import Context
+from py_tensor.codegen.reduce_wgsl import load_modes
+from py_tensor.codegen.sort import lower_sort
+from py_tensor.dtypes import DType, int32, uint32
+from py_tensor.graph.kernel import (
+    NOWHERE,
+    Access,
+    Accumulated,
+    Body,
+    Kernel,
+    Load,
+    Output,
+    Scattered,
+    Sorted,
+    copied,
+)
+from py_tensor.layout import merge_dims
+from py_tensor.shapes import row_major, size_of
+
+FIRST = 1  # position in params of the first workgroup's number
+LONG = 2**22  # values, from which on chunks are longer, so that long runs have fewer of them
+
+# What combines a value with an integer element; bool is stored as an integer.
+_ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
+_ATOMIC_BOOL = {"add": "atomicOr", "min": "atomicAnd", "max": "atomicOr"}
+# Of floats: the new element, and where the old one stays.
+_FLOAT = {
+    "add_atomic": ("bitcast<f32>(old) + value", "false"),
+    "min": ("value", "rank_min_f32(value) >= rank_min_f32(bitcast<f32>(old))"),
+    "max": ("value", "rank_f32(value) <= rank_f32(bitcast<f32>(old))"),
+}
+
+
+def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """The dispatches of a kernel that scatters: a copy of the base unless it stands there, passes.
+
+    Its base and its target are one slot where it works in place.
+    """
+    stage = _stage(kernel)
+    found: list[Dispatch] = []
+    if stage.base != stage.target:
+        access = Access((1,), 0)
+        row = Body.of([Load(stage.base, stage.dtype, access)])
+        output = Output(stage.target, 0, stage.dtype, access)
+        copy = Kernel((stage.size,), (), (), row, (output,), kernel.label)
+        found.append(lower_map(copy, context.profile, context.programs))
+    return [*found, *_Passes(kernel, context).dispatches()]
+
+
+def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], Kernel]:
+    """The kernel working in place of its base, and what has to run before.
+
+    Values and indices that are computed from the base's elements are stored first.
+    """
+    stage = _stage(kernel)
+    stored = replace(stage, base=stage.target)
+    if stage.base not in stage.element.slots():
+        return [], replace(kernel, stages=(stored,))
+    access = Access(row_major(kernel.kept), 0)
+    outputs: list[Output] = []
+    element = Body()
+    values: list[int] = []
+    for value, dtype in ((stage.at, uint32), (stage.value, stage.dtype)):
+        slot = context.temporary(size_of(kernel.kept) * dtype.stored_itemsize)
+        outputs.append(Output(slot, value, dtype, access, whole=False))
+        values.append(element.add(Load(slot, dtype, access)))
+    first = Kernel(kernel.kept, (), (), stage.element, tuple(outputs), kernel.label)
+    stored = replace(stored, element=element, at=values[0], value=values[1])
+    return (
+        [lower_map(first, context.profile, context.programs)],
+        replace(kernel, stages=(stored,)),
+    )
+
+
+def _stage(kernel: Kernel) -> Scattered:
+    stage = kernel.stages[0]
+    assert isinstance(stage, Scattered)
+    return stage
+
+
+class _Writer:
+    """The interface of one program: bindings, parameters, and the functions a template calls."""
+
+    def __init__(self, kernel: Kernel, *values: int) -> None:
+        """`values` are those of the body that the program computes."""
+        self.kernel = kernel
+        self.stage = _stage(kernel)
+        self.bodies: dict[int, tuple[Body, int]] = {}
+        for value in values:
+            body = Body()
+            self.bodies[value] = body, copied(self.stage.element, [value], body.add)[value]
+        element = self.stage.element
+        maps = accesses(element)
+        dims = range(len(kernel.kept))
+        merged = merge_dims(kernel.kept, maps, dims, mask_dims(element))
+        self.sweep = Sweep.over(merged, len(kernel.kept), maps)
+        computed = [body for body, _ in self.bodies.values()]
+        loads = [(load, False) for body in computed for load in body.loads()]
+        self.bindings = bind([*loads, *gathered(*computed)], [])
+        self.params = Params()
+        self.code: list[str] = []
+
+    def bind(self, slot: int, dtype: DType, *, writable: bool = False, atomic: bool = False) -> str:
+        """The name of a buffer's binding."""
+        self.bindings.append(Binding(slot, dtype, False, writable, atomic))
+        return f"b{len(self.bindings) - 1}"
+
+    def computes(self, name: str, value: int, kind: str) -> None:
+        """A function of an item's number that computes a value of the body."""
+        body, number = self.bodies[value]
+        modes = load_modes(body, self.sweep.strides, 1)
+        code = BodyCode(body, self.bindings, {**modes}, self.sweep.position)
+        self.code.append(code.function(f"{name}_of", self.params, [f"v{number}"], kind))
+        split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
+        arguments = code.arguments(self.params, Space(names, self.sweep.strides, 1), 1, "a")
+        call = f"return {name}_of({', '.join(arguments.lanes[0])});"
+        self.function(f"{name}_at(item: u32) -> {kind}", [*split, *arguments.statements, call])
+
+    def function(self, head: str, lines: list[str]) -> None:
+        self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
+
+    def dispatch(
+        self, template: str, variant: str, items: int, cost: int, context: Context
+    ) -> Dispatch:
+        """A run of the program by so many invocations, of `cost` instructions each."""
+        workgroup = context.profile.workgroup
+        regions = {
+            "interface": interface(
+                self.bindings, self.params, {"WORKGROUP": workgroup, "NOWHERE": NOWHERE}, *self.code
+            )
+        }
+        body = self.stage.element
+        return Dispatch(
+            context.programs.get(template, self.kernel.label, self.bindings, regions, variant),
+            tuple(b.slot for b in self.bindings),
+            tuple(self.params.values),
+            tuple(self.params.consts),
+            -(-items // workgroup),
+            FIRST,
+            items * cost,
+            size_of(self.kernel.kept) * body.operations,
+            self.kernel.traffic(),
+        )
+
+
+@dataclass(slots=True)
+class _Passes:
+    """The passes over the values."""
+
+    kernel: Kernel
+    context: Context
+    found: list[Dispatch] = field(default_factory=list[Dispatch])
+
+    @property
+    def size(self) -> int:
+        return size_of(self.kernel.kept)
+
+    def dispatches(self) -> list[Dispatch]:
+        stage = _stage(self.kernel)
+        if stage.mode == "set":
+            self._set(stage)
+        elif stage.dtype.kind != "f":
+            self._combine_integers(stage)
+        elif stage.mode == "add" and not stage.unique:
+            self._add_in_order(stage)
+        else:
+            self._combine_floats(stage, "add_atomic" if stage.mode == "add" else stage.mode)
+        return self.found
+
+    def _pass(
+        self, variant: str, put: Callable[[_Writer], list[str]], *, values: bool = True
+    ) -> None:
+        """Have every value in range `put` at `at`."""
+        stage = _stage(self.kernel)
+        used = (stage.at, stage.value) if values else (stage.at,)
+        writer = _Writer(self.kernel, *used)
+        for word in (self.size, 0):
+            writer.params.add(word)
+        writer.computes("place", stage.at, "u32")
+        if values:
+            writer.computes("value", stage.value, str(stage.dtype.wgsl))
+        writer.function("put(at: u32, item: u32)", put(writer))
+        cost = stage.element.cost + 8
+        self.found.append(writer.dispatch("scatter", variant, self.size, cost, self.context))
+
+    def _set(self, stage: Scattered) -> None:
+        """The last value in the order of the values is written."""
+        stored = encode(stage.dtype, "value_at(item)")
+        if stage.unique:
+            self._pass(
+                "one value each",
+                lambda w: [f"{w.bind(stage.target, stage.dtype, writable=True)}[at] = {stored};"],
+            )
+            return
+        last = self.context.temporary(stage.size * uint32.stored_itemsize)
+
+        def winner(writer: _Writer) -> str:
+            return writer.bind(last, uint32, writable=True, atomic=True)
+
+        def clear(writer: _Writer) -> list[str]:
+            return [f"atomicStore(&{winner(writer)}[at], 0u);"]
+
+        def claim(writer: _Writer) -> list[str]:
+            return [f"atomicMax(&{winner(writer)}[at], item + 1u);"]
+
+        def write(writer: _Writer) -> list[str]:
+            name = writer.bind(last, uint32)
+            target = writer.bind(stage.target, stage.dtype, writable=True)
+            return [f"if ({name}[at] == item + 1u) {{ {target}[at] = {stored}; }}"]
+
+        self._pass("clear", clear, values=False)
+        self._pass("claim", claim, values=False)
+        self._pass("last value", write)
+
+    def _combine_integers(self, stage: Scattered) -> None:
+        kind = stage.dtype.kind
+        mode = "add" if stage.mode == "add_atomic" else stage.mode
+        function = (_ATOMIC_BOOL if kind == "b" else _ATOMIC)[mode]
+        dtype = uint32 if kind == "b" else stage.dtype
+        value = encode(stage.dtype, "value_at(item)")
+
+        def put(writer: _Writer) -> list[str]:
+            name = writer.bind(stage.target, dtype, writable=True, atomic=True)
+            return [f"{function}(&{name}[at], {value});"]
+
+        self._pass(mode, put)
+
+    def _combine_floats(self, stage: Scattered, mode: str) -> None:
+        new, stays = _FLOAT[mode]
+
+        def put(writer: _Writer) -> list[str]:
+            name = writer.bind(stage.target, uint32, writable=True, atomic=True)
+            return [
+                "let value = value_at(item);",
+                f"var old = atomicLoad(&{name}[at]);",
+                "loop {",
+                f"  if ({stays}) {{ break; }}",
+                f"  let swap = atomicCompareExchangeWeak(&{name}[at], old, bitcast<u32>({new}));",
+                "  if (swap.exchanged) { break; }",
+                "  old = swap.old_value;",
+                "}",
+            ]
+
+        self._pass(mode, put)
+
+    def _add_in_order(self, stage: Scattered) -> None:
+        size, context = self.size, self.context
+        places = context.temporary(size * uint32.stored_itemsize)
+        order = context.temporary(size * int32.stored_itemsize)
+        self._store_places(stage, places)
+        access = Access((1,), 0)
+        sort = Kernel(
+            (),
+            (size,),
+            (Sorted(Body.of([Load(places, uint32, access)]), 0, uint32, False, True),),
+            Body(),
+            (),
+            self.kernel.label,
+            Body.of([Accumulated(0, int32)]),
+            (Output(order, 0, int32, access, whole=False),),
+        )
+        self.found += lower_sort(sort, context)
+        chunk = 64 if size < LONG else 256
+        chunks = -(-size // chunk)
+        heads = context.temporary(chunks * stage.dtype.stored_itemsize)
+        if chunks > 1:
+            self._add(stage, "scatter_heads", chunks, chunk, places, order, heads)
+        self._add(stage, "scatter_add", chunks, chunk, places, order, heads)
+
+    def _store_places(self, stage: Scattered, places: int) -> None:
+        body = Body()
+        value = copied(stage.element, [stage.at], body.add)[stage.at]
+        access = Access(row_major(self.kernel.kept), 0)
+        output = Output(places, value, uint32, access, whole=False)
+        kernel = Kernel(self.kernel.kept, (), (), body, (output,), self.kernel.label)
+        self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
+
+    def _add(
+        self,
+        stage: Scattered,
+        template: str,
+        chunks: int,
+        chunk: int,
+        places: int,
+        order: int,
+        heads: int,
+    ) -> None:
+        """Add up the parts of runs that chunks begin with; or runs, from where they begin."""
+        writer = _Writer(self.kernel, stage.value)
+        for word in (chunks, 0, self.size, chunk):
+            writer.params.add(word)
+        writer.computes("value", stage.value, "f32")
+        first = template == "scatter_heads"
+        where, at = writer.bind(places, uint32), writer.bind(order, int32)
+        head = writer.bind(heads, stage.dtype, writable=first)
+        writer.function("place_of(p: u32) -> u32", [f"return {where}[{at}[p]];"])
+        writer.function("sorted_value(p: u32) -> f32", [f"return value_at(u32({at}[p]));"])
+        if first:
+            writer.function("store_head(chunk: u32, sum: f32)", [f"{head}[chunk] = sum;"])
+        else:
+            target = writer.bind(stage.target, stage.dtype, writable=True)
+            writer.function("head_of(chunk: u32) -> f32", [f"return {head}[chunk];"])
+            writer.function("load_sum(at: u32) -> f32", [f"return {target}[at];"])
+            writer.function("store_sum(at: u32, sum: f32)", [f"{target}[at] = sum;"])
+        cost = chunk * (stage.element.cost + 8)
+        self.found.append(writer.dispatch(template, "in order", chunks, cost, self.context))

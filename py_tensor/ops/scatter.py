@@ -1,0 +1,279 @@
+"""Putting values where indices say, and what is found by it: places of nonzero elements, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from py_tensor import dtypes
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.kernel import SCATTER_MODES
+from py_tensor.graph.primitives import SCATTER
+from py_tensor.ops.creation import arange, full, zeros
+from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.gather import beside, gather_nd, indices_of, spread_over
+from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack, tensor_of
+from py_tensor.ops.reduction import max, min
+from py_tensor.ops.scan import cumsum
+from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
+from py_tensor.tensor import Tensor
+
+__all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"]
+
+
+def scatter(
+    x: Tensor,
+    axes: Sequence[int],
+    indices: Sequence[Tensor],
+    at: int,
+    values: Operand,
+    mode: str = "set",
+    *,
+    unique: bool = False,
+    op: str = "scatter",
+) -> Tensor:
+    """A tensor like `x`, with values at the places that indices name along some axes.
+
+    Parameters
+    ----------
+    axes, indices, at, op
+        As of `gather_nd`, which for them gives what `values` broadcasts to.
+    values
+        Converted to the dtype of `x`.
+    mode : {"set", "add", "min", "max", "add_atomic"}
+        "set" keeps the last of several values for one place, the others combine all of them with
+        the element that is there: floats are added in the order of the values, or in any order by
+        "add_atomic". Of bool, "add" and "max" say whether any is true, "min" whether all are.
+    unique
+        The promise that no place is named twice.
+
+    Raises
+    ------
+    ShapeError
+        If the values do not broadcast to that shape.
+    """
+    spread = spread_over(op or "scatter", x.shape, axes, indices, at)
+    given = _values(x, values, spread.shape, op or "scatter")
+    walked = spread.indices[0].shape
+    return scattered(x, axes, spread.indices, at, reshape(given, walked), mode, unique, op)
+
+
+def scattered(
+    x: Tensor,
+    axes: Sequence[int],
+    indices: Sequence[Tensor],
+    at: int,
+    values: Tensor,
+    mode: str,
+    unique: bool,
+    op: str,
+) -> Tensor:
+    """The same for indices that have the shape of `values`, and may vary along all of it."""
+    if mode not in SCATTER_MODES:
+        raise ValueError(f"{op}: mode {mode!r} is none of {', '.join(SCATTER_MODES)}")
+    if not values.size:
+        return x
+    attrs = tuple(axes), at, op, mode, unique
+    return build(SCATTER, (x, values, *indices), attrs, x.shape, x.dtype, x.device)
+
+
+def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
+    """Values in the dtype and on the device of `x`, expanded to a shape."""
+    from py_tensor.interop import asarray
+
+    if isinstance(values, bool | int | float):
+        return full(shape, values, dtype=x.dtype, device=x.device)
+    given = converted(asarray(values, device=x.device, op=op), x.dtype)
+    if broadcast(op, given.shape, shape) != shape:
+        raise ShapeError(f"{op}: values of shape {given.shape} do not broadcast to {shape}")
+    return expand(given, shape)
+
+
+def with_put(x: Tensor, indices: Operand, values: Operand) -> Tensor:
+    """`x` with values at indices into its elements in row-major order, repeated where too few."""
+    flat = ravel(x)
+    found = indices_of("put", indices, flat, 0)
+    index = ravel(found.tensor)
+    given = ravel(tensor_of(values, "put"))
+    if not given.size:
+        return x
+    if given.size not in (1, index.size):
+        number = arange(index.size, device=x.device)
+        given = gather_nd(given, (0,), (number % given.size,), 0, op="")
+    return in_shape(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
+
+
+def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
+    """`x` with values where `take_along_axis` with the same indices would take them."""
+    if axis is None:
+        return in_shape(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
+    at = normalize_axis("put_along_axis", axis, x.ndim)
+    found = indices_of("put_along_axis", indices, x, at)
+    wide, index = beside("put_along_axis", x, found.tensor, at)
+    if wide.shape != x.shape:
+        raise ShapeError(
+            f"put_along_axis: indices of shape {index.shape} do not broadcast to the axes beside"
+            f" {at} of {x.shape}"
+        )
+    given = _values(x, values, index.shape, "put_along_axis")
+    return scattered(x, (at,), (index,), at, given, "set", False, found.op)
+
+
+def flatnonzero(x: Operand, /) -> Tensor:
+    """The places (int32) of the nonzero elements of the flattened tensor, in order.
+
+    Reads how many there are, and so waits for the GPU.
+    """
+    mask = converted(ravel(tensor_of(x, "flatnonzero")), dtypes.bool_)
+    return _places("flatnonzero", mask)
+
+
+def _places(op: str, mask: Tensor) -> Tensor:
+    if mask.size >= 2**31:
+        raise ShapeError(f"{op}: a place among {mask.size} elements does not fit int32")
+    if not mask.size:
+        return zeros((0,), dtypes.int32, device=mask.device)
+    counts = cumsum(mask)
+    count = int(counts[-1])
+    target = where(mask, counts - 1, count)  # out of range, where nothing is written
+    places = zeros((count,), dtypes.int32, device=mask.device)
+    number = arange(mask.size, device=mask.device)
+    return scatter(places, (0,), (target,), 0, number, unique=True, op="") if count else places
+
+
+def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
+    """The places of the nonzero elements in row-major order: an int32 tensor for each axis.
+
+    Reads how many there are, and so waits for the GPU.
+
+    Raises
+    ------
+    ShapeError
+        For a tensor without axes.
+    """
+    x = tensor_of(x, "nonzero")
+    if not x.ndim:
+        raise ShapeError("nonzero: a 0-d tensor has no axes to say places along; x.reshape(1) has")
+    flat = _places("nonzero", converted(ravel(x), dtypes.bool_))
+    if x.ndim == 1:
+        return (flat,)
+    units = row_major(x.shape)
+    return tuple(
+        flat // unit % n if axis else flat // unit
+        for axis, (unit, n) in enumerate(zip(units, x.shape, strict=True))
+    )
+
+
+def argwhere(x: Operand, /) -> Tensor:
+    """The places of the nonzero elements: a row of int32 for each, in row-major order.
+
+    Reads how many there are, and so waits for the GPU.
+    """
+    x = tensor_of(x, "argwhere")
+    if not x.ndim:
+        count = int(flatnonzero(x).size)
+        return zeros((count, 0), dtypes.int32, device=x.device)
+    return stack(nonzero(x), axis=1)
+
+
+def compress(condition: Operand, x: Operand, /, axis: int | None = None) -> Tensor:
+    """The slices along `axis` where `condition` is nonzero; None takes from the flattened tensor.
+
+    Reads how many there are, and so waits for the GPU.
+
+    Parameters
+    ----------
+    condition
+        Of one axis, which may be shorter than that of `x`.
+
+    Raises
+    ------
+    ShapeError
+        For a condition of any other number of axes.
+    IndexError
+        If it holds beyond the end of the axis; with the next read.
+    """
+    x = tensor_of(x, "compress")
+    mask = _beside("compress", condition, x)
+    if mask.ndim != 1:
+        raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
+    if axis is None:
+        x, axis = ravel(x), 0
+    at = normalize_axis("compress", axis, x.ndim)
+    places = _places("compress", mask)
+    op = "compress" if mask.size > x.shape[at] else ""
+    return gather_nd(x, (at,), (places,), at, op=op)
+
+
+def extract(condition: Operand, x: Operand, /) -> Tensor:
+    """The elements of `x`, flattened, where `condition`, flattened, is nonzero.
+
+    Reads how many there are, and so waits for the GPU.
+    """
+    x = tensor_of(x, "extract")
+    return compress(ravel(_beside("extract", condition, x)), ravel(x), 0)
+
+
+def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
+    """A condition as bool, on the device of `x`."""
+    from py_tensor.interop import asarray
+
+    return converted(asarray(condition, device=x.device, op=op), dtypes.bool_)
+
+
+def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 on occurs, as int32; with weights their sums, as float32.
+
+    Reads the greatest element, and so waits for the GPU. Weights are added in their order.
+
+    Parameters
+    ----------
+    x
+        Integers of one axis, none of them negative.
+    weights
+        A number for each of them.
+    minlength
+        The least length of the result, which else ends with the greatest element.
+
+    Raises
+    ------
+    ShapeError
+        For more or fewer axes than one, or weights of another shape.
+    DTypeError
+        For what are no integers.
+    ValueError
+        For negative elements.
+    """
+    x = tensor_of(x, "bincount")
+    if x.ndim != 1:
+        raise ShapeError(f"bincount: takes one axis, not the shape {x.shape}")
+    if x.dtype.kind not in "biu":
+        raise DTypeError(f"bincount: counts integers, not {x.dtype}")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength is {minlength}, which is negative")
+    given = 1 if weights is None else _weights(x, weights)
+    if x.dtype.kind == "b":
+        x = converted(x, dtypes.int32)
+    least, most = (int(v) for v in stack([min(x), max(x)]).tolist()) if x.size else (0, -1)
+    if least < 0:
+        raise ValueError(f"bincount: {least} is negative")
+    n = most + 1 if most >= minlength else minlength
+    dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
+    return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
+
+
+def _weights(x: Tensor, weights: Operand) -> Tensor:
+    from py_tensor.interop import asarray
+
+    found = asarray(weights, device=x.device, op="bincount")
+    if found.shape != x.shape:
+        raise ShapeError(f"bincount: weights of shape {found.shape} for elements of {x.shape}")
+    return found
+
+
+register(nonzero)
+register(flatnonzero, method=False)
+register(argwhere, method=False)
+register(compress, method=False)
+register(extract, method=False)
+register(bincount, method=False)

@@ -1,0 +1,53 @@
+// Scatter, adding floats in order, second part: each invocation adds the runs of equal addresses that begin
+// in its chunk to their elements, and what the chunks behind it begin with as long as that is the same run.
+
+// <interface>
+const WORKGROUP = 256u;
+const NOWHERE = 4294967295u;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read> b1: array<u32>;
+@group(0) @binding(2) var<storage, read> b2: array<i32>;
+@group(0) @binding(3) var<storage, read> b3: array<f32>;
+@group(0) @binding(4) var<storage, read_write> b4: array<f32>;
+@group(0) @binding(5) var<uniform> params: array<vec4u, 1>;
+fn value_at(item: u32) -> f32 { return b0[item]; }
+fn place_of(p: u32) -> u32 { return b1[b2[p]]; }
+fn sorted_value(p: u32) -> f32 { return value_at(u32(b2[p])); }
+fn head_of(chunk: u32) -> f32 { return b3[chunk]; }
+fn load_sum(at: u32) -> f32 { return b4[at]; }
+fn store_sum(at: u32, sum: f32) { b4[at] = sum; }
+// </interface>
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let chunk = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
+  let chunks = params[0].x;
+  if (chunk >= chunks) { return; }
+  let length = params[0].w;
+  let first = chunk * length;
+  let last = min(first + length, params[0].z);
+  var p = first;
+  if (chunk > 0u) {
+    let before = place_of(first - 1u);
+    while (p < last && place_of(p) == before) { p++; }
+  }
+  while (p < last) {
+    let at = place_of(p);
+    if (at == NOWHERE) { return; }
+    var sum = load_sum(at);
+    while (p < last && place_of(p) == at) {
+      sum += sorted_value(p);
+      p++;
+    }
+    for (var next = chunk + 1u; p == last && next < chunks && place_of(next * length) == at; next++) {
+      sum += head_of(next);
+      // The run may end within that chunk.
+      if (place_of(min((next + 1u) * length, params[0].z) - 1u) != at) { break; }
+    }
+    store_sum(at, sum);
+  }
+}

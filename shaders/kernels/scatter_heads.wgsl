@@ -1,0 +1,33 @@
+// Scatter, adding floats in order, first part: values lie sorted by address, in chunks of `params[0].w`.
+// Each invocation adds up what its chunk begins with, if that goes on from the chunk before.
+
+// <interface>
+const WORKGROUP = 256u;
+const NOWHERE = 4294967295u;
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read> b1: array<u32>;
+@group(0) @binding(2) var<storage, read> b2: array<i32>;
+@group(0) @binding(3) var<storage, read_write> b3: array<f32>;
+@group(0) @binding(4) var<uniform> params: array<vec4u, 1>;
+fn value_at(item: u32) -> f32 { return b0[item]; }
+fn place_of(p: u32) -> u32 { return b1[b2[p]]; }
+fn sorted_value(p: u32) -> f32 { return value_at(u32(b2[p])); }
+fn store_head(chunk: u32, sum: f32) { b3[chunk] = sum; }
+// </interface>
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let chunk = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
+  if (chunk == 0u || chunk >= params[0].x) { return; }
+  let first = chunk * params[0].w;
+  let last = min(first + params[0].w, params[0].z);
+  let at = place_of(first);
+  if (at == NOWHERE || place_of(first - 1u) != at) { return; }
+  var sum = sorted_value(first);
+  for (var p = first + 1u; p < last && place_of(p) == at; p++) { sum += sorted_value(p); }
+  store_head(chunk, sum);
+}
