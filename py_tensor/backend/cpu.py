@@ -84,7 +84,8 @@ class CPU:
             return _contract(np, operands[0], operands[1], node.attrs)
         if op is ASSIGN:
             whole = node.inputs[0]
-            copy = uses[whole.slot] > 1 or whole.op is not ASSIGN or whole.slot in kept
+            passing = whole.op is ASSIGN and whole.storage is None and whole.slot not in kept
+            copy = uses[whole.slot] > 1 or not passing
             return self._assigned(node, *operands, copy=copy)
         if op is CONCAT:
             return np.concatenate(operands, axis=node.attrs)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor.errors import ShapeError
-from py_tensor.ops.define import Operand, number_like, register
+from py_tensor.ops.define import Operand, check_kind, number_like, register
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import fitted, getitem, setitem, write
-from py_tensor.ops.movement import in_shape, tensor_of
+from py_tensor.ops.movement import converted, in_shape, tensor_of
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
 from py_tensor.shapes import broadcast
@@ -38,7 +38,8 @@ def _fill(self: Tensor, value: Operand) -> None:
 
 def _sort(self: Tensor, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
-    _overwrite(_target("sort", self), sort(self, axis, descending=descending, stable=stable))
+    result = sort(self, axis, descending=descending, stable=stable)
+    _overwrite(_target("sort", self), result)
 
 
 def put(x: Tensor, indices: Operand, values: Operand, /) -> None:
@@ -63,24 +64,37 @@ def put_along_axis(x: Tensor, indices: Operand, values: Operand, /, axis: int | 
     _overwrite(_target("put_along_axis", x), with_put_along_axis(x, indices, values, axis))
 
 
-def copyto(x: Tensor, values: Operand, /, where: Operand = True) -> None:
+def copyto(
+    x: Tensor, values: Operand, /, casting: str = "same_kind", where: Operand = True
+) -> None:
     """Assign `values`, which broadcast, to all elements, or to those where `where` is nonzero.
+
+    Parameters
+    ----------
+    casting : {"same_kind", "unsafe"}
+        Whether a float may be stored as an integer, or a number as a bool.
 
     Raises
     ------
     ShapeError
         If the values, or `where`, do not broadcast to the shape of `x`.
+    DTypeError
+        For a dtype of the values that `casting` does not allow.
     """
     _target("copyto", x)
-    if where is True:
-        setitem(x, Ellipsis, values)
-        return
+    given = tensor_of(values, "copyto")
     number = number_like(values)
-    given = fitted(x, values, x.shape, "copyto") if number is None else values
+    weak = number is not None and given.dtype.kind == "i" and x.dtype.kind == "u"
+    if casting != "unsafe" and not weak:
+        check_kind("copyto", given.dtype, x.dtype, "casting='unsafe'")
+    if where is True:
+        setitem(x, Ellipsis, given if number is None else number)
+        return
     condition = tensor_of(where, "copyto")
     if broadcast("copyto", x.shape, condition.shape) != x.shape:
         raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {x.shape}")
-    _overwrite(x, choose(condition, given, x))
+    kept = fitted(x, given, x.shape, "copyto") if number is None else number
+    _overwrite(x, converted(choose(condition, kept, x), x.dtype))
 
 
 def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:

@@ -293,6 +293,12 @@ def _with_number(
 _KINDS = "buif"  # a result is stored in a tensor of the same or a later kind
 
 
+def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
+    """Raise DTypeError where a dtype's kind is beyond that of where it is to be stored."""
+    if _KINDS.index(given.kind) > _KINDS.index(target.kind):
+        raise DTypeError(f"{op}: {given} cannot be stored in {target}; there is {instead}")
+
+
 def store(op: str, target: Tensor, result: Tensor) -> Tensor:
     """Write the result of an op to a tensor, which is returned: what `out` and ``+=`` do.
 
@@ -304,8 +310,7 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
         If the result's kind of dtype is beyond the target's: a float for an integer tensor.
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
-    if _KINDS.index(result.dtype.kind) > _KINDS.index(target.dtype.kind):
-        raise DTypeError(f"{op}: a result of {result.dtype} cannot be stored in {target.dtype}")
+    check_kind(op, result.dtype, target.dtype, "x = x.astype(...)")
     if target.shape != broadcast(op, target.shape, result.shape):
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"

@@ -50,8 +50,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
         found = _select(x, keys)
         # An element is a scalar, and no view, unless the key has more than ints.
-        is_element = not found.ndim and Ellipsis not in keys and x.ndim
-        return found.copy() if is_element else found
+        return found if found.ndim or Ellipsis in keys else found.copy()
     return _Selection.of(x, keys).read()
 
 
@@ -249,6 +248,7 @@ class _Selection:
     @staticmethod
     def of(x: Tensor, given: tuple[Any, ...]) -> _Selection:
         keys = _without_ellipsis(tuple(_with_masks(k, x) for k in given), x.ndim)
+        k: Any
         basic: list[Any] = []
         parts: list[Tensor] = []
         places: list[int] = []
@@ -270,7 +270,7 @@ class _Selection:
                 places.append(kept)
                 kept += 1
                 continue
-            if not isinstance(k, Tensor | list | tuple) and not getattr(k, "ndim", 0):
+            if not _selects_many(k):
                 basic.append(k)
                 axis += 1
                 continue
@@ -360,6 +360,11 @@ def _is_mask(key: Any) -> bool:
     return getattr(getattr(key, "dtype", None), "kind", None) == "b"
 
 
+def _selects_many(key: Any) -> bool:
+    """Whether it is a tensor, an array or a list, and no int."""
+    return isinstance(key, Tensor | list | tuple) or bool(getattr(key, "ndim", 0))
+
+
 def _flag(key: Any, x: Tensor) -> Tensor:
     """A single bool as a mask of one place."""
     if isinstance(key, Tensor):
@@ -367,19 +372,17 @@ def _flag(key: Any, x: Tensor) -> Tensor:
     return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
 
 
-def _with_masks(key: Any, x: Tensor) -> Any:
+def _with_masks(given: Any, x: Tensor) -> Any:
     """A part of a key; bools in lists and arrays as a tensor."""
     from py_tensor.interop import asarray
 
-    if isinstance(key, Tensor):
-        if key.dtype.kind == "f":
-            raise IndexError(f"index: takes integers and bools in a tensor, not {key.dtype}")
-        return key
-    if isinstance(key, list | tuple) and is_mask(key):
-        return asarray(key, device=x.device, op="index")
-    if hasattr(key, "dtype") and key.dtype.kind == "b":
-        return asarray(key, device=x.device, op="index") if key.ndim else bool(key)
-    return key
+    if isinstance(given, Tensor):
+        if given.dtype.kind == "f":
+            raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
+        return given
+    if isinstance(given, bool) or not is_mask(given):
+        return given
+    return asarray(given, dtype=dtypes.bool_, device=x.device, op="index")
 
 
 def _indices_along(key: Any, x: Tensor, axis: int) -> Indices:

@@ -144,10 +144,12 @@ def _is_column_major(op: str, order: str, x: Tensor) -> bool:
 def ravel(x: Operand, /, order: str = "C") -> Tensor:
     """All elements in one axis, in row-major order, or column-major for ``order="F"``.
 
-    A view wherever NumPy gives one.
+    A view where they lie in that order in memory, without gaps; else a copy.
     """
     x = tensor_of(x, "ravel")
-    return reshape(x, (x.size,), order=order)
+    turned = _is_column_major("ravel", order, x)
+    contiguous = x.flags.f_contiguous if turned else x.flags.c_contiguous
+    return reshape(transpose(x) if turned else x, (x.size,), copy=not contiguous or None)
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
@@ -232,7 +234,8 @@ def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
         If an axis given is longer.
     """
     x = tensor_of(x, "squeeze")
-    axes = normalize_axes("squeeze", axis, x.ndim)
+    # As NumPy has it, a 0-d tensor has an axis 0 for squeeze to drop.
+    axes = () if not x.ndim and axis in (0, -1) else normalize_axes("squeeze", axis, x.ndim)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
     long = [a for a in axes if x.shape[a] != 1]
@@ -254,7 +257,8 @@ def expand_dims(x: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
 def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
-    return view_by(x, _layout(x).flipped(normalize_axes("flip", axis, x.ndim)))
+    axes = normalize_axes("flip", axis, x.ndim)
+    return view_by(x, _layout(x).flipped(axes)) if x.ndim else x.copy()
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
