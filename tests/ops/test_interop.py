@@ -294,7 +294,7 @@ def test_64_bits_by_name(device: str) -> None:
 def test_what_does_not_fit(device: str) -> None:
     for make, match in (
         (lambda: pt.array([[1, 2], [3, 2**31]]), r"^array: integer 2147483648 at index \(1, 1\)"),
-        (lambda: pt.asarray(np.array([1, -(2**31) - 1])), r"^asarray: integer -2147483649 at index 1 "),
+        (lambda: pt.asarray(np.array([1, -(2**31) - 1])), r"^asarray: .* -2147483649 at index"),
         (lambda: pt.asarray(np.uint64([[0, 2**32]])), r"4294967296 at index \(0, 1\) .*uint32"),
         (lambda: pt.asarray(array.array("q", [0, 2**40])), r"1099511627776 at index 1 .*int32"),
         (lambda: pt.asarray([np.arange(2), np.array([2**31, 0])]), r"2147483648 at index \(1, 0\)"),
