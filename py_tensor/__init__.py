@@ -33,7 +33,10 @@ from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
 from py_tensor.explaining import Explanation as Explanation
 from py_tensor.explaining import explain as explain
+from py_tensor.interop import array as array
+from py_tensor.interop import asanyarray as asanyarray
 from py_tensor.interop import asarray as asarray
+from py_tensor.interop import ascontiguousarray as ascontiguousarray
 from py_tensor.interop import set_printoptions as set_printoptions
 from py_tensor.interop import tensor as tensor
 from py_tensor.ops.assignment import *  # noqa: F403

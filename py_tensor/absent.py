@@ -26,7 +26,6 @@ FUNCTIONS: dict[str, str] = {
         "there are pt.float32, pt.int32, pt.uint32 and pt.bool, and 64 bits on the CPU",
     ),
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
-    "array": "it is pt.tensor",
     "average": "there is pt.mean, which takes no weights",
     "cat": "it is pt.concat",
     "einsum": "there are pt.matmul and, for other products, broadcasting and sums",

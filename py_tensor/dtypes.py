@@ -2,12 +2,13 @@
 
 NumPy's types without its widening to 64 bits: a GPU has no 64-bit arithmetic, so what NumPy would
 widen stays 32 bits wide (an integer with a float gives float32), and the one pair with no 32-bit
-common type, int32 with uint32, raises.
+common type, int32 with uint32, raises. Data of the host comes in at 32 bits for the same reason.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +20,9 @@ Kind = Literal["b", "i", "u", "f"]
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
     """A data type; compare with ``is`` or ``==``.
+
+    It equals whatever names it: ``x.dtype == "float32"``, ``x.dtype == np.float32``. Its hash is
+    not that of its names, as with NumPy's dtypes.
 
     Attributes
     ----------
@@ -44,11 +48,24 @@ class DType:
     storage: str | None = None
     rank: int = field(default=0, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        return self is (other if isinstance(other, DType) else _named(other))
+
+    __hash__ = object.__hash__  # there is one object for each dtype
+
     def __repr__(self) -> str:
         return f"py_tensor.{self.name}"
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's of this name, for NumPy, which asks for it in ``np.zeros(3, x.dtype)``."""
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is None:
+            raise AttributeError("dtype: NumPy is not loaded")
+        return numpy.dtype(self.name)
 
     @property
     def on_gpu(self) -> bool:
@@ -69,8 +86,18 @@ float64 = DType("float64", "f", 8, "d", rank=4)
 
 ALL = (bool_, int32, uint32, float32, int64, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
+_KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
 DEFAULT_INT = int32
+_NAMES = {
+    **BY_NAME,
+    **dict.fromkeys(("bool_", "?", "b1"), bool_),
+    **dict.fromkeys(("int", "int_", "i4", "i", "intc"), int32),
+    **dict.fromkeys(("uint", "u4", "I", "uintc"), uint32),
+    **dict.fromkeys(("i8", "q", "longlong"), int64),
+    **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
+    **dict.fromkeys(("f8", "d", "double"), float64),
+}  # NumPy's, and Python's, which say no precision: theirs is the default one
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
 # The whole table: symmetric, and what is not here has no common type.
@@ -117,6 +144,41 @@ def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> 
     return flat.cast(code) if shape is None else flat.cast(code, shape)
 
 
+def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
+    """The dtype in which data of the host comes in, unless one is asked for: that of its kind.
+
+    On every device, though "cpu" has 64 bits, so that a program means the same on all of them.
+    There are no dtypes of 8 and 16 bits: such integers come in as int32, which holds them all.
+
+    Parameters
+    ----------
+    kind, itemsize
+        NumPy's, of the data's own dtype.
+    name
+        Of that dtype, for the error.
+
+    Raises
+    ------
+    DTypeError
+        For what is no bool, integer or float.
+    """
+    if kind == "c":
+        raise no_complex(op)
+    if kind == "u":
+        return uint32 if itemsize >= 4 else DEFAULT_INT
+    found = {"b": bool_, "i": DEFAULT_INT, "f": DEFAULT_FLOAT}.get(kind)
+    if found is None:
+        raise DTypeError(f"{op}: {name} has no counterpart here ({_KNOWN}); give a dtype")
+    return found
+
+
+def no_complex(op: str) -> DTypeError:
+    """The error for complex numbers."""
+    return DTypeError(
+        f"{op}: there are no complex dtypes; real and imaginary parts can be two tensors"
+    )
+
+
 def of_scalar(value: bool | int | float) -> DType:
     """The dtype a Python scalar has by itself."""
     if isinstance(value, bool):
@@ -156,8 +218,8 @@ def holds(dtype: DType, value: float) -> bool:
     return dtype.kind == "b" or isinstance(value, float) or abs(value) < _FLOAT_OVERFLOW
 
 
-def check_range(op: str, value: float, dtype: DType) -> None:
-    """Raise where `dtype` cannot hold a Python number.
+def check_range(op: str, value: float, dtype: DType, place: str = "") -> None:
+    """Raise where `dtype` cannot hold a Python number, or the element at a `place`.
 
     Raises
     ------
@@ -170,8 +232,9 @@ def check_range(op: str, value: float, dtype: DType) -> None:
     if holds(dtype, value):
         return
     if value != value:
-        raise ValueError(f"{op}: {dtype} cannot hold NaN")
-    what = f"Python {'integer' if isinstance(value, int) else 'float'} {_shown(value)}"
+        raise ValueError(f"{op}: {dtype} cannot hold NaN{place}")
+    what = f"{'integer' if isinstance(value, int) else 'float'} {_shown(value)}{place}"
+    what = what if place else f"Python {what}"
     limits = " [{}, {}]".format(*integer_range(dtype)) if dtype.kind in "iu" else ""
     raise OverflowError(f"{op}: {what} is out of bounds for {dtype}{limits}")
 
@@ -191,6 +254,9 @@ def floating(dtype: DType) -> DType:
 def parse(dtype: object) -> DType:
     """A DType from one of ours, a name, a Python type, or a NumPy dtype or scalar type.
 
+    Names are NumPy's, codes as ``"f4"`` and ``"<f4"`` among them. Python's ``int`` and ``float``,
+    and these as names, say no precision: they are int32 and float32.
+
     Raises
     ------
     DTypeError
@@ -198,16 +264,20 @@ def parse(dtype: object) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    python = {bool: bool_, int: DEFAULT_INT, float: DEFAULT_FLOAT}
-    if isinstance(dtype, type) and dtype in python:
-        return python[dtype]
-    name = (
-        dtype
-        if isinstance(dtype, str)
-        else getattr(dtype, "name", getattr(dtype, "__name__", None))
-    )
-    found = BY_NAME.get("bool" if name == "bool_" else str(name))
+    found = _named(dtype)
     if found is None:
-        known = ", ".join(BY_NAME)
-        raise DTypeError(f"unknown dtype {dtype!r}; there are {known}")
+        text = str(dtype)
+        if "complex" in text or text.lstrip("<>=|") in ("c8", "c16", "F", "D"):
+            raise no_complex(f"dtype {dtype!r}")
+        raise DTypeError(f"unknown dtype {dtype!r}; there are {_KNOWN}")
     return found
+
+
+def _named(given: object) -> DType | None:
+    """The dtype that a name, a Python type, or a NumPy dtype or scalar type stands for."""
+    name = given
+    if not isinstance(given, str):
+        name = getattr(given, "name", None) or getattr(given, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    return _NAMES.get(name[1:] if name[:1] in ("<", ">", "=", "|") else name)

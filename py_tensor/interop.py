@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
+from array import array as packed
 from collections.abc import Sequence
+from itertools import chain
+from struct import unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes, layout
@@ -14,7 +16,7 @@ from py_tensor.graph.node import Meta, make, meta_of
 from py_tensor.graph.primitives import COPY, EDGES, leaf
 from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node, node_of
 from py_tensor.ops.indexing import getitem
-from py_tensor.ops.movement import concat, converted, stack
+from py_tensor.ops.movement import concat, converted, in_shape, stack
 from py_tensor.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
@@ -26,7 +28,14 @@ from py_tensor.shapes import MAX_RANK, Shape, check_rank, size_of
 from py_tensor.tensor import Tensor
 
 _print_options = DEFAULT_OPTIONS
-_CODES = {"?": dtypes.bool_, "f": dtypes.float32, "d": dtypes.float64}
+_NESTED = {list, tuple, range}
+_SCALARS: set[type] = {bool, int, float}
+_KINDS = {
+    "?": "b",
+    **dict.fromkeys("bhilqn", "i"),
+    **dict.fromkeys("BHILQN", "u"),
+    **dict.fromkeys("efd", "f"),
+}  # of the formats of buffers, as NumPy names them
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
@@ -35,12 +44,12 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     Parameters
     ----------
     data
-        A Python scalar, another tensor, anything with the buffer protocol or
-        ``__array_interface__`` (a NumPy array), or nested lists or tuples of any of these, which
-        are stacked.
+        A Python scalar, another tensor, a NumPy array or anything with its ``__array_interface__``
+        or ``__array__``, a buffer, or nested lists or tuples of any of these, which are stacked.
     dtype
-        By default that of `data`; of lists the least dtype that holds all, where Python scalars
-        and those NumPy scalars that are not of 32 bits count as bool, int32 or float32.
+        By default a tensor's own. All else comes in at the default precision, on every device:
+        NumPy's float64 and float16 become float32, its int64, and all integers of 8 and 16 bits,
+        int32, its uint64 uint32. Of lists it is the least dtype that holds all.
     device : {"webgpu", "cpu"}, optional
         By default that of the tensors in `data`, else the default device.
 
@@ -49,9 +58,9 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     ShapeError
         For ragged lists.
     DTypeError
-        For a dtype that the device does not have: float64 and int64 on webgpu.
+        For a dtype that the device does not have: float64 and int64 on webgpu. For complex numbers.
     OverflowError
-        For a number that the integer dtype cannot hold.
+        For a number that the integer dtype cannot hold; the error names its place.
     ValueError
         For NaN in an integer dtype.
 
@@ -61,31 +70,100 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     >>> pt.tensor([[1, 2], [3, 4]], dtype=pt.float32).sum(0)
     tensor([4., 6.])
     """
-    made = _make(data, dtype, device, "tensor")
-    return as_array(made.copy() if made is data else made)
+    return asarray(data, dtype, device=device, copy=True, op="tensor")
 
 
-def asarray(data: Any, *, dtype: object = None, device: Any = None, op: str = "asarray") -> Tensor:
-    """`tensor`, but a tensor of the wanted dtype and device is given back itself."""
-    return _make(data, dtype, device, op)
+def array(
+    data: Any,
+    dtype: object = None,
+    *,
+    copy: bool | None = True,
+    ndmin: int = 0,
+    device: str | Device | None = None,
+) -> Tensor:
+    """`tensor` under NumPy's name, and with its parameters.
+
+    Parameters
+    ----------
+    data, dtype, device
+        As those of `tensor`.
+    copy
+        As that of `asarray`.
+    ndmin
+        The least number of axes; those that lack come first, of size 1.
+
+    Raises
+    ------
+    ShapeError, DTypeError, OverflowError, ValueError
+        As `tensor` and `asarray` do.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> pt.array([1, 2, 3], ndmin=2)
+    tensor([[1, 2, 3]])
+    """
+    x = asarray(data, dtype, device=device, copy=copy, op="array")
+    return in_shape(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
+
+
+def asarray(
+    data: Any,
+    dtype: object = None,
+    *,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+    op: str = "asarray",
+) -> Tensor:
+    """`tensor`, but a tensor of the wanted dtype and device is given back itself.
+
+    Parameters
+    ----------
+    data, dtype, device
+        As those of `tensor`.
+    copy
+        None copies where that is needed: always but for such a tensor. True copies that too, and
+        False raises for all else.
+    op
+        What errors name.
+
+    Raises
+    ------
+    ShapeError, DTypeError, OverflowError
+        As `tensor` does.
+    ValueError
+        For NaN in an integer dtype; where `copy` is False, and there must be one.
+    """
+    x = _make(data, dtype, device, op)
+    if x is not data and copy is False:
+        raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
+    if x is data:
+        return x.copy() if copy else x
+    return as_array(x)
+
+
+asanyarray = asarray
+
+
+def ascontiguousarray(
+    data: Any, dtype: object = None, *, device: str | Device | None = None
+) -> Tensor:
+    """`asarray` with one axis at least; the elements of every tensor are in row-major order."""
+    x = asarray(data, dtype, device=device, op="ascontiguousarray")
+    return x if x.ndim else x.reshape(1)
 
 
 def drawable(data: Any, op: str) -> Tensor:
     """A tensor to draw from anything that `asarray` takes.
 
-    Arrays of others are drawn on the CPU, in their own dtype where that device has it, else as
-    int32, float32 or float64.
+    Arrays of others are drawn on the CPU, where those of 64 bits keep them: moments in time would
+    be the same in 32.
     """
-    if isinstance(data, Tensor) or not (_is_array(data) and hasattr(data, "astype")):
+    if isinstance(data, Tensor) or not _is_array(data):
         return asarray(data, op=op)
-    kind, size = data.dtype.kind, data.dtype.itemsize
-    if kind in "iu" and size < 4:
-        data = data.astype("int32")
-    elif kind == "u" and size == 8:
-        data = data.astype("float64")
-    elif kind == "f" and size not in (4, 8):
-        data = data.astype("float32")
-    return _make(data, None, "cpu", op)
+    wide = {"i": dtypes.int64, "u": dtypes.float64, "f": dtypes.float64}
+    kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
+    return _make(data, kept, "cpu", op)
 
 
 def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
@@ -101,37 +179,54 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     place = parse(device)
     if isinstance(data, bool | int | float):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
-    if hasattr(data, "__array_interface__"):
-        return _from_interface(data, target, place, op)
+    if isinstance(data, complex):
+        raise dtypes.no_complex(op)
+    if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
+        return _from_array(data, target, place, op)
     try:
         view = memoryview(data)
     except TypeError:
         raise TypeError(
             f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
         ) from None
+    if isinstance(data, bytes) and target is None:
+        raise DTypeError(f"{op}: bytes, of the buffer format 'B', may be text; give a dtype")
     return _from_buffer(view, target, place, op)
 
 
-def _from_values(values: list[Any], shape: Shape, dtype: DType, device: Device, op: str) -> Tensor:
-    """From a flat list of Python scalars."""
+def _from_values(
+    values: Sequence[Any], shape: Shape, dtype: DType, device: Device, op: str
+) -> Tensor:
+    """From Python scalars in row-major order."""
     meta = meta_of(shape, dtype, device)
     device.backend.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
-    return _uploaded(memoryview(_packed(values, dtype, op)).cast("B"), meta)
+    return _uploaded(memoryview(_packed(values, shape, dtype, op)).cast("B"), meta)
 
 
-def _packed(values: list[Any], dtype: DType, op: str) -> bytes | array[Any]:
+def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
     """Python scalars as elements; each must fit, but floats past the largest become infinite."""
+    if dtype is dtypes.bool_:
+        return bytes(map(bool, values))
     try:
-        if dtype is dtypes.bool_:
-            return bytes(map(bool, values))
-        return array(dtype.typecode, map(int, values) if dtype.kind in "iu" else values)
-    except (OverflowError, ValueError):
-        pass  # which of them it was is said below
-    for value in values:
-        dtypes.check_range(op, value, dtype)
-    return array(dtype.typecode, map(_to_float32, values))
+        return packed(dtype.typecode, values)
+    except (OverflowError, TypeError):
+        pass  # floats in an integer dtype; or what does not fit is found below
+    for number, value in enumerate(values):
+        dtypes.check_range(op, value, dtype, _place(number, shape))
+    return packed(dtype.typecode, map(int, values))
+
+
+def _place(number: int, shape: Shape) -> str:
+    """Where an element is, in words."""
+    index: list[int] = []
+    for n in reversed(shape):
+        number, i = divmod(number, n)
+        index.append(i)
+    if not index:
+        return ""
+    return f" at index {index[0] if len(index) == 1 else tuple(reversed(index))}"
 
 
 def _uploaded(data: memoryview, meta: Meta) -> Tensor:
@@ -140,21 +235,48 @@ def _uploaded(data: memoryview, meta: Meta) -> Tensor:
     return Tensor(leaf(meta, meta.device.backend.upload(data, meta)))
 
 
-def _to_float32(value: float) -> float:
-    """Values past the largest float32 become infinite, as NumPy rounds them."""
-    return value if abs(value) < 3.4028235677973366e38 or value != value else value * float("inf")
-
-
 def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
-    if data and all(_is_array(x) and _is_alike(x, data[0]) for x in data):
+    shape = check_rank(op, _shape_of(data))
+    values, types = _joined(data, shape)
+    if all(issubclass(t, bool | int | float) for t in types):
+        kinds = set(map(_of_type, types))
+    elif _are_alike(values, types):
         from py_tensor.backend.bridge import load_numpy
 
-        return _from_interface(load_numpy().stack(data), dtype, device, op)
-    shape = check_rank(op, _shape_of(data))
-    values: list[Any] = []
-    kinds: set[DType] = set()
-    _flatten(data, shape, values, kinds, op)
+        return _from_array(load_numpy().array(values).reshape(shape), dtype, device, op)
+    else:
+        values, kinds = list[Any](), set[DType]()
+        _flatten(data, shape, values, kinds, op)
     return _from_values(values, shape, dtype or _widest(kinds), device, op)
+
+
+def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]]:
+    """What is in nested lists, and of which types: lists too, unless they are of that shape.
+
+    Without a step of Python for each element, which would take most of the time.
+    """
+    for n in shape[1:]:
+        if not set(map(type, data)) <= _NESTED or set(map(len, data)) != {n}:
+            break
+        data = list(chain.from_iterable(data))
+    return data, set(map(type, data))
+
+
+def _of_type(scalar: type) -> DType:
+    """What scalars of a type of Python's are, or of one that inherits from it."""
+    if issubclass(scalar, bool):
+        return dtypes.bool_
+    return dtypes.DEFAULT_INT if issubclass(scalar, int) else dtypes.DEFAULT_FLOAT
+
+
+def _are_alike(values: Sequence[Any], types: set[type]) -> bool:
+    """Whether they are NumPy's arrays or scalars, of one shape and dtype."""
+    first = values[0]
+    return (
+        len(types) == 1
+        and hasattr(first, "__array_interface__")
+        and all(x.shape == first.shape and x.dtype == first.dtype for x in values)
+    )
 
 
 def _is_nested(data: object) -> TypeGuard[Sequence[Any]]:
@@ -163,10 +285,6 @@ def _is_nested(data: object) -> TypeGuard[Sequence[Any]]:
 
 def _is_array(data: Any) -> bool:
     return hasattr(data, "__array_interface__") and data.ndim > 0
-
-
-def _is_alike(x: Any, y: Any) -> bool:
-    return x.shape == y.shape and x.dtype == y.dtype
 
 
 def _holds_tensors_alone(data: Sequence[Any]) -> bool:
@@ -202,30 +320,27 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
         if shape:
             raise _ragged(op, shape, ())
         values.append(data)
-        kinds.add(dtypes.of_scalar(data))
+        kinds.add(_of_type(type(data)))
     elif _is_nested(data):
         if not shape or len(data) != shape[0]:
             raise _ragged(op, shape, (len(data),))
         for item in data:
             _flatten(item, shape[1:], values, kinds, op)
-    elif hasattr(data, "dtype"):
+    elif isinstance(data, complex):
+        raise dtypes.no_complex(op)
+    elif hasattr(data, "shape"):
         if tuple(data.shape) != shape:
             raise _ragged(op, shape, tuple(data.shape))
-        found = data.reshape(-1).tolist()
-        values.extend(found)
-        kinds.update(_dtypes_of(data, found, op))
+        kinds.add(data.dtype if isinstance(data, Tensor) else _of_array(data, op))
+        values.extend(data.reshape(-1).tolist())
     else:
         raise TypeError(f"{op}: a list holds scalars, not {type(data).__name__}")
 
 
-def _dtypes_of(data: Any, values: list[Any], op: str) -> set[DType]:
-    """What a tensor, an array or a NumPy scalar adds to a list: its dtype, or its values'."""
-    own = dtypes.BY_NAME.get(data.dtype.name)
-    if own is not None and (own.on_gpu or data.ndim):
-        return {own}
-    if not all(isinstance(v, bool | int | float) for v in values):
-        raise TypeError(f"{op}: a list holds bools, ints and floats, not {data.dtype}")
-    return set(map(dtypes.of_scalar, values))
+def _of_array(data: Any, op: str) -> DType:
+    """The dtype in which a NumPy array or scalar comes in."""
+    own = data.dtype
+    return dtypes.of_host(op, own.kind, own.itemsize, f"NumPy's {own.name}")
 
 
 def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
@@ -247,51 +362,55 @@ def _widest(kinds: set[DType]) -> DType:
     return result
 
 
-def _from_interface(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
+def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
     """From a NumPy array or scalar, through NumPy's own conversions."""
     from py_tensor.backend.bridge import load_numpy
 
     np = load_numpy()
     given = np.asarray(data)
-    name = given.dtype.name
-    target = dtype or dtypes.BY_NAME.get(name)
-    if target is None:
-        known = ", ".join(dtypes.BY_NAME)
-        raise DTypeError(f"{op}: NumPy's {name} has no counterpart here ({known}); give a dtype")
+    if given.dtype.kind == "c":
+        raise dtypes.no_complex(op)
+    target = dtype or _of_array(given, op)
     meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
     device.backend.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
+        if given.dtype.kind in "iuf" and target.kind in "iu":
+            _check_elements(np, given, target, op)
         flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
     return _uploaded(memoryview(flat.view("u1")), meta)
 
 
+def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
+    """Raise where an integer dtype cannot hold an element of an array."""
+    if np.can_cast(given.dtype, dtype.name):
+        return
+    low, high = dtypes.integer_range(dtype)
+    whole = given if given.dtype.kind in "iu" else np.trunc(given.astype("float64"))
+    if not low <= whole.min().item() <= whole.max().item() <= high:
+        number = int(np.argmin((whole >= low) & (whole < high + 1)))
+        place = _place(number, given.shape)
+        dtypes.check_range(op, given.reshape(-1)[number].item(), dtype, place)
+
+
 def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
     """From any buffer; its format says the dtype."""
-    code = view.format.lstrip("@=<|")
-    found = _CODES.get(code)
-    if code in "ilqnIBHLQNbhc" and found is None:
-        signed = code.islower() and code != "c"
-        found = {4: dtypes.int32 if signed else dtypes.uint32, 8: dtypes.int64}.get(view.itemsize)
-    if found is None and dtype is None:
-        raise DTypeError(f"{op}: no dtype has the buffer format {view.format!r}; give one")
+    order, code = view.format[:-1], view.format[-1:]
+    if "Z" in order:
+        raise dtypes.no_complex(op)
+    kind = _KINDS.get(code, "") if order in ("", "@", "=", "<", ">", "!") else ""
+    found = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
     shape = check_rank(op, tuple(view.shape or ()))
-    if found is None or (dtype is not None and dtype is not found):
-        values = dtypes.typed(view, view.format).tolist() if view.contiguous else _listed(view)
-        return _from_values(values, shape, dtype or dtypes.DEFAULT_FLOAT, device, op)
-    meta = meta_of(shape, found, device)
+    meta = meta_of(shape, dtype or found, device)
     device.backend.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
-    return _uploaded(memoryview(view.tobytes()), meta)
-
-
-def _listed(view: memoryview) -> list[Any]:
-    flat: list[Any] = view.tolist()
-    for _ in range(view.ndim - 1):
-        flat = [value for row in flat for value in row]
-    return flat
+    data = view.tobytes()
+    same = (kind, view.itemsize) == (meta.dtype.kind, meta.dtype.itemsize)
+    if same and order not in (">", "!"):
+        return _uploaded(memoryview(data), meta)
+    return _from_values(unpack(f"{order}{meta.size}{code}", data), shape, meta.dtype, device, op)
 
 
 def to_device(x: Tensor, device: str | Device) -> Tensor:

@@ -101,7 +101,7 @@ class Generator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbits(64) if seed is None else seed
+        self.seed = secrets.randbits(64) if seed is None else as_index(seed)
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"Generator: seed must be 0 to 2**64 - 1, got {seed}")
         self._drawn = 0

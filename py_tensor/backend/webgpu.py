@@ -133,11 +133,11 @@ class WebGPU(Connection):
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
         if not meta.dtype.on_gpu:
-            hint = "float32" if meta.dtype.kind == "f" else "int32"
+            hint = "float" if meta.dtype.kind == "f" else "int"
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device, "
-                f"which computes in 32 bits; choose pt.{hint}, with an array by "
-                f"pt.tensor(a, dtype=pt.{hint}), or device='cpu'"
+                f"which computes in 32 bits; take pt.{hint}32, which dtype={hint} stands for, "
+                "or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.stored_itemsize
         if nbytes > self.max_bytes:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, ParamSpec
+from operator import index as as_index
+from typing import Any, ParamSpec, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
@@ -100,9 +101,17 @@ def full(
         value = fill_value if device is None else fill_value.to(device)
         value = value if dtype is None else converted(value, dtypes.parse(dtype))
         return expand(value, shape).copy()
-    fill_value = number_of("full", "fill_value", fill_value)
-    target = dtypes.of_scalar(fill_value) if dtype is None else dtypes.parse(dtype)
-    return _filled(FULL, shape, fill_value, target, device)
+    value = number_of("full", "fill_value", fill_value)
+    target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
+    return _filled(FULL, shape, value, target, device)
+
+
+def _own(given: Any, value: Scalar) -> DType:
+    """The dtype of a number that may have come as one of NumPy's."""
+    own = getattr(given, "dtype", None)
+    if own is None:
+        return dtypes.of_scalar(value)
+    return dtypes.of_host("full", own.kind, own.itemsize, own.name)
 
 
 @_takes_shape
@@ -196,6 +205,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    start, stop, step = (_number("arange", v) for v in (start, stop, step))
     if step == 0:
         raise ValueError("arange: step must not be 0")
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
@@ -203,6 +213,13 @@ def arange(
     target = default if dtype is None else dtypes.parse(dtype)
     count = _steps(start, stop, step)
     return _named(ARANGE, _ramp("arange", count, start, step, target, parse(device)))
+
+
+def _number(op: str, value: Any) -> Scalar:
+    """An end or a step of a range; a tensor of one element is read where it is used."""
+    if isinstance(value, Tensor):
+        return cast("Scalar", value)
+    return number_of(op, "an end or a step", value)
 
 
 def _steps(start: Scalar, stop: Scalar, step: Scalar) -> int:
@@ -252,6 +269,7 @@ def linspace(
 
     The last one is exactly `stop`, unless `endpoint` is False.
     """
+    start, stop, num = _number("linspace", start), _number("linspace", stop), as_index(num)
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     place = parse(device)

@@ -131,19 +131,27 @@ def as_array(x: Tensor) -> Tensor:
 def number_of(op: str, name: str, value: object) -> Scalar:
     """A Python number, which may come as one of NumPy's; a tensor would have to be read."""
     number = number_like(value)
-    if number is None:
-        raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
-    return number
+    if number is not None:
+        return number
+    if isinstance(value, complex):
+        raise dtypes.no_complex(op)
+    raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
 
 
 def number_like(value: object) -> Scalar | None:
     """A Python number, also where it comes as one of NumPy's; None for anything else."""
     if isinstance(value, bool | int | float):
         return value
-    if not isinstance(value, Tensor) and getattr(value, "ndim", None) == 0:
-        found = cast("Any", value).item()
+    if not isinstance(value, Tensor) and _is_number(value):
+        given = cast("Any", value)
+        found = float(given) if given.dtype.kind == "f" else given.item()
         return found if isinstance(found, bool | int | float) else None
     return None
+
+
+def _is_number(x: object) -> bool:
+    """Whether it is a NumPy scalar, or an array without axes."""
+    return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
 
 
 def build(
@@ -179,11 +187,16 @@ def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
 
 
 def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
-    """Operands as tensors and Python scalars, at least one of them a tensor; on one device."""
+    """Operands as tensors and Python scalars, at least one of them a tensor; on one device.
+
+    NumPy's scalars beside tensors are as weak as Python's. Arrays come in at the default precision,
+    but beside a tensor of 64 bits in their own.
+    """
     from py_tensor.interop import asarray
 
     result: list[Tensor | Scalar] = []
     device: Device | None = None
+    wide = False
     for x in operands:
         if isinstance(x, Tensor):
             if device is not None and x.device is not device:
@@ -191,11 +204,15 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                     f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
                 )
             device = x.device
+            wide = wide or x.dtype.itemsize == 8
     for x in operands:
         if isinstance(x, Tensor | bool | int | float):
             result.append(x)
+        elif device is not None and _is_number(x):
+            result.append(number_of(op, "an operand", x))
         else:
-            result.append(asarray(x, device=device, op=op))
+            own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
+            result.append(asarray(x, dtypes.BY_NAME.get(own or ""), device=device, op=op))
     if not any(isinstance(x, Tensor) for x in result):
         result[0] = asarray(result[0], device=device, op=op)
     return result
@@ -598,7 +615,7 @@ _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 def takes(y: object) -> bool:
     """Whether an operator accepts the other operand, or leaves it to that operand's own."""
     return (
-        isinstance(y, Tensor | bool | int | float | list | tuple)
+        isinstance(y, Tensor | bool | int | float | complex | list | tuple)
         or hasattr(y, "__buffer__")
         or hasattr(y, "dtype")
     )

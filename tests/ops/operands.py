@@ -127,13 +127,13 @@ def _of(
 
     def layout(values: Array, rng: np.random.Generator, device: str) -> Made:
         array = np.asarray(_take(values, shape, rng))
-        return view(pt.tensor(array, device=device)), (numpy or view)(array)
+        return view(pt.tensor(array, dtype=array.dtype, device=device)), (numpy or view)(array)
 
     return layout
 
 
 def _whole(values: Array, rng: np.random.Generator, device: str) -> Made:
-    return pt.tensor(values, device=device), values
+    return pt.tensor(values, dtype=values.dtype, device=device), values
 
 
 LAYOUTS: dict[str, Layout] = {

@@ -93,7 +93,7 @@ def binary_cases(name: str, dtype: str, device: str, rng: np.random.Generator) -
     """One op of two operands of one dtype on every pair of layouts."""
     entry, op = ref.BINARY[name], getattr(pt, name)
     a, b = all_pairs(pool(dtype, rng), pool(dtype, rng), dtype, dtype)
-    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    x, y = (pt.tensor(v, dtype=dtype, device=device) for v in (a, b))
     check(name, entry, op(x, y), [a, b], dtype, f"{dtype}, all pairs of special values and more")
     check(name, entry, op(x, x), [a, a], dtype, f"{dtype}, an operand with itself")
     check(
@@ -319,7 +319,8 @@ def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
             if first == second:
                 continue
             a, b = pool(first, rng, 70), pool(second, rng, 70)
-            x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+            x = pt.tensor(a, dtype=first, device=device)
+            y = pt.tensor(b, dtype=second, device=device)
             common = ref.PROMOTE[first, second]
             if common is None:
                 with pytest.raises(pt.DTypeError, match=rf"^{name}: {first} and {second}"):
@@ -475,7 +476,7 @@ def test_astype(device: str, rng: np.random.Generator) -> None:
     dtypes = ref.DTYPES if device == "webgpu" else (*ref.DTYPES, *ref.WIDE_DTYPES)
     for source in dtypes:
         array = pool(source, rng, 200)
-        x = pt.tensor(array, device=device)
+        x = pt.tensor(array, dtype=source, device=device)
         for target in dtypes:
             if target == "int64" and source.startswith("float"):
                 continue  # NumPy leaves what does not fit to the processor

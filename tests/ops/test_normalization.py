@@ -70,7 +70,7 @@ def test_axes_and_dtypes(name: str, device: str, rng: np.random.Generator) -> No
     dtypes = ref.DTYPES if device == "webgpu" else (*ref.DTYPES, *ref.WIDE_DTYPES)
     for dtype in dtypes:
         array = values(dtype, (3, 5, 7), rng)
-        x = pt.tensor(array, device=device)
+        x = pt.tensor(array, dtype=dtype, device=device)
         for axis in AXES:
             check(name, x, array, axis, f"{name} of {dtype} over {axis}")
 

@@ -180,7 +180,7 @@ def test_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
             rows = np.resize(tame("int32", (130,), rng).astype(dtype), (5, 26))
         if name == "prod" and array.dtype.kind == "f":
             rows = np.sign(rows) + rows.dtype.type(0.5)
-        x = pt.tensor(rows, device=device)
+        x = pt.tensor(rows, dtype=dtype, device=device)
         with np.errstate(all="ignore"):
             if name in ("sum", "prod") and dtype.startswith(("int", "uint")):
                 same(getattr(x, name)(1), fold.numpy(rows, axis=1, dtype=dtype), f"{name}, {dtype}")

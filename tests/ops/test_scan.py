@@ -69,7 +69,7 @@ def test_axes_and_dtypes(name: str, device: str, rng: np.random.Generator) -> No
     dtypes = ref.DTYPES if device == "webgpu" else (*ref.DTYPES, *ref.WIDE_DTYPES)
     for dtype in dtypes:
         array = tame(name, dtype, (3, 5, 8), rng)
-        x = pt.tensor(array, device=device)
+        x = pt.tensor(array, dtype=dtype, device=device)
         for axis in (None, 0, 1, 2, -1, -3):
             check(name, x, array, axis, "3 axes")
         same(getattr(x, name)(1), getattr(pt, name)(x, axis=1).numpy(), f"{name} as a method")

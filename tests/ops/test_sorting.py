@@ -54,7 +54,7 @@ def test_axes_and_dtypes(dtype: str, device: str, rng: np.random.Generator) -> N
 def test_64_bits_on_the_cpu(rng: np.random.Generator) -> None:
     for dtype in ref.WIDE_DTYPES:
         array = pool(dtype, rng)
-        check(pt.tensor(array, device="cpu"), array, 0, "on the cpu")
+        check(pt.tensor(array, dtype=dtype, device="cpu"), array, 0, "on the cpu")
 
 
 @pytest.mark.computes

@@ -87,9 +87,67 @@ def test_parse(name: str) -> None:
 
 def test_parse_of_python_types_and_others() -> None:
     assert [dtypes.parse(t) for t in (bool, int, float)] == [pt.bool, pt.int32, pt.float32]
-    for unknown in ("float16", np.complex64, 3, None, "f"):
+    for unknown in ("float16", np.uint8, 3, None, "", "f3", "<", object()):
         with pytest.raises(DTypeError, match=r"unknown dtype .* there are bool, int32"):
             dtypes.parse(unknown)
+    for number in (complex, "complex", np.complex64, np.dtype("complex128"), "c8", "<c16", "D"):
+        with pytest.raises(DTypeError, match="there are no complex dtypes"):
+            dtypes.parse(number)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_numpys(name: str) -> None:
+    """What NumPy reads as this dtype, in any order of bytes; Python's names say no precision."""
+    dtype = dtypes.BY_NAME[name]
+    codes = [np.dtype(name).str, np.dtype(name).str[1:], np.dtype(name).newbyteorder(">")]
+    words = {
+        "bool": ("?", "bool_", "b1"),
+        "int32": ("i", "intc", np.intc),
+        "uint32": ("I", "uintc", np.uintc),
+        "int64": ("q", "longlong", np.longlong),
+        "float32": ("f", "single", np.single),
+        "float64": ("d", "double", np.double),
+    }[name]
+    for given in (*codes, *words):
+        assert np.dtype(given).newbyteorder("=") == np.dtype(name)
+        assert dtypes.parse(given) is dtype
+    assert [dtypes.parse(n) for n in ("int", "float", "uint")] == [pt.int32, pt.float32, pt.uint32]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equality(name: str) -> None:
+    """With whatever names it, from both sides; the hash is that of the one object."""
+    dtype = dtypes.BY_NAME[name]
+    scalar = np.dtype(name).type
+    for same in (name, np.dtype(name), scalar, np.dtype(name).str, dtype):
+        assert dtype == same
+        assert same == dtype
+    others = [d for d in dtypes.ALL if d is not dtype]
+    for other in (*others, *(d.name for d in others), "float16", np.complex64, None, 3, ""):
+        assert dtype != other
+    assert {d: d.name for d in dtypes.ALL}[dtype] == name
+    assert np.zeros(2, dtype).dtype == np.dtype(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "itemsize", "name"),
+    [
+        ("b", 1, "bool"),
+        *(("i", n, "int32") for n in (1, 2, 4, 8)),
+        *(("u", n, "int32") for n in (1, 2)),
+        *(("u", n, "uint32") for n in (4, 8)),
+        *(("f", n, "float32") for n in (2, 4, 8, 16)),
+    ],
+)
+def test_data_of_the_host(kind: str, itemsize: int, name: str) -> None:
+    assert dtypes.of_host("add", kind, itemsize, "data").name == name
+
+
+def test_other_data_of_the_host() -> None:
+    with pytest.raises(DTypeError, match=r"^add: there are no complex dtypes"):
+        dtypes.of_host("add", "c", 8, "complex64")
+    with pytest.raises(DTypeError, match=r"^add: NumPy's str has no counterpart here \(bool, "):
+        dtypes.of_host("add", "U", 4, "NumPy's str")
 
 
 def test_text() -> None:

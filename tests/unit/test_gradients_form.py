@@ -53,7 +53,9 @@ def differences(f: Function, arrays: list[Array], which: int, step: float = 1e-6
         for sign in (1, -1):
             moved = [a.copy() for a in arrays]
             moved[which][at] += sign * step
-            totals.append(float(f(*(pt.tensor(a, device="cpu") for a in moved)).sum().item()))
+            totals.append(
+                float(f(*(pt.tensor(a, dtype=a.dtype, device="cpu") for a in moved)).sum().item())
+            )
         result[at] = (totals[0] - totals[1]) / (2 * step)
     return result
 
@@ -104,7 +106,7 @@ def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(1)
     arrays = [rng.uniform(-1, 1, shape) for shape in shapes]
     CPU_DEVICE.flush()  # so that no automatic one falls into this, and f's nodes keep their inputs
-    inputs = [pt.tensor(a, device="cpu") for a in arrays]
+    inputs = [pt.tensor(a, dtype=a.dtype, device="cpu") for a in arrays]
     found = gradients(f(*inputs), inputs)
     for which, gradient in enumerate(found):
         np.testing.assert_allclose(gradient, differences(f, arrays, which), rtol=1e-5, atol=1e-7)

@@ -294,7 +294,7 @@ def test_set_printoptions(
     for _ in range(20):
         a, options = random_array(rng, dtype, random_shape(rng)), random_options(rng)
         set_options(**asdict(options))
-        assert str(pt.tensor(a, device="cpu")) == numpy_str(a, options), options
+        assert str(pt.tensor(a, dtype=a.dtype, device="cpu")) == numpy_str(a, options), options
 
 
 @pytest.mark.parametrize(
