@@ -49,8 +49,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
         found = _select(x, keys)
-        # An element is a scalar, and no view, unless the key has more than ints.
-        return found if found.ndim or Ellipsis in keys else found.copy()
+        # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
+        # of one integer is an int, but what it selects is a copy.
+        is_view = found.ndim or Ellipsis in keys
+        return found if is_view and not any(map(_is_array, keys)) else found.copy()
     return _Selection.of(x, keys).read()
 
 
@@ -130,11 +132,12 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
             continue
         if isinstance(part, int) and not isinstance(part, bool):
             continue
-        if isinstance(part, bool | Tensor | list | tuple) or hasattr(part, "dtype"):
-            if not _is_numpy_integer(part):
-                return parts
-            continue
-        if not hasattr(part, "__index__"):
+        if isinstance(part, bool | Tensor | list | tuple | range):
+            return parts
+        kind = getattr(getattr(part, "dtype", None), "kind", "i")
+        if kind == "b" or getattr(part, "ndim", 0):
+            return parts
+        if kind not in "iu" or not hasattr(part, "__index__"):
             raise IndexError(
                 "index: takes ints, slices, ..., None, masks, and integers in a tensor, array or"
                 f" list, not {_described(part)}"
@@ -142,9 +145,9 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _is_numpy_integer(part: Any) -> bool:
-    alone = not isinstance(part, Tensor) and getattr(part, "ndim", None) == 0
-    return alone and part.dtype.kind in "iu"
+def _is_array(part: Any) -> bool:
+    """Whether it is an array, and no scalar of NumPy's."""
+    return hasattr(part, "dtype") and hasattr(part, "__len__")
 
 
 def _described(part: Any) -> str:
@@ -316,6 +319,10 @@ class _Selection:
             found = nonzero(part) if _is_mask(part) else (part,)
             indices += found
             axes += range(place, place + len(found))
+        try:
+            broadcast("index", *(i.shape for i in indices))
+        except ShapeError as error:
+            raise IndexError(str(error)) from None
         return indices, axes
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
@@ -362,7 +369,7 @@ def _is_mask(key: Any) -> bool:
 
 def _selects_many(key: Any) -> bool:
     """Whether it is a tensor, an array or a list, and no int."""
-    return isinstance(key, Tensor | list | tuple) or bool(getattr(key, "ndim", 0))
+    return isinstance(key, Tensor | list | tuple | range) or bool(getattr(key, "ndim", 0))
 
 
 def _flag(key: Any, x: Tensor) -> Tensor:

@@ -155,13 +155,16 @@ def hstack(tensors: Sequence[Operand], /) -> Tensor:
     return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
-def meshgrid(*vectors: Operand, indexing: str = "xy") -> list[Tensor]:
-    """Each vector along an axis of its own, repeated along the others; free.
+def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> list[Tensor]:
+    """Each vector along an axis of its own, repeated along the others.
 
     Parameters
     ----------
     indexing : {"xy", "ij"}
         Whether the first two vectors lie along the second and the first axis, or in order.
+    copy : bool
+        Whether each has memory of its own, once it is written to; otherwise they are read-only
+        views.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
@@ -170,10 +173,11 @@ def meshgrid(*vectors: Operand, indexing: str = "xy") -> list[Tensor]:
     if indexing == "xy":
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
-    return [
+    grids = [
         expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
         for n, x in enumerate(flat)
     ]
+    return [x.copy() for x in grids] if copy else grids
 
 
 def outer(x: Operand, y: Operand, /) -> Tensor:
