@@ -55,7 +55,7 @@ def key_of(
     return tuple(places[a] for a in range(len(shape)))
 
 
-def expected_of(x: Array, key: tuple[Array, ...], values: Array, mode: str) -> Array:
+def expected_of(x: Array, key: tuple[Array, ...], values: Any, mode: str) -> Array:
     result = x.copy()
     with np.errstate(all="ignore"):
         if mode == "set":
