@@ -355,7 +355,7 @@ def test_a_scatter_binds_no_more_than_it_may() -> None:
 
 def test_gathers_by_several_indices_are_inlined() -> None:
     def expression(x: pt.Tensor, y: pt.Tensor) -> pt.Tensor:
-        i = pt.arange(6, device=x.device).reshape(2, 3) % 4
+        i = pt.arange(6, device=x.device).reshape(2, 3) - 2
         j = pt.arange(3, device=x.device)
         return gather_nd(x, (0, 2), (i, -j - 1), 1) * 2 + gather_nd(y, (1,), (j,), 0).sum()
 
