@@ -316,6 +316,10 @@ class _Selection:
             found = nonzero(part) if _is_mask(part) else (part,)
             indices += found
             axes += range(place, place + len(found))
+        try:
+            broadcast("index", *(i.shape for i in indices))
+        except ShapeError as error:
+            raise IndexError(str(error)) from None
         return indices, axes
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
