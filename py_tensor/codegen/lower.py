@@ -97,6 +97,8 @@ def lower(
                 replaced[output.slot] = whole.slot
             else:
                 dispatches.append(lower_map(_copy(whole, output), profile, programs))
+            # What it reads of the whole is what it writes over: it reads that there.
+            kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
         elif spare and not kernel.stages and not kernel.slab:
             over = {
                 slot: spare[slot] for slot in kernel.reads() & spare.keys() if last_use[slot] == n
@@ -140,6 +142,17 @@ def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
         for stage in kernel.stages
     )
     return replace(kernel, stages=stages, row=body(kernel.row), spread=body(kernel.spread))
+
+
+def _reading(body: Body, slot: int, instead: int) -> Body:
+    """The body where what is loaded of one node comes from the buffer of another."""
+    # Not `add`: values keep their numbers.
+    return Body(
+        [
+            replace(x, slot=instead) if isinstance(x, Load) and x.slot == slot else x
+            for x in body.instructions
+        ]
+    )
 
 
 def _copy(whole: Whole, target: Output) -> Kernel:

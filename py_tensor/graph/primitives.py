@@ -126,10 +126,10 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
 def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
     """What several results were taken from gets the sum of their gradients."""
     from py_tensor.ops.creation import zeros_like
-    from py_tensor.ops.scatter import scatter
+    from py_tensor.ops.scatter import scattered
 
     *indices, (axes, at, _) = indices_and_attrs
-    spread = scatter(zeros_like(x), axes, indices, at, g, "add", op="")
+    spread = scattered(zeros_like(x), axes, indices, at, g, "add", False, "")
     return (spread, *(None for _ in indices))
 
 
@@ -137,24 +137,25 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     """What is written over gets nothing; of values that meet, the one that is kept, or all."""
     from py_tensor.ops.creation import arange, zeros_like
     from py_tensor.ops.elementwise import where
-    from py_tensor.ops.gather import gather_nd
-    from py_tensor.ops.scatter import scatter
+    from py_tensor.ops.gather import gathered
+    from py_tensor.ops.scatter import scattered
 
     *indices, (axes, at, _, mode, unique) = rest
     places = axes, indices, at
-    of_values = gather_nd(g, *places, op="")
+    of_values = gathered(g, *places, "")
     of_base = g
     if mode == "set":
-        of_base = scatter(g, *places, zeros_like(values), mode, unique=True, op="")
+        of_base = scattered(g, *places, zeros_like(values), mode, unique, "")
         if not unique:
             number = arange(values.size, device=g.device).reshape(values.shape)
-            last = scatter(zeros_like(base, dtype=number.dtype), *places, number, mode, op="")
-            of_values = where(gather_nd(last, *places, op="") == number, of_values, 0)
+            zero = zeros_like(base, dtype=number.dtype)
+            last = scattered(zero, *places, number, mode, False, "")
+            of_values = where(gathered(last, *places, "") == number, of_values, 0)
     elif mode in ("min", "max"):  # shared among all that are equal to the result
-        equal = (gather_nd(y, *places, op="") == values).astype(g.dtype)
+        equal = (gathered(y, *places, "") == values).astype(g.dtype)
         own = (base == y).astype(g.dtype)
-        share = g / scatter(own, *places, equal, "add", op="")
-        of_base, of_values = share * own, gather_nd(share, *places, op="") * equal
+        share = g / scattered(own, *places, equal, "add", False, "")
+        of_base, of_values = share * own, gathered(share, *places, "") * equal
     return of_base, of_values, *(None for _ in indices)
 
 

@@ -258,7 +258,7 @@ class _Selection:
         positions: list[int] = []  # in the key, of all that selects elements, ints included
         before: list[int] = []  # the axes of the window in front of each
         axis = kept = 0
-        op = ""
+        op, empty = "", any(map(_is_empty, keys))
         for position, k in enumerate(keys):
             if k is None or isinstance(k, slice):
                 basic.append(k)
@@ -281,7 +281,7 @@ class _Selection:
                 _check_mask(k, x, axis)
                 covered = k.ndim
             else:
-                found = _indices_along(k, x, axis)
+                found = _indices_along(k, x, axis, check=not empty)
                 k, op, covered = found.tensor, op or found.op, 1
             basic += [_ALL] * covered
             parts.append(k)
@@ -392,7 +392,18 @@ def _with_masks(given: Any, x: Tensor) -> Any:
     return asarray(given, dtype=dtypes.bool_, device=x.device, op="index")
 
 
-def _indices_along(key: Any, x: Tensor, axis: int) -> Indices:
+def _is_empty(key: Any) -> bool:
+    """Whether nothing is selected, so that other indices select nothing either."""
+    if isinstance(key, list | tuple):
+        return not key
+    return getattr(key, "size", 1) == 0
+
+
+def _indices_along(key: Any, x: Tensor, axis: int, *, check: bool) -> Indices:
+    if not check and not isinstance(key, Tensor):
+        from py_tensor.interop import asarray
+
+        return Indices(asarray(key, dtype=dtypes.int32, device=x.device, op="index"), "")
     try:
         return indices_of("index", key, x, axis)
     except DTypeError as error:

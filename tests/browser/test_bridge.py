@@ -790,3 +790,44 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
         const outcome = await bridge.read(1, 4, 4, 1024, 0);
         return [flight, outcome, new Uint32Array(memory)[256]];
     """) == [1, "", 42]
+
+
+def test_words_that_are_not_zero_are_reported_once_noted(run: Run) -> None:
+    """CHECK looks at a buffer as the flush leaves it; CLEAR makes zeros of what lay there."""
+    first, again, values, later = run("""
+        const CLEAR = 9;
+        const CHECK = 10;
+        const host = await Host.open();
+        host.floats(1, [0, 1, 0, -2]).create(2, 16).command(CHECK, 1, 16).flush(1);
+        const first = parsed(await host.bridge.synchronize());
+        const again = host.noted(await host.bridge.synchronize());
+        const values = (await host.floatsOf(1, 1)).values;
+        host.command(CLEAR, 1, 8).command(CHECK, 1, 16).flush(2);
+        const later = host.noted(await host.bridge.synchronize());
+        host.command(CLEAR, 1, 16).command(CHECK, 1, 16).flush(3);
+        return [first, again, values, [later, await host.bridge.synchronize()]];
+    """)
+    (failure,) = first
+    assert (failure["flush"], failure["kind"]) == (1, "index")
+    assert failure["message"] == "[[1,1065353216],[3,3221225472]]"
+    assert again == first
+    assert values == [0]
+    (found,), nothing = later
+    assert (found["flush"], found["message"], nothing) == (2, "[[3,3221225472]]", "")
+
+
+def test_a_broken_flush_checks_nothing(run: Run) -> None:
+    outcome, staging = run("""
+        const CHECK = 10;
+        const host = await Host.open();
+        host.floats(1, [9, 9, 9, 9]).flush(1);
+        const before = host.stats().stagingBuffers;
+        host.command(CHECK, 1, 8).command(CHECK, 77, 8).flush(2);
+        const outcome = host.noted(await host.bridge.synchronize());
+        host.floats(2, [0, 0, 0, 0]).command(CHECK, 2, 8).flush(3);
+        outcome.push(await host.bridge.synchronize());
+        return [outcome, host.stats().stagingBuffers - before];
+    """)
+    assert [each["kind"] for each in outcome[:-1]] == ["exception"]
+    assert outcome[-1] == ""
+    assert staging <= 1

@@ -10,9 +10,17 @@ import argparse
 import random
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
-from tests.differential.run import DifferenceError, NumPyArrays, check, tensors_on
+from tests.differential.run import DifferenceError, NumPyArrays, Tensors, check, tensors_on
+from tests.unit import simulate
+
+
+def _other(name: str) -> AbstractContextManager[NumPyArrays | Tensors]:
+    """What NumPy is compared with."""
+    if name == "numpy":
+        return nullcontext(NumPyArrays())
+    return tensors_on(simulate.device(10) if name == "simulated" else name)
 
 
 def main() -> int:
@@ -21,17 +29,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="of the first; those of the others follow it")
     parser.add_argument(
         "--device",
-        choices=["cpu", "numpy"],
+        choices=["cpu", "numpy", "simulated"],
         default="cpu",
-        help="numpy: NumPy against itself, which finds nothing unless the test is wrong",
+        help="numpy: NumPy against itself, which finds nothing unless the test is wrong;"
+        " simulated: the kernels for a GPU, executed by NumPy",
     )
     parser.add_argument("--failures", type=int, default=5, help="after so many it ends")
     options = parser.parse_args()
     first = random.SystemRandom().getrandbits(31) if options.seed is None else options.seed
     print(f"{options.programs} programs on {options.device}, --seed {first}")
     failures, began, seed = 0, time.perf_counter(), first
-    on_numpy = options.device == "numpy"
-    with nullcontext(NumPyArrays()) if on_numpy else tensors_on(options.device) as other:
+    with _other(options.device) as other:
         for seed in range(first, first + options.programs):
             try:
                 check(seed, other)

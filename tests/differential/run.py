@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
+from py_tensor.backend.device import Device
 from tests.differential.evaluating import Names, execute, execute_numpy
 from tests.differential.operands import ARRAYS
 from tests.differential.programs import Program, make
@@ -59,7 +60,7 @@ Arrays = NumPyArrays | Tensors
 
 
 @contextmanager
-def tensors_on(device: str) -> Iterator[Tensors]:
+def tensors_on(device: str | Device) -> Iterator[Tensors]:
     """py_tensor with a default device."""
     before = pt.default_device()
     pt.set_default_device(device)

@@ -1,4 +1,4 @@
-"""The tests of scans, sorts and gathers can fail: a kernel that is a little wrong does not pass.
+"""Tests of scans, sorts, gathers and scatters can fail: a kernel a little wrong does not pass.
 
 On webgpu a line of the WGSL is changed, on the cpu device the NumPy meaning.
 """
@@ -16,8 +16,10 @@ import py_tensor as pt
 from py_tensor.backend import cpu
 from py_tensor.codegen import program
 from py_tensor.ops import scan
+from py_tensor.ops.scatter import scatter
 from tests.ops.compare import same
 from tests.ops.test_scan import check as check_scan
+from tests.ops.test_scatter import expected_of
 from tests.ops.test_sorting import check as check_sort
 
 Array = np.ndarray[Any, Any]
@@ -42,6 +44,20 @@ def ties(n: int) -> Check:
         array = rng.integers(-300, 300, (3, n)).astype(np.float32)
         array[:, ::3] = np.where(rng.random((3, len(array[0, ::3]))) < 0.5, 0.0, -0.0)
         check_sort(pt.tensor(array, device=device), array, 1, "mutated")
+
+    return check
+
+
+def put(mode: str) -> Check:
+    """Values at many equal places."""
+
+    def check(device: str, rng: np.random.Generator) -> None:
+        array = rng.integers(-99, 99, 30).astype(np.float32)
+        at = np.repeat(rng.integers(-30, 30, 40), 50).astype(np.int32)
+        values = rng.integers(-99, 99, at.size).astype(np.float32)
+        x, t, v = (pt.tensor(a, device=device) for a in (array, at, values))
+        expected = expected_of(array, (at,), values, mode)
+        same(scatter(x, (0,), (t,), 0, v, mode), expected, f"{mode}, mutated")
 
     return check
 
@@ -82,10 +98,20 @@ SOFTWARE = {
         "row, first + min(first + TILE, params[0].y) - j)",
         ties(500),
     ),
-    "negative indices are clipped": Mutation(
-        "map", " < 0);", " < -99);", taken
+    "negative indices name the next": Mutation(
+        "map", "v0 < 0);", "v0 < 0) + select(0, 1, v0 < -1);", taken
     ),
 }  # fmt: skip
+SOFTWARE |= {
+    "the first value stays": Mutation("scatter", "atomicMax(", "atomicMin(", put("set")),
+    "the least of a few": Mutation("scatter", ">= rank_min_f32(", "<= rank_min_f32(", put("min")),
+    "heads of chunks are left out": Mutation(
+        "scatter_add", "sum += head_of(next);", "", put("add")
+    ),
+    "heads are one short": Mutation(
+        "scatter_heads", "p < last && place_of", "p + 1u < last && place_of", put("add")
+    ),
+}
 GPUS = {
     "a round does not count": Mutation(
         "scan_tiles", "combine(round2, before.z)", "combine(round1, before.z)", rows(4000)

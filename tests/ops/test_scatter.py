@@ -55,7 +55,7 @@ def key_of(
     return tuple(places[a] for a in range(len(shape)))
 
 
-def expected_of(x: Array, key: tuple[Array, ...], values: Array, mode: str) -> Array:
+def expected_of(x: Array, key: tuple[Array, ...], values: Any, mode: str) -> Array:
     result = x.copy()
     with np.errstate(all="ignore"):
         if mode == "set":
@@ -111,7 +111,7 @@ def test_special_values(mode: str, device: str, rng: np.random.Generator) -> Non
 
 
 @pytest.mark.computes
-def test_float_sums_are_in_order(device: str, rng: np.random.Generator) -> None:
+def test_float_sums_are_in_order(kernels: str, device: str, rng: np.random.Generator) -> None:
     """Up to the cut of long runs, every bit is that of one addition after the other."""
     array = rng.standard_normal(50).astype(np.float32)
     for n, places in ((30, 50), (60, 3), (3000, 50), (3000, 7000), (40_000, 5), (10_000, 1)):
@@ -186,7 +186,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_what_surrounds_it(device: str, rng: np.random.Generator) -> None:
+def test_what_surrounds_it(kernels: str, device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-9, 9, (40, 6)).astype(np.float32)
     at = rng.integers(-40, 40, 25).astype(np.int32)
     x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)

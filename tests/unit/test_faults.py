@@ -839,3 +839,44 @@ def test_a_wait_that_is_interrupted(gpu: GPU, what: str) -> None:
     tensors.pop().realize()
     tensors.clear()
     assert gpu.is_clean()
+
+
+def test_an_index_out_of_range_is_raised_once_and_spoils_nothing(gpu: GPU) -> None:
+    x, t = gpu.tensor(1, 2, 3), pt.tensor([5, -7], device=gpu.device)
+    gpu.bridge.bad_words = [(0, 2**32 - 7)]
+    y = x.take(t)
+    z = y + 1
+    pt.realize(y, z)
+    with pytest.raises(IndexError, match=r"^take: -7 is out of range for axis 0 of shape \(3,\)$"):
+        gpu.backend.synchronize()
+    assert gpu.bridge.failures() == ""
+    assert len(y.tolist()) == len(z.tolist()) == 2
+    pooled = gpu.backend.memory_info()["pooled_buffers"]
+    gpu.bridge.bad_words = [(0, 5)]
+    y = x.take(t).realize()
+    other = x + 1
+    with pytest.raises(IndexError, match=r"^take: 5 "):
+        other.tolist()
+    assert len(other.tolist()) == 3
+    assert gpu.backend.memory_info()["pooled_buffers"] >= pooled, "no failure of the GPU"
+
+
+def test_an_index_out_of_range_is_told_after_an_interrupt(gpu: GPU) -> None:
+    x, t = gpu.tensor(1, 2, 3), pt.tensor([5], device=gpu.device)
+    gpu.bridge.bad_words = [(0, 5)]
+    y = x.take(t).realize()
+    gpu.bridge.waits = ["interrupted"]
+    with pytest.raises(KeyboardInterrupt):
+        y.tolist()
+    with pytest.raises(IndexError, match=r"^take: 5 "):
+        y.tolist()
+    assert len(y.tolist()) == 1
+
+
+def test_an_index_out_of_range_with_sync_debugging(gpu: GPU) -> None:
+    x, t = gpu.tensor(1, 2, 3), pt.tensor([5], device=gpu.device)
+    t.realize()
+    gpu.backend.debug(sync=True, poison=False, wgsl=False)
+    gpu.bridge.bad_words = [(0, 5)]
+    with pytest.raises(IndexError, match=r"^take: 5 "):
+        x.take(t).realize()

@@ -6,6 +6,7 @@ Not autodiff itself, which comes later; the derivative of every op against diffe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import CONST, LEAF
 from py_tensor.ops.define import REGISTRY
+from py_tensor.ops.gather import gather_nd
+from py_tensor.ops.scatter import scatter
 from py_tensor.tensor import Tensor
 
 Function = Callable[..., Tensor]
@@ -63,8 +66,21 @@ def differences(f: Function, arrays: list[Array], which: int, step: float = 1e-6
 HOLES = pt.tensor([[1.0, 0, 1], [0, 1, 1], [2, 0, 1], [0, 1, 2]], device="cpu")
 
 
+PLACES = pt.tensor([1, 0, -1, 1, 0], device="cpu")
+
+
+def put(x: Tensor, y: Tensor, mode: str) -> Tensor:
+    return scatter(x, (0,), (PLACES,), 0, y, mode)
+
+
 def layer_norm(x: Tensor) -> Tensor:
     return (x - pt.mean(x, 1, keepdims=True)) / pt.sqrt(pt.var(x, 1, keepdims=True) + 0.1)
+
+
+def written(x: Tensor, key: Any, value: Tensor) -> Tensor:
+    y = x.copy()
+    y[key] = value
+    return y
 
 
 @pytest.mark.parametrize(
@@ -98,6 +114,15 @@ def layer_norm(x: Tensor) -> Tensor:
         (lambda x, y: x.cumsum(0) * y + x.cumsum()[2] * y.cumsum(1), [(4, 3), (4, 3)]),
         (lambda x, y: (x * HOLES).cumprod(0) * y + x.cumprod(1) * y, [(4, 3), (4, 3)]),
         (lambda x, y: pt.sort(x, 0) * y + pt.sort(x, 1, descending=True) * y, [(4, 3), (4, 3)]),
+        (lambda x: x.take(PLACES, 0) ** 2, [(3, 3)]),
+        (lambda x: pt.take_along_axis(x, HOLES.argsort(0), 0) * x, [(4, 3)]),
+        (lambda x: gather_nd(x, (2, 0), (PLACES[:2, None], PLACES), 1) ** 2, [(3, 2, 3)]),
+        (lambda x, y: put(x, y, "set") * x[0], [(3, 4), (5, 4)]),
+        (lambda x, y: put(x, y, "add") ** 2, [(3, 4), (5, 4)]),
+        (lambda x, y: put(x, y, "min") * x[0] + put(x, y, "max") ** 2, [(3, 4), (5, 4)]),
+        (lambda x: (x[1:, ::2].T * x.T[0, 1:]) + x[::-1][1:, 1:3].T, [(3, 4)]),
+        (lambda x, y: written(x, (slice(1, None), slice(None, None, 2)), y) ** 2, [(3, 4), (2, 2)]),
+        (lambda x, y: written(x, (slice(0, 2), slice(1, 3)), y) * x, [(3, 4), (2,)]),
         (lambda x, w, b: pt.layer_norm(x, w, b, 0, 0.1) * x, [(4, 2), (4,), (4,)]),
         (lambda x: pt.softmax(x, 0) * x + pt.log_softmax(x) * x, [(3, 4)]),
     ],

@@ -18,9 +18,11 @@ import py_tensor as pt
 from py_tensor.backend import device as devices
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.graph.build import schedule
-from py_tensor.graph.kernel import Contraction, Kernel
+from py_tensor.graph.kernel import Contraction, Kernel, Scattered
 from py_tensor.graph.order import request
 from py_tensor.graph.store import MAX_BODY
+from py_tensor.ops.gather import gather_nd
+from py_tensor.ops.scatter import scatter
 from py_tensor.shapes import size_of
 from tests.unit import simulate
 
@@ -302,3 +304,70 @@ def test_joined_kernels_stay_small() -> None:
     assert 5 <= len(found) < 15
     assert max(len(kernel.folds()) for kernel in found) <= 6
     np.testing.assert_array_equal(y.numpy(), 1 - (np.arange(30) % 2 == 0)[-1:] * np.ones((4, 5)))
+
+
+def put(x: pt.Tensor, y: pt.Tensor, mode: str = "add") -> pt.Tensor:
+    """The rows of `y` at places of `x`, some of them the same."""
+    n = x.shape[0]
+    places = pt.tensor([3 * k % n - n * (k % 2) for k in range(y.shape[0])], device=x.device)
+    return scatter(x, (0,), (places,), 0, y, mode)
+
+
+@pytest.mark.parametrize("mode", ["set", "add", "min", "max"])
+@pytest.mark.parametrize(
+    ("count", "expression", "shapes"),
+    [
+        (1, lambda x, y, mode: put(x, y, mode), [(4, 5), (7, 5)]),
+        (1, lambda x, y, mode: put(x, pt.exp(y) - 1, mode), [(4, 5), (7, 5)]),
+        (1, lambda x, y, mode: put(x.reshape(2, 10), y.T, mode), [(4, 5), (10, 3)]),
+        (2, lambda x, y, mode: put(x * 2, y, mode), [(4, 5), (7, 5)]),
+        (2, lambda x, y, mode: put(x.T, y, mode), [(5, 4), (7, 5)]),
+        (2, lambda x, y, mode: put(x, y, mode) * 2 + x, [(4, 5), (7, 5)]),
+        (2, lambda x, y, mode: put(x, y, mode).sum(0), [(4, 5), (7, 5)]),
+        (2, lambda x, y, mode: put(put(x, y, mode), y + 1, mode), [(4, 5), (7, 5)]),
+        (2, lambda x, y, mode: put(x, y.cumsum(0), mode), [(4, 5), (7, 5)]),
+        (
+            1,
+            lambda x, y, mode: put(x, x.take(pt.arange(3, device=x.device), 0) + 1, mode),
+            [(4, 5)] * 2,
+        ),
+        (
+            2,
+            lambda x, y, mode: put(pt.zeros_like(x), y.pad(((1, 2), (0, 0))), mode),
+            [(4, 5), (7, 5)],
+        ),
+    ],
+)
+def test_scatters(mode: str, count: int, expression: Expression, shapes: list[Any]) -> None:
+    found = kernels(lambda *xs: expression(*xs, mode), *shapes)
+    assert len(found) == count
+    assert sum(isinstance(stage, Scattered) for k in found for stage in k.stages) >= 1
+
+
+def test_a_scatter_binds_no_more_than_it_may() -> None:
+    for max_buffers in (8, 10):
+        found = kernels(
+            lambda x, *ys: put(x, added(*ys)), (4, 5), *[(7, 5)] * 12, max_buffers=max_buffers
+        )
+        assert all(k.buffers() <= max_buffers for k in found)
+        assert len(found) > 1
+
+
+def test_gathers_by_several_indices_are_inlined() -> None:
+    def expression(x: pt.Tensor, y: pt.Tensor) -> pt.Tensor:
+        i = pt.arange(6, device=x.device).reshape(2, 3) - 2
+        j = pt.arange(3, device=x.device)
+        return gather_nd(x, (0, 2), (i, -j - 1), 1) * 2 + gather_nd(y, (1,), (j,), 0).sum()
+
+    assert len(kernels(expression, (4, 2, 5), (3, 6))) == 2
+
+
+def test_a_check_takes_the_place_of_a_buffer() -> None:
+    """Kernels that look at indices of tensors bind one more, and note nothing of padding."""
+    found = kernels(
+        lambda x, *ys: added(*(x.take(pt.arange(3, device=x.device), 0).pad(1) + y for y in ys)),
+        (4, 5),
+        *[(5, 7)] * 12,
+    )
+    assert any(k.checks() for k in found)
+    assert all(k.buffers() <= 8 for k in found)

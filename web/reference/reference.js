@@ -91,9 +91,8 @@ export class Reference {
       ...paragraphs(entry.text),
       ...(entry.facts.length ? [facts(entry.facts)] : []),
       ...entry.sections.flatMap(section),
-      h("h3", {}, "Example"),
-      sessionBlock(entry.example),
-      h("div", { className: "actions" }, run, open),
+      ...(entry.example ? [h("h3", {}, "Example"), sessionBlock(entry.example)] : []),
+      ...(entry.example ? [h("div", { className: "actions" }, run, open)] : []),
     ];
   }
 
