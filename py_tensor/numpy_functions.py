@@ -3,14 +3,14 @@
 NumPy asks a tensor before it computes ``np.f(x)``.
 
 - An elementwise function (a ufunc, as `np.exp`, and the operators of arrays) is the library's
-  function of that name; where there is none it raises.
+  function of that name, with `out`, `where` and `dtype`; where there is none it raises.
 - A function in `FUNCTIONS` is the library's, so nothing is read, and the result is a tensor. What
-  NumPy's can do besides raises, whether it is an option (`out`, `where`, `initial`, ...) or a form
-  (`np.dot` of three axes, `np.repeat` by a list), and the error names the way to NumPy's: a copy
-  that is asked for, ``np.f(x.numpy())``. Meaning is the library's where they differ: sums of int32
-  stay int32, and a GPU cannot raise for an index.
+  NumPy's can do besides raises, whether it is an option (`mode`, ...) or a form (`np.dot` of three
+  axes, `np.repeat` by a list), and the error names the way to NumPy's: a copy that is asked for,
+  ``np.f(x.numpy())``. Meaning is the library's where they differ: sums of int32 stay int32, and an
+  index out of range in a tensor raises with the next read.
 - Any other function takes copies of the tensors, which waits for them, and gives what it gives for
-  arrays. So does `np.where(x)`, which is another function than `np.where` of three operands.
+  arrays. So do those in `WRITING` where it is an array that they write to.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from typing import Any, NamedTuple
 
 from py_tensor.errors import AxisError, ShapeError
 
-_FOLD = "a / axis keepdims"
-_SPREAD = "a / axis correction ddof keepdims"
+_FOLD = "a / axis out keepdims"
+_SPREAD = "a / axis dtype out correction ddof keepdims where"
 _LIKE = " / dtype device"
 
 FUNCTIONS: dict[str, str] = {
     # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
     # ours has another name that follows a colon; where a parameter has, an equals sign.
     # -- Reductions
-    "all": _FOLD,
-    "amax": f"max: {_FOLD}",
-    "amin": f"min: {_FOLD}",
-    "any": _FOLD,
+    "all": f"{_FOLD} where",
+    "amax": f"max: {_FOLD} initial where",
+    "amin": f"min: {_FOLD} initial where",
+    "any": f"{_FOLD} where",
     "argmax": _FOLD,
     "argmin": _FOLD,
-    "count_nonzero": _FOLD,
-    "max": _FOLD,
-    "mean": "a / axis dtype keepdims",
-    "min": _FOLD,
-    "prod": "a / axis dtype keepdims",
+    "count_nonzero": "a / axis keepdims",
+    "max": f"{_FOLD} initial where",
+    "mean": f"{_FOLD} dtype where",
+    "min": f"{_FOLD} initial where",
+    "prod": f"{_FOLD} dtype initial where",
     "ptp": _FOLD,
     "std": _SPREAD,
-    "sum": "a / axis dtype keepdims",
+    "sum": f"{_FOLD} dtype initial where",
     "trace": "a / offset",
     "var": _SPREAD,
     # -- Comparisons of whole tensors
@@ -52,16 +52,16 @@ FUNCTIONS: dict[str, str] = {
     "isclose": "a b / rtol atol equal_nan",
     # -- Scans and sorting
     "argsort": "a / axis stable",
-    "cumprod": "a / axis dtype",
-    "cumsum": "a / axis dtype",
+    "cumprod": "a / axis dtype out",
+    "cumsum": "a / axis dtype out",
     "cumulative_prod": "x / axis dtype include_initial",
     "cumulative_sum": "x / axis dtype include_initial",
     "sort": "a / axis stable",
     # -- Elementwise
-    "around": "round: a / decimals",
-    "astype": "x dtype",
-    "clip": "a / a_min=min a_max=max min max",
-    "round": "a / decimals",
+    "around": "round: a / decimals out",
+    "astype": "x dtype / copy",
+    "clip": "a / a_min=min a_max=max min max out",
+    "round": "a / decimals out",
     "where": "condition x y",
     # -- Searching and counting
     "argwhere": "a",
@@ -71,26 +71,28 @@ FUNCTIONS: dict[str, str] = {
     "flatnonzero": "a",
     "nonzero": "a",
     # -- Products
-    "dot": "a b",
+    "dot": "a b / out",
     "linalg.matmul": "matmul: x1 x2",
     "outer": "a b",
     # -- Movement
+    "array_split": "ary indices_or_sections / axis",
     "broadcast_to": "array shape",
     "concatenate": "arrays / axis",
     "copy": "a / order",
     "diag": "v / k",
+    "diagonal": "a / offset axis1 axis2",
     "expand_dims": "a axis",
     "flip": "m / axis",
     "hstack": "tup",
     "linalg.matrix_transpose": "matrix_transpose: x",
     "matrix_transpose": "x",
     "may_share_memory": "a b",
-    "meshgrid": "xi / indexing",
+    "meshgrid": "xi / indexing copy",
     "moveaxis": "a source destination",
     "pad": "array pad_width / constant_values",
-    "ravel": "a",
+    "ravel": "a / order",
     "repeat": "a repeats / axis",
-    "reshape": "a shape",
+    "reshape": "a shape / order copy",
     "roll": "a shift / axis",
     "shares_memory": "a b",
     "split": "ary indices_or_sections / axis",
@@ -104,6 +106,13 @@ FUNCTIONS: dict[str, str] = {
     "tril": "m / k",
     "triu": "m / k",
     "vstack": "tup",
+    # -- Writing
+    "copyto": "dst src / casting where",
+    "fill_diagonal": "a val",
+    "place": "arr mask vals",
+    "put": "a ind v",
+    "put_along_axis": "arr indices values axis",
+    "putmask": "a mask values",
     # -- Creation
     "empty_like": f"prototype{_LIKE}",
     "full_like": f"a fill_value{_LIKE}",
@@ -112,15 +121,14 @@ FUNCTIONS: dict[str, str] = {
 }
 """Of NumPy's functions that are not elementwise, those that ours compute."""
 
-INDIFFERENT = frozenset({"kind", "copy", "subok"})
-"""Options of NumPy's that do not change what a result holds: tensors are immutable."""
+WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+"""Those that write to their first operand: ours, if that is a tensor."""
 
-ORDERS: dict[str, frozenset[str]] = {
-    "ravel": frozenset("CAK"),
-    "reshape": frozenset("CA"),
-    **dict.fromkeys(("empty_like", "full_like", "ones_like", "zeros_like"), frozenset("CAKF")),
-}
-"""Orders of elements that change nothing either: a tensor's are in row-major order."""
+INDIFFERENT = frozenset({"kind", "subok"})
+"""Options of NumPy's that do not change what a result holds."""
+
+LAID_OUT = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
+"""Functions whose `order` changes nothing either: results lie in row-major order in memory."""
 
 
 class _Ours(NamedTuple):
@@ -132,7 +140,6 @@ class _Ours(NamedTuple):
     numpys: Signature
     places: tuple[str, ...]
     names: dict[str, str]  # NumPy's parameter: ours
-    orders: frozenset[str]
 
 
 def _name_of(function: Any) -> str:
@@ -161,7 +168,6 @@ def _ours_of(function: Any) -> _Ours | None:
         _signature_of(function, (*by_place, *by_name)),
         by_place,
         by_name,
-        ORDERS.get(name, frozenset()),
     )
 
 
@@ -180,10 +186,11 @@ def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str,
         raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
     if method != "__call__":
         raise TypeError(f"np.{name}.{method}: takes no tensors; x.numpy() is a copy it takes")
-    if options:
-        given = ", ".join(options)
+    unknown = options.keys() - signature(ours).parameters.keys() if options else ()
+    if unknown:
+        given = ", ".join(sorted(unknown))
         raise TypeError(f"np.{name}: takes no {given} with a tensor; use pt.{name}")
-    return ours(*inputs)
+    return ours(*inputs, **options)
 
 
 def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -197,8 +204,8 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
         Ours, for a form that it lacks; a note tells where NumPy's may be had.
     """
     ours = _ours_of(function)
-    if ours is not None:
-        name = _name_of(function)
+    name = _name_of(function)
+    if ours is not None and not (name in WRITING and _writes_to_an_array(args, options)):
         by_place, by_name, unknown = _sorted_out(ours, args, options)
         if unknown:
             raise TypeError(
@@ -206,17 +213,18 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
                 f" or np.{name} of x.numpy()"
             )
         try:
-            ours.signature.bind(*by_place, **by_name)
-        except TypeError:  # np.where(x), which is another function
-            pass
-        else:
-            try:
-                return ours.function(*by_place, **by_name)
-            except (ShapeError, TypeError) as error:
-                if not isinstance(error, AxisError):  # which NumPy's would raise as well
-                    error.add_note(f"If NumPy has this form, np.{name} of x.numpy() computes it.")
-                raise
+            return ours.function(*by_place, **by_name)
+        except (ShapeError, TypeError) as error:
+            if not isinstance(error, AxisError):  # which NumPy's would raise as well
+                error.add_note(f"If NumPy has this form, np.{name} of x.numpy() computes it.")
+            raise
     return function._implementation(*args, **options)  # as of any object with `__array__`
+
+
+def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    from py_tensor.tensor import Tensor
+
+    return not isinstance(next(iter((*args, *options.values()))), Tensor)
 
 
 def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
@@ -241,7 +249,7 @@ def _sorted_out(
             by_place += value if is_many else [value]
         elif name in ours.names:
             by_name[ours.names[name]] = value
-        elif name == "order" and value in ours.orders:
+        elif name == "order" and ours.name in LAID_OUT:
             continue
         elif name not in INDIFFERENT and value is not None:
             unknown.append(name)

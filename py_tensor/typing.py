@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from py_tensor.ops.reduction import Axes
     from py_tensor.tensor import Tensor
 
-    Index = SupportsIndex | slice | EllipsisType | None
+    Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 
 
 class Methods:

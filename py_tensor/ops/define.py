@@ -133,7 +133,7 @@ def number_of(op: str, name: str, value: object) -> Scalar:
     number = number_like(value)
     if number is not None:
         return number
-    if isinstance(value, complex):
+    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
         raise dtypes.no_complex(op)
     raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
 

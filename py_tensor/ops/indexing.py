@@ -17,7 +17,7 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Operand, constant, number_like
+from py_tensor.ops.define import Binary, Operand, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -49,8 +49,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
         found = _select(x, keys)
-        # An element is a scalar, and no view, unless the key has more than ints.
-        return found if found.ndim or Ellipsis in keys else found.copy()
+        # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
+        # of one integer is an int, but what it selects is a copy.
+        is_view = found.ndim or Ellipsis in keys
+        return found if is_view and not any(map(_is_array, keys)) else found.copy()
     return _Selection.of(x, keys).read()
 
 
@@ -71,6 +73,19 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         write(x, selected, value)
     else:
         _Selection.of(x, keys).write(value)
+
+
+def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> None:
+    """Combine a value with the elements that a key selects, each as often as it is named.
+
+    `mode` is that of `scatter`; `plain` the op that it stands for, where no element is named twice.
+    """
+    x._check_writeable("at")  # pyright: ignore[reportPrivateUsage]
+    keys = _parsed(key)
+    if keys is None:
+        setitem(x, key, plain(getitem(x, key), value))
+    else:
+        _Selection.of(x, keys).write(value, mode)
 
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
@@ -130,11 +145,12 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
             continue
         if isinstance(part, int) and not isinstance(part, bool):
             continue
-        if isinstance(part, bool | Tensor | list | tuple) or hasattr(part, "dtype"):
-            if not _is_numpy_integer(part):
-                return parts
-            continue
-        if not hasattr(part, "__index__"):
+        if isinstance(part, bool | Tensor | list | tuple | range):
+            return parts
+        kind = getattr(getattr(part, "dtype", None), "kind", "i")
+        if kind == "b" or getattr(part, "ndim", 0):
+            return parts
+        if kind not in "iu" or not hasattr(part, "__index__"):
             raise IndexError(
                 "index: takes ints, slices, ..., None, masks, and integers in a tensor, array or"
                 f" list, not {_described(part)}"
@@ -142,9 +158,9 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _is_numpy_integer(part: Any) -> bool:
-    alone = not isinstance(part, Tensor) and getattr(part, "ndim", None) == 0
-    return alone and part.dtype.kind in "iu"
+def _is_array(part: Any) -> bool:
+    """Whether it is an array, and no scalar of NumPy's."""
+    return hasattr(part, "dtype") and hasattr(part, "__len__")
 
 
 def _described(part: Any) -> str:
@@ -295,16 +311,19 @@ class _Selection:
         indices, axes = self._indices()
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 
-    def write(self, value: Operand) -> None:
+    def write(self, value: Operand, mode: str = "set") -> None:
+        """Assign a value; or combine it with what is there, as `scatter` does in other modes."""
         window = self.window
-        written = None if self.mask is None else self._masked(self.mask, value)
+        written = None
+        if self.mask is not None and mode == "set":
+            written = self._masked(self.mask, value)
         if written is None:
             indices, axes = self._indices()
             spread = broadcast("setitem", *(i.shape for i in indices))
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
             values = fitted(window, value, (*rest[: self.at], *spread, *rest[self.at :]))
             unique, op = self.mask is not None, self.op and "setitem"
-            written = scatter(window, axes, indices, self.at, values, unique=unique, op=op)
+            written = scatter(window, axes, indices, self.at, values, mode, unique=unique, op=op)
         layout = window._layout  # pyright: ignore[reportPrivateUsage]
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
 
@@ -366,7 +385,7 @@ def _is_mask(key: Any) -> bool:
 
 def _selects_many(key: Any) -> bool:
     """Whether it is a tensor, an array or a list, and no int."""
-    return isinstance(key, Tensor | list | tuple) or bool(getattr(key, "ndim", 0))
+    return isinstance(key, Tensor | list | tuple | range) or bool(getattr(key, "ndim", 0))
 
 
 def _flag(key: Any, x: Tensor) -> Tensor:

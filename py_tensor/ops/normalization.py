@@ -28,7 +28,7 @@ def softmax(x: Operand, axis: Axes = -1) -> Tensor:
     x = _floating(x, "softmax")
     axes = normalize_axes("softmax", axis, x.ndim)
     if not x.size:
-        return x
+        return x.copy()
     e = exp(x - max(x, axes, keepdims=True))
     return e / sum(e, axes, keepdims=True)
 
@@ -38,7 +38,7 @@ def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
     x = _floating(x, "log_softmax")
     axes = normalize_axes("log_softmax", axis, x.ndim)
     if not x.size:
-        return x
+        return x.copy()
     shifted = x - max(x, axes, keepdims=True)
     return shifted - log(sum(exp(shifted), axes, keepdims=True))
 
@@ -72,6 +72,8 @@ def layer_norm(
     if x.size:
         centred = x - mean(x, axes, keepdims=True)
         x = centred / sqrt(mean(square(centred), axes, keepdims=True) + eps)
+    else:
+        x = x.copy()
     x = x if weight is None else x * next(rest)
     return x if bias is None else x + next(rest)
 

@@ -15,8 +15,10 @@ from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
     concat,
+    diagonal,
     expand,
     expand_dims,
+    in_shape,
     pad,
     permute,
     ravel,
@@ -86,7 +88,7 @@ def repeat(x: Operand, repeats: int, /, axis: int | None = None) -> Tensor:
         return repeat(ravel(x), count, 0)
     at = normalize_axis("repeat", axis, x.ndim)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
-    return reshape(
+    return in_shape(
         expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
         (*before, n * count, *behind),
     )
@@ -100,12 +102,12 @@ def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
     x = tensor_of(x, "tile")
     counts = [_count("tile", n) for n in _sequence(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
-    x = reshape(x, (1,) * (len(counts) - x.ndim) + x.shape)
+    x = in_shape(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
         if count != 1:
             before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
             copies = expand(expand_dims(x, axis), (*before, count, n, *behind))
-            x = reshape(copies, (*before, count * n, *behind))
+            x = in_shape(copies, (*before, count * n, *behind))
     return x
 
 
@@ -124,22 +126,23 @@ def roll(
     """
     x = tensor_of(x, "roll")
     if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
+        return in_shape(roll(ravel(x), shift, 0), x.shape)
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    moved = x
     for given, by in zip(axes, shifts, strict=True):
         at = normalize_axis("roll", given, x.ndim)
         n = x.shape[at]
         cut = -as_index(by) % n if n else 0
         whole = (slice(None),) * at
         if cut:
-            behind, front = (getitem(x, (*whole, s)) for s in (slice(cut, None), slice(cut)))
-            x = concat([behind, front], at)
-    return x
+            behind, front = (getitem(moved, (*whole, s)) for s in (slice(cut, None), slice(cut)))
+            moved = concat([behind, front], at)
+    return x.copy() if moved is x else moved
 
 
 def vstack(tensors: Sequence[Operand], /) -> Tensor:
@@ -155,25 +158,29 @@ def hstack(tensors: Sequence[Operand], /) -> Tensor:
     return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
-def meshgrid(*vectors: Operand, indexing: str = "xy") -> list[Tensor]:
-    """Each vector along an axis of its own, repeated along the others; free.
+def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> list[Tensor]:
+    """Each vector along an axis of its own, repeated along the others.
 
     Parameters
     ----------
     indexing : {"xy", "ij"}
         Whether the first two vectors lie along the second and the first axis, or in order.
+    copy : bool
+        Whether each has memory of its own, once it is written to; otherwise they are read-only
+        views.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    flat = [ravel(x) for x in vectors]
+    flat = [reshape(x, -1) for x in vectors]
     order = list(range(len(flat)))
     if indexing == "xy":
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
-    return [
+    grids = [
         expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
         for n, x in enumerate(flat)
     ]
+    return [x.copy() for x in grids] if copy else grids
 
 
 def outer(x: Operand, y: Operand, /) -> Tensor:
@@ -214,6 +221,8 @@ def triu(x: Operand, /, k: int = 0) -> Tensor:
 def diag(x: Operand, /, k: int = 0) -> Tensor:
     """The `k`-th diagonal of a matrix, or the matrix with a vector on its `k`-th diagonal.
 
+    The diagonal of a matrix is a read-only view.
+
     Raises
     ------
     ShapeError
@@ -226,10 +235,7 @@ def diag(x: Operand, /, k: int = 0) -> Tensor:
         return where(eye(n, k=k, dtype=dtypes.bool_, device=x.device), row, False)
     if x.ndim != 2:
         raise ShapeError(f"diag: takes a vector or a matrix, not shape {x.shape}")
-    (n, m), row, column = x.shape, max(-k, 0), max(k, 0)
-    size = max(0, min(n - row, m - column))
-    rows = getitem(x, slice(row, row + size))
-    return getitem(ravel(rows), slice(column, None, m + 1))
+    return diagonal(x, k)
 
 
 def trace(x: Operand, /, offset: int = 0) -> Tensor:

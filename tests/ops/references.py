@@ -276,6 +276,12 @@ ELSEWHERE: dict[str, str] = {
         ("argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"), "test_scatter"
     ),
     **dict.fromkeys(("sort", "argsort"), "test_sorting"),
+    **dict.fromkeys(
+        ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), "test_assignment"
+    ),
+    **dict.fromkeys(
+        ("array_split", "copy", "diagonal", "may_share_memory", "shares_memory"), "test_views"
+    ),
     **dict.fromkeys(("softmax", "log_softmax", "layer_norm"), "test_normalization"),
     **dict.fromkeys(
         (
@@ -330,10 +336,7 @@ ELSEWHERE: dict[str, str] = {
             "matrix_transpose",
             "concat",
             "stack",
-            "copy",
             "flatten",
-            "may_share_memory",
-            "shares_memory",
         ),
         "test_movement",
     ),

@@ -490,7 +490,8 @@ def test_astype(device: str, rng: np.random.Generator) -> None:
                 continue
             got = x.astype(target)
             if target == source:
-                assert got is x
+                assert got is not x
+                assert x.astype(target, copy=False) is x
             same(got, expected, f"astype, {source} to {target}")
             same(x[::-3].astype(target), expected[::-3], f"astype, {source} to {target}, reversed")
     x = pt.tensor([1.7], device=device)

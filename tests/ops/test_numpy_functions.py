@@ -23,26 +23,41 @@ def folds(name: str, *more: dict[str, Any]) -> list[Call]:
     return [lambda a, given=given: function(a, **given) for given in (*FOLDED, *more)]
 
 
+def written(f: Call) -> Call:
+    """What a function that writes to its operand leaves there."""
+
+    def call(a: Any) -> Any:
+        target = a.copy()
+        assert f(target) is None
+        return target
+
+    return call
+
+
 ORDER = np.array([[2, 0, 1, 3], [1, 1, 0, 2], [3, 2, 1, 0]])
 
 CALLS: dict[str, list[Call]] = {
-    "all": [lambda a: np.all(a > 1.2), lambda a: np.all(a > 1.2, (0, 1), keepdims=True)],
-    "amax": folds("amax", {"axis": (0, 1)}),
-    "amin": folds("amin"),
-    "any": [lambda a: np.any(a > 1.9), lambda a: np.any(a > 1.9, axis=1)],
+    "all": [
+        lambda a: np.all(a > 1.2, where=a < 1.5),
+        lambda a: np.all(a > 1.2),
+        lambda a: np.all(a > 1.2, (0, 1), keepdims=True),
+    ],
+    "amax": folds("amax", {"axis": (0, 1)}, {"initial": 1.5}),
+    "amin": folds("amin", {"initial": 1.5, "where": ORDER > 1}),
+    "any": [lambda a: np.any(a > 1.9), lambda a: np.any(a > 1.9, axis=1, where=[True])],
     "argmax": folds("argmax"),
     "argmin": folds("argmin"),
     "count_nonzero": [
         lambda a: np.count_nonzero(a > 1.5),
         lambda a: np.count_nonzero(a > 1.5, axis=1, keepdims=True),
     ],
-    "max": folds("max", {"axis": (0, 1)}),
-    "mean": folds("mean", {"dtype": np.float32}),
-    "min": folds("min"),
-    "prod": folds("prod"),
+    "max": folds("max", {"axis": (0, 1)}, {"initial": 1.5, "where": ORDER > 1}),
+    "mean": folds("mean", {"dtype": np.float32}, {"where": ORDER > 1}),
+    "min": folds("min", {"initial": 1.5}),
+    "prod": folds("prod", {"initial": 2, "where": ORDER > 1}, {"dtype": "float32"}),
     "ptp": folds("ptp"),
-    "std": folds("std", {"ddof": 1}, {"correction": 1}),
-    "sum": folds("sum", {"axis": (0, 1)}, {"dtype": "float32"}),
+    "std": folds("std", {"ddof": 1}, {"correction": 1}, {"where": ORDER > 1}),
+    "sum": folds("sum", {"axis": (0, 1)}, {"dtype": "float32"}, {"initial": 2, "where": ORDER > 1}),
     "trace": [np.trace, lambda a: np.trace(a, 1)],
     "var": folds("var", {"ddof": 1}),
     "allclose": [lambda a: np.allclose(a, a + 1e-7), lambda a: np.allclose(a, a + 1, rtol=0.1)],
@@ -86,12 +101,15 @@ CALLS: dict[str, list[Call]] = {
     "dot": [lambda a: np.dot(a, a.T), lambda a: np.dot(a[0], a[1])],
     "linalg.matmul": [lambda a: np.linalg.matmul(a.T, a)],
     "outer": [lambda a: np.outer(a[0], a[1])],
+    "array_split": [lambda a: np.array_split(a, 3, axis=1), lambda a: np.array_split(a, [1])],
     "broadcast_to": [lambda a: np.broadcast_to(a, (2, 3, 4))],
     "concatenate": [
         lambda a: np.concatenate([a, a]),
         lambda a: np.concat((a, a), axis=1),
         lambda a: np.concatenate([a, a], axis=None),
     ],
+    "copy": [np.copy, lambda a: np.copy(a, "C")],
+    "diagonal": [np.diagonal, lambda a: np.diagonal(a, 1, axis1=1, axis2=0)],
     "diag": [np.diag, lambda a: np.diag(a[0], k=1)],
     "expand_dims": [lambda a: np.expand_dims(a, 1), lambda a: np.expand_dims(a, (0, 3))],
     "flip": [np.flip, lambda a: np.flip(a, 1)],
@@ -108,14 +126,20 @@ CALLS: dict[str, list[Call]] = {
         lambda a: np.pad(a, ((1, 0), (2, 3)), constant_values=7),
         lambda a: np.pad(a, 1, constant_values=np.float32(0.5)),
     ],
-    "ravel": [np.ravel, *(lambda a, order=order: np.ravel(a, order) for order in ("C", "A", "K"))],
+    "may_share_memory": [lambda a: np.may_share_memory(a[::2], a[1::2])],
+    "ravel": [np.ravel, *(lambda a, order=order: np.ravel(a.T, order) for order in "CFAK")],
     "repeat": [lambda a: np.repeat(a, 2), lambda a: np.repeat(a, 2, axis=1)],
     "reshape": [
         lambda a: np.reshape(a, (4, 3)),
         lambda a: np.reshape(a, -1),
         lambda a: np.reshape(a, -1, "A"),
+        lambda a: np.reshape(a, (2, 6), order="F", copy=True),
     ],
     "roll": [lambda a: np.roll(a, 5), lambda a: np.roll(a, (1, 2), axis=(0, 1))],
+    "shares_memory": [
+        lambda a: np.shares_memory(a, a.T),
+        lambda a: np.shares_memory(a[::2], a[1::2]),
+    ],
     "split": [lambda a: np.split(a, 2, axis=1), lambda a: np.split(a, [1])],
     "squeeze": [lambda a: np.squeeze(a[:1]), lambda a: np.squeeze(a[:, :1], axis=1)],
     "stack": [lambda a: np.stack([a, a]), lambda a: np.stack([a, a], axis=-1)],
@@ -127,14 +151,28 @@ CALLS: dict[str, list[Call]] = {
     "tril": [np.tril, lambda a: np.tril(a, -1)],
     "triu": [np.triu, lambda a: np.triu(a, k=1)],
     "vstack": [lambda a: np.vstack((a, a[0]))],
+    "copyto": [
+        written(lambda a: np.copyto(a, 2)),
+        written(lambda a: np.copyto(a, a[0] + 1, where=a > 1.5)),
+        written(lambda a: np.copyto(a, [1.5], casting="unsafe")),
+    ],
+    "fill_diagonal": [written(lambda a: np.fill_diagonal(a, 7))],
+    "place": [written(lambda a: np.place(a, a > 1.5, [1, 2]))],
+    "put": [written(lambda a: np.put(a, [3, -1], [5, 6]))],
+    "put_along_axis": [written(lambda a: np.put_along_axis(a, ORDER[:, :1], 9, axis=1))],
+    "putmask": [written(lambda a: np.putmask(a, a > 1.5, [1, 2, 3]))],
     "empty_like": [lambda a: np.empty_like(a)[:0]],
     "full_like": [lambda a: np.full_like(a, 3), lambda a: np.full_like(a, 3.7, dtype=np.int32)],
     "ones_like": [np.ones_like, lambda a: np.ones_like(a, dtype="int32", order="F")],
     "zeros_like": [np.zeros_like],
 }
 
-READ_THEIR_ANSWER = {"allclose", "array_equal"}
-READ_ITS_SHAPE = {"argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"}
+ANSWERS = {"allclose", "array_equal", "may_share_memory", "shares_memory"}  # True or False
+READING = {
+    *("allclose", "array_equal", "argwhere", "bincount", "compress", "extract", "flatnonzero"),
+    *("nonzero", "place"),
+}
+NARROW = {"int64": "int32", "float64": "float32"}
 
 
 @pytest.fixture
@@ -160,10 +198,10 @@ def test_it_is_ours(name: str, array: Array, device: str, monkeypatch: pytest.Mo
         x = pt.tensor(array, device=device)
         expected = call(array)
         with monkeypatch.context() as patched:
-            if name not in READ_THEIR_ANSWER | READ_ITS_SHAPE:
+            if name not in READING:
                 patched.setattr(pt.Tensor, "_read", None)  # nothing is read
             got = call(x)
-        if name in READ_THEIR_ANSWER:
+        if name in ANSWERS:
             assert got is bool(expected)
             continue
         many = isinstance(expected, list | tuple)
@@ -173,7 +211,7 @@ def test_it_is_ours(name: str, array: Array, device: str, monkeypatch: pytest.Mo
             assert mine.device is x.device
             assert mine.shape == np.shape(numpys)
             dtype = np.asarray(numpys).dtype.name
-            assert str(mine.dtype) == ("int32" if dtype == "int64" else dtype)
+            assert str(mine.dtype) == NARROW.get(dtype, dtype)
             np.testing.assert_allclose(mine.numpy(), numpys, rtol=2e-5, atol=1e-6)
 
 
@@ -191,11 +229,14 @@ def test_arrays_beside_tensors(array: Array, device: str) -> None:
 def test_what_ours_lacks_raises(array: Array, device: str) -> None:
     x = pt.tensor(array, device=device)
     refused: list[tuple[Call, str]] = [
-        (lambda a: np.sum(a, out=np.empty(())), r"np\.sum: takes no out with .*; use pt\.sum, or"),
-        (lambda a: np.max(a, initial=0, where=array > 1), r"np\.max: takes no initial, where "),
-        (lambda a: np.amax(a, initial=0), r"np\.amax: takes no initial .* pt\.max, or np\.amax of"),
-        (lambda a: np.reshape(a, -1, order="F"), r"np\.reshape: takes no order with a tensor"),
-        (lambda a: np.ravel(a, "F"), r"np\.ravel: takes no order with a tensor"),
+        (
+            lambda a: np.std(a, mean=a),
+            r"np\.std: takes no mean with .*; use pt\.std, or np\.std of",
+        ),
+        (lambda a: np.amax(a, out=array), r"max: out is a tensor, not ndarray"),
+        (lambda a: np.add(a, 1, out=array), r"add: out is a tensor, not ndarray"),
+        (lambda a: np.add(a, 1, casting="no"), r"np\.add: takes no casting with a tensor; use pt"),
+        (lambda a: np.put(a, 99, 1, mode="clip"), r"np\.put: takes no mode with a tensor"),
         (lambda a: np.sort(a, order="f"), r"np\.sort: takes no order with a tensor"),
         (lambda a: np.pad(a, 1, mode="edge"), r"np\.pad: takes no mode with a tensor"),
         (lambda a: np.take(a, [9], mode="clip"), r"np\.take: takes no mode with a tensor"),
@@ -235,6 +276,30 @@ def test_what_numpy_lacks_too_has_no_such_note(array: Array, device: str) -> Non
     with pytest.raises(pt.AxisError) as raised:
         np.sum(pt.tensor(array, device=device), axis=2)
     assert not hasattr(raised.value, "__notes__")
+
+
+@pytest.mark.computes
+def test_where_it_writes_to(array: Array, device: str) -> None:
+    """A tensor as `out`; an array that a function writes the elements of a tensor to."""
+    x = pt.tensor(array, device=device)
+    whole, row = pt.zeros((3, 4), device=device), pt.zeros(4, device=device)
+    assert np.add(x, array, out=whole, where=array > 1.5) is whole
+    assert np.sum(x, axis=0, out=row) is row
+    np.testing.assert_array_equal(whole.numpy(), np.where(array > 1.5, array + array, 0))
+    np.testing.assert_allclose(row.numpy(), array.sum(0), rtol=1e-6)
+    other = np.zeros((3, 4), np.float32)
+    np.copyto(other, x)
+    np.put(other, [0, 1], x[2])
+    np.testing.assert_array_equal(other.ravel()[2:], array.ravel()[2:])
+    np.testing.assert_array_equal(other[0, :2], array[2, :2])
+
+
+@pytest.mark.computes
+def test_where_of_a_condition_alone(array: Array, device: str) -> None:
+    found = np.where(pt.tensor(array, device=device) > 1.5)
+    for mine, numpys in zip(found, np.where(array > 1.5), strict=True):
+        assert isinstance(mine, pt.Tensor)
+        np.testing.assert_array_equal(mine.numpy(), numpys)
 
 
 def test_a_signature_is_looked_at_once(

@@ -138,6 +138,8 @@ def test_copies_and_pickles() -> None:
             "add_",
             "it is x[...] = x.add(...)",
         ),
+        (pt.ones(2, device="cpu"), "copy_", "it is x[...] = y"),
+        (pt.ones(2, device="cpu"), "masked_fill", "it is x[mask] = value"),
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
         (pt, "grad", "there is no automatic differentiation yet"),
         (pt, "cat", "it is pt.concat"),

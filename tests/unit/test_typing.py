@@ -17,10 +17,10 @@ PROPERTIES = {name for name, value in vars(Methods).items() if isinstance(value,
 INHERITED = {"__hash__"}  # object's, which a class that defines == must name again
 
 
-def parameters(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
-    """Name, kind and default of each parameter but the tensor itself."""
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Each parameter but the tensor itself, without its type."""
     _, *rest = inspect.signature(function).parameters.values()
-    return [(p.name, p.kind, p.default) for p in rest]
+    return [p.replace(annotation=p.empty) for p in rest]
 
 
 def test_every_method_is_typed_and_every_typed_method_is_there() -> None:
@@ -32,6 +32,8 @@ def test_every_method_is_typed_and_every_typed_method_is_there() -> None:
 def test_signature(name: str) -> None:
     typed, installed = parameters(METHODS[name]), parameters(getattr(Tensor, name))
     if name.startswith("__"):  # Python calls operators, with nothing but positions
-        assert len(typed) == len(installed)
+        operands, options = installed[: len(typed)], installed[len(typed) :]
+        assert [p.default for p in typed] == [p.default for p in operands]
+        assert all(p.default is not p.empty for p in options)
     else:
         assert typed == installed

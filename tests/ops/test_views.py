@@ -1,0 +1,592 @@
+"""Views: which results are, what is written through them, base, flags, strides and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.ops.define import REGISTRY
+from tests.ops import references as ref
+from tests.ops.compare import same
+
+Array = np.ndarray[Any, Any]
+Call = Callable[[Any, Any], Any]  # of a function, ours or NumPy's, and an operand
+
+# -- What shares memory with its operand --------------------------------------------------------
+
+OPERANDS: dict[str, Callable[[Any], Any]] = {
+    "a matrix": lambda a: a,
+    "a transpose": lambda a: a.T,
+    "a window": lambda a: a[:2, 1:3],
+    "every second": lambda a: a[::2, ::-2],
+    "a row": lambda a: a[0],
+    "a column": lambda a: a[:, 1],
+    "one row": lambda a: a[:1],
+    "one element": lambda a: a[:1, :1],
+    "one element, flat": lambda a: a[0, :1],
+    "0-d": lambda a: a[0, 0, ...],
+    "nothing": lambda a: a[:0],
+    "blocks": lambda a: a.reshape(2, 2, 3),
+}
+
+AXES = [{}, {"axis": 0}, {"axis": -1}]
+PLAIN: list[Call] = [lambda f, a: f(a)]
+FOLDS: list[Call] = [lambda f, a, given=given: f(a, **given) for given in AXES]
+ALIKE: list[Call] = [lambda f, a: f(a), lambda f, a: f(a, dtype="float32")]
+
+# What is given of functions that neither take an operand alone nor two.
+GIVEN: dict[str, list[Call]] = {
+    "array_split": [lambda f, a: f(a, 1), lambda f, a: f(a, 3)],
+    "astype": [
+        lambda f, a: f(a, a.dtype.name if isinstance(a, Array) else a.dtype),
+        lambda f, a: f(a, a.dtype.name if isinstance(a, Array) else a.dtype, copy=False),
+        lambda f, a: f(a, "float32", copy=False),
+    ],
+    "bincount": [lambda f, a: f(a > 0, minlength=3)],
+    "broadcast_to": [lambda f, a: f(a, a.shape), lambda f, a: f(a, (2, *a.shape))],
+    "clip": [lambda f, a: f(a, None, None), lambda f, a: f(a, 0, None), lambda f, a: f(a, 0, 1)],
+    "compress": [lambda f, a: f([True] * a.size, a), lambda f, a: f([True] * len(a), a, 0)],
+    "concat": [lambda f, a: f([a]), lambda f, a: f([a, a[:0]]), lambda f, a: f([a], axis=None)],
+    "copy": PLAIN,
+    "diag": [lambda f, a: f(a), lambda f, a: f(a, 1)],
+    "expand": [lambda f, a: f(a, a.shape), lambda f, a: f(a, (2, *a.shape))],
+    "expand_dims": [lambda f, a: f(a, 0), lambda f, a: f(a, ())],
+    "extract": [lambda f, a: f(a == a, a)],
+    "flip": [*PLAIN, lambda f, a: f(a, 0), lambda f, a: f(a, ())],
+    "full": [lambda f, a: f(a.shape, a), lambda f, a: f((2, *a.shape), a)],
+    "full_like": [lambda f, a: f(a, 1)],
+    "hstack": [lambda f, a: f([a]), lambda f, a: f([a, a])],
+    "isclose": [lambda f, a: f(a, a)],
+    "meshgrid": [lambda f, a: f(a), lambda f, a: f(a, a)],
+    "moveaxis": [lambda f, a: f(a, 0, -1), lambda f, a: f(a, 0, 0)],
+    "outer": [lambda f, a: f(a, a), lambda f, a: f(a, True)],
+    "pad": [lambda f, a: f(a, 0), lambda f, a: f(a, 1)],
+    "permute": [lambda f, a: f(a, tuple(range(a.ndim)))],
+    "repeat": [lambda f, a: f(a, 1), lambda f, a: f(a, 1, axis=0), lambda f, a: f(a, 2, axis=0)],
+    "reshape": [
+        lambda f, a: f(a, a.shape),
+        lambda f, a: f(a, -1),
+        lambda f, a: f(a, (1, a.size)),
+        lambda f, a: f(a, -1, order="F"),
+        lambda f, a: f(a, -1, order="A"),
+        lambda f, a: f(a, a.shape, copy=True),
+        lambda f, a: f(a, (a.size // 2, 2)),
+    ],
+    "ravel": [lambda f, a, order=order: f(a, order=order) for order in "CFAK"],
+    "roll": [lambda f, a: f(a, 0), lambda f, a: f(a, 1), lambda f, a: f(a, 0, axis=0)],
+    "round": [lambda f, a: f(a), lambda f, a: f(a, 1), lambda f, a: f(a, -1)],
+    "shares_memory": [lambda f, a: f(a, a)],
+    "may_share_memory": [lambda f, a: f(a, a)],
+    "split": [lambda f, a: f(a, 1), lambda f, a: f(a, [1])],
+    "squeeze": [*PLAIN, lambda f, a: f(a, axis=()), lambda f, a: f(a, axis=0)],
+    "stack": [lambda f, a: f([a]), lambda f, a: f([a, a], axis=-1)],
+    "swapaxes": [lambda f, a: f(a, 0, 0), lambda f, a: f(a, 0, -1)],
+    "take": [
+        lambda f, a: f(a, range(len(a)), 0),
+        lambda f, a: f(a, [0]),
+        lambda f, a: f(a, 0),
+        lambda f, a: f(a, 0, axis=0),
+    ],
+    "take_along_axis": [lambda f, a: f(a, np.zeros(a.shape, np.int32), axis=0)],
+    "tile": [lambda f, a: f(a, 1), lambda f, a: f(a, ()), lambda f, a: f(a, (1, 2))],
+    "transpose": [*PLAIN, lambda f, a: f(a, tuple(range(a.ndim)))],
+    "tril": [lambda f, a: f(a), lambda f, a: f(a, 9)],
+    "triu": [lambda f, a: f(a), lambda f, a: f(a, -9)],
+    "vstack": [lambda f, a: f([a])],
+    "where": [lambda f, a: f(True, a, a), lambda f, a: f(a == a, a, 0)],
+    # Functions that NumPy has not, or under another name.
+    "crop": [lambda f, a: f(a, [(0, n) for n in a.shape])],
+    "fused_multiply_add": [lambda f, a: f(a, a, axes=()), lambda f, a: f(a, a, axes=0)],
+    "layer_norm": PLAIN,
+    **dict.fromkeys(("softmax", "log_softmax"), FOLDS),
+    **dict.fromkeys(("flatten", "nonzero", "flatnonzero", "argwhere", "trace"), PLAIN),
+    **dict.fromkeys(("diagonal", "matrix_transpose"), PLAIN),
+    **dict.fromkeys(("empty_like", "ones_like", "zeros_like"), ALIKE),
+    **dict.fromkeys(
+        ("count_nonzero", "ptp", "cumsum", "cumprod", "cumulative_sum", "cumulative_prod"), FOLDS
+    ),
+    **dict.fromkeys(("sort", "argsort"), [*FOLDS, lambda f, a: f(a, axis=None)]),
+    **dict.fromkeys(("allclose", "array_equal", "divmod", "dot", "matmul"), [lambda f, a: f(a, a)]),
+    **dict.fromkeys(ref.UNARY, PLAIN),
+    **dict.fromkeys(
+        ref.BINARY, [lambda f, a: f(a, a), lambda f, a: f(a, 1), lambda f, a: f(False, a)]
+    ),
+    **dict.fromkeys(
+        ref.REDUCTIONS,
+        [*FOLDS, lambda f, a: f(a, axis=0, keepdims=True), lambda f, a: f(a, axis=())],
+    ),
+}
+GIVEN["round"] = [lambda f, a: f(a), lambda f, a: f(a, 1), lambda f, a: f(a, -1)]
+WITHOUT_OPERAND = {"zeros", "ones", "empty", "eye", "arange", "linspace", "rand", "randn", "randint"}
+WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+
+
+def _numpys(name: str) -> Any:
+    """NumPy's function that shares memory where ours of a name should."""
+    own: dict[str, Any] = {
+        "crop": lambda a, window: a[*(slice(*pair) for pair in window), ...],
+        "expand": np.broadcast_to,
+        "permute": np.transpose,
+        "flatten": lambda a: a.flatten(),
+        "divmod": np.divmod,
+    }
+    return own.get(name) or getattr(np, name, None)
+
+
+def _parts(result: Any) -> Iterator[Any]:
+    """The arrays of a result, which are one, several or none."""
+    for part in result if isinstance(result, list | tuple) else [result]:
+        if isinstance(part, pt.Tensor | np.ndarray | np.generic):
+            yield part
+
+
+def _is_part(part: Any, whole: Any, shares: Any) -> bool:
+    """Whether a result is its operand or shares memory with it."""
+    return part is whole or (not isinstance(part, np.generic) and shares(part, whole))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_shares_memory_does_in_numpy(device: str) -> None:
+    """Of every function: a result is a view of its operand, and read-only, just where NumPy's is.
+
+    A function that returns its operand by accident, where there is nothing to do, fails here.
+    """
+    assert GIVEN.keys() | WITHOUT_OPERAND | WRITING == REGISTRY.keys()
+    wrong: list[str] = []
+    for name, calls in GIVEN.items():
+        ran = 0
+        for dtype in ("float32", "int32", "bool"):
+            array = np.arange(12).reshape(3, 4).astype(dtype)
+            x = pt.tensor(array, device=device)
+            for kind, make in OPERANDS.items():
+                for n, call in enumerate(calls):
+                    ours, numpys = make(x), make(array)
+                    try:
+                        got = list(_parts(call(REGISTRY[name], ours)))
+                    except (TypeError, ValueError, IndexError):
+                        continue  # an operand that it does not take
+                    expected: list[Any] = [None] * len(got)
+                    if _numpys(name) is not None:
+                        try:
+                            with np.errstate(all="ignore"):
+                                expected = list(_parts(call(_numpys(name), numpys)))
+                        except (TypeError, ValueError, IndexError):
+                            pass
+                    ran += 1
+                    for mine, theirs in zip(got, expected, strict=True):
+                        shared = _is_part(mine, ours, pt.shares_memory)
+                        want = theirs is not None and _is_part(theirs, numpys, np.shares_memory)
+                        what = f"{name} {n} of {kind}, {dtype}"
+                        if shared != want and (shared or mine.size):
+                            wrong.append(f"{what}: shared is {shared}")
+                        elif isinstance(theirs, np.ndarray) and (
+                            mine.flags.writeable != theirs.flags.writeable
+                        ):
+                            wrong.append(f"{what}: writeable is {mine.flags.writeable}")
+        assert ran, name
+    assert not wrong, "\n".join(wrong)
+
+
+# -- Views, one by one --------------------------------------------------------------------------
+
+# name -> a view, or a copy, of an array of shape (2, 3, 4), by the module `np` of either library
+MADE: dict[str, Callable[[Any, Any], Any]] = {
+    "all": lambda np, a: a[...],
+    "no index": lambda np, a: a[()],
+    "a row": lambda np, a: a[1],
+    "the last row": lambda np, a: a[-1, -1],
+    "an element, 0-d": lambda np, a: a[1, 2, 3, ...],
+    "an integer of NumPy's": lambda np, a: a[np.arange(2).dtype and 1],
+    "a slice": lambda np, a: a[1:],
+    "slices with steps": lambda np, a: a[::2, 1:, ::3],
+    "reversed": lambda np, a: a[::-1],
+    "backwards from within": lambda np, a: a[:, 2:0:-1, 3::-2],
+    "past the end": lambda np, a: a[:9, -9:2],
+    "nothing": lambda np, a: a[5:],
+    "a column": lambda np, a: a[..., 1],
+    "new axes": lambda np, a: a[None, :, None, 1, 2:, None],
+    "T": lambda np, a: a.T,
+    "mT": lambda np, a: a.mT,
+    "transpose": lambda np, a: a.transpose(1, 0, 2),
+    "swapaxes": lambda np, a: a.swapaxes(0, 2),
+    "moveaxis": lambda np, a: np.moveaxis(a, 0, -1),
+    "flip": lambda np, a: np.flip(a, (0, 2)),
+    "expand_dims": lambda np, a: np.expand_dims(a, (0, 2)),
+    "squeeze": lambda np, a: a[:1, :, :1].squeeze(),
+    "diagonal": lambda np, a: a[0].diagonal(1),
+    "diagonals": lambda np, a: np.diagonal(a, 0, 2, 1),
+    "diag": lambda np, a: np.diag(a[1].T, -1),
+    "part of a split": lambda np, a: np.split(a, 2, axis=2)[1],
+    "part of an array_split": lambda np, a: np.array_split(a, 3, axis=-1)[0],
+    "broadcast": lambda np, a: np.broadcast_to(a[:, :1], (2, 3, 4)),
+    "broadcast to no more": lambda np, a: np.broadcast_to(a, (2, 3, 4)),
+    "reshape": lambda np, a: a.reshape(6, 4),
+    "reshape to axes of 1": lambda np, a: a.reshape(1, 2, 3, 1, 4),
+    "reshape flat": lambda np, a: a.reshape(-1),
+    "reshape of a transpose": lambda np, a: a.T.reshape(-1),
+    "reshape of a transpose, column-major": lambda np, a: a.T.reshape(-1, order="F"),
+    "reshape of a transpose that splits an axis": lambda np, a: a.T.reshape(2, 2, 3, 2),
+    "reshape of a step": lambda np, a: a[:, :, ::2].reshape(6, 2),
+    "reshape of a step in the middle": lambda np, a: a[:, ::2].reshape(2, 8),
+    "reshape of a window": lambda np, a: a[:, :2].reshape(2, 8),
+    "reshape of a window across": lambda np, a: a[:, :2].reshape(4, 4),
+    "reshape of a reversed one": lambda np, a: a.reshape(-1)[::-1].reshape(4, 6),
+    "reshape column-major": lambda np, a: a.reshape(6, 4, order="F"),
+    "reshape by a copy": lambda np, a: a.reshape(6, 4, copy=True),
+    "ravel": lambda np, a: a.ravel(),
+    "ravel of a row": lambda np, a: a[1].ravel(),
+    "ravel of a transpose": lambda np, a: a.T.ravel(),
+    "ravel of a transpose, column-major": lambda np, a: a.T.ravel("F"),
+    "ravel of a transpose, as it lies": lambda np, a: a.T.ravel("A"),
+    "ravel of a slice": lambda np, a: a[:, 1:].ravel(),
+    "ravel of one element": lambda np, a: a[1:, 1:2, 2:3].ravel(),
+    "flatten": lambda np, a: a.flatten(),
+    "flatten of a transpose": lambda np, a: a.T.flatten("F"),
+    "copy": lambda np, a: a.copy(),
+    "copy of a view": lambda np, a: a[1].T.copy(),
+    "astype": lambda np, a: a.astype("float32"),
+    "astype without a copy": lambda np, a: a[1].astype("float32", copy=False),
+    "a list of rows": lambda np, a: a[[0, 1]],
+    "a mask": lambda np, a: a[a > 5],
+    "an array of one row": lambda np, a: a[globals()["np"].array(1)],
+    "a chain": lambda np, a: a[1:].T[::-2].reshape(2, 3)[:, 1:],
+    "a chain of reshapes": lambda np, a: a.reshape(4, 6)[1:, ::2].T[::-1].swapaxes(0, 1)[1],
+    "a chain through a copy": lambda np, a: a.T.reshape(6, 4)[::2].T,
+    "a chain of broadcasts": lambda np, a: np.broadcast_to(a[:, None, 0], (2, 5, 4))[:, 1].T,
+}
+
+
+def both(device: str, shape: tuple[int, ...] = (2, 3, 4)) -> tuple[Any, Array]:
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape).copy()
+    return pt.tensor(array, device=device), array
+
+
+def check_alike(mine: Any, theirs: Any, what: str) -> None:
+    """Flags and strides; of axes of length 1 those say nothing, and NumPy's are any."""
+    flags = ("c_contiguous", "f_contiguous", "owndata", "writeable")
+    is_own = theirs.base is None
+    for flag in flags:
+        if is_own and flag.endswith("contiguous"):
+            continue  # what is computed lies in row-major order with us, and with NumPy as it can
+        got, expected = getattr(mine.flags, flag), getattr(theirs.flags, flag)
+        assert got == expected == mine.flags[flag.upper()], f"{what}: {flag} is {got}"
+    if theirs.size and not is_own:
+        long = [n > 1 for n in theirs.shape]
+        got = [s for s, is_long in zip(mine.strides, long, strict=True) if is_long]
+        expected = [s for s, is_long in zip(theirs.strides, long, strict=True) if is_long]
+        assert got == expected, f"{what}: strides {mine.strides}, not {theirs.strides}"
+
+
+@pytest.mark.computes
+def test_each_view(device: str) -> None:
+    """A write to a view is seen in its base, and the other way; to a copy, in neither."""
+    for name, make in MADE.items():
+        x, a = both(device)
+        v, w = make(pt, x), make(np, a)
+        shared = np.shares_memory(w, a)
+        assert pt.shares_memory(v, x) == shared, f"{name}: {pt.shares_memory(v, x)}"
+        assert (v.base is x) == (w.base is not None and (shared or not w.size)), name
+        assert not shared or v.base is x, f"{name}: the base is {v.base!r}"
+        if shared:
+            check_alike(v, w, name)
+        x[...] = x * 2 + 1
+        a[...] = a * 2 + 1
+        same(v, w, f"{name} after a write to the base")
+        if not w.flags.writeable:
+            with pytest.raises(ValueError, match="^setitem: the tensor is read-only"):
+                v[...] = 7
+            same(x, a, f"the base after a refused write to {name}")
+            continue
+        for write in (
+            lambda target: target.__setitem__(..., target * -1),
+            lambda target: target.__iadd__(5),
+            lambda target: target.fill(3),
+        ):
+            write(v)
+            write(w)
+            same(v, w, f"{name} after a write")
+            same(x, a, f"the base after a write to {name}")
+
+
+@pytest.mark.computes
+def test_several_views_of_one_base(device: str, rng: np.random.Generator) -> None:
+    """Views that overlap see each other's writes, computed or pending, in whatever order."""
+    x, a = both(device, (6, 8))
+    names = ["all"]
+    ours, numpys = [x], [a]
+    for name, make in {
+        "T": lambda a: a.T,
+        "rows": lambda a: a[1:4],
+        "columns": lambda a: a[:, ::3],
+        "flat": lambda a: a.reshape(-1)[5:40],
+        "reversed": lambda a: a[::-1, ::-1],
+        "an element": lambda a: a[2, 3, ...],
+        "a row": lambda a: a[2],
+    }.items():
+        names.append(name)
+        ours.append(make(x))
+        numpys.append(make(a))
+    for n in range(40):
+        at, value = rng.integers(len(names)), float(n)
+        ours[at][...] = ours[at] * 0.5 + value
+        numpys[at][...] = numpys[at] * 0.5 + value
+        if n % 5 == 1:
+            ours[rng.integers(len(names))].realize()
+        if n % 4 == 0:
+            k = rng.integers(len(names))
+            same(ours[k], numpys[k], f"{names[k]} after a write to {names[at]}")
+    for name, mine, theirs in zip(names, ours, numpys, strict=True):
+        same(mine, theirs, name)
+
+
+@pytest.mark.computes
+def test_a_view_outlives_its_base(device: str) -> None:
+    x, a = both(device)
+    v, w = x[1].T, a[1].T
+    base = v.base
+    del x
+    v[1:] = 9
+    w[1:] = 9
+    same(v, w, "the view")
+    same(base, a, "its base")
+    del base, v
+    x, a = both(device)
+    views = [x[n] for n in range(2)]
+    del views
+    x[0] = 1
+    a[0] = 1
+    same(x, a, "a base without its views")
+
+
+@pytest.mark.computes
+def test_copies(device: str) -> None:
+    """A copy has the elements of the time when it was made, computed or not."""
+    for pending in (False, True):
+        x, a = both(device)
+        if pending:
+            x, a = x + 1, a + 1
+        copies, expected = [x.copy(), pt.copy(x), x[1:].copy(), x.T.copy()], a.copy()
+        x += 100
+        a += 100
+        same(x, a, "the original")
+        for kept, theirs in zip(
+            copies, [expected, expected, expected[1:], expected.T], strict=True
+        ):
+            assert kept.base is None
+            same(kept, theirs, "a copy after a write to the original")
+        copies[0][0] = -1
+        same(copies[1], expected, "another copy")
+        same(x, a, "the original after a write to the copy")
+    for make in (pt.array, pt.tensor, np.copy):
+        y = make(x)
+        assert not pt.may_share_memory(x, y), make
+    assert pt.asarray(x) is x
+
+
+@pytest.mark.computes
+def test_elements_are_scalars(device: str) -> None:
+    """A full index of ints gives what does not change; with an ellipsis, a 0-d view."""
+    x, a = both(device)
+    element, view, total = x[1, 2, 3], x[1, 2, 3, ...], x.sum()
+    assert element.is_scalar
+    assert total.is_scalar
+    assert not view.is_scalar
+    assert not pt.array(2.5, device=device).is_scalar
+    assert not pt.zeros((), device=device).is_scalar
+    before, x[1, 2, 3] = element, -5
+    a[1, 2, 3] = -5
+    assert element.item() == 23
+    element += 1
+    assert before.item() == 23
+    assert element.item() == 24
+    kept = view
+    view += 1
+    a[1, 2, 3] += 1
+    assert kept is view
+    same(x, a, "after a write to a 0-d view")
+    zero_d = kept = pt.array(2.5, device=device)
+    zero_d += 1
+    assert kept.item() == 3.5
+    for name in ("x[()]", "x[0]"):
+        y = pt.tensor([4.0], device=device).reshape(()) if "()" in name else x[0, 0]
+        assert y[()].is_scalar or y.ndim, name
+
+
+@pytest.mark.computes
+def test_iteration_gives_views(device: str) -> None:
+    x, a = both(device)
+    for mine, theirs in zip(x, a, strict=True):
+        mine *= 2  # noqa: PLW2901 - the row itself
+        theirs *= 2  # noqa: PLW2901
+        for part, numpys in zip(mine.T, theirs.T, strict=True):
+            part[0] = 0
+            numpys[0] = 0
+    same(x, a, "after writes to rows")
+    for element in x[0, 0]:
+        element += 1  # noqa: PLW2901 - a scalar
+    same(x, a, "after additions to elements")
+    first, _ = x
+    assert first.base is x
+
+
+@pytest.mark.computes
+def test_read_only(device: str) -> None:
+    x, a = both(device)
+    v = pt.broadcast_to(x[:, :1], (2, 3, 4))
+    writes: dict[str, Callable[[Any], Any]] = {
+        "setitem": lambda v: v.__setitem__(0, 1),
+        "setitem by a mask": lambda v: v.__setitem__(v > 0, 1),
+        "setitem by integers": lambda v: v.__setitem__([0], 1),
+        "fill": lambda v: v.fill(1),
+        "sort": lambda v: v.sort(),
+        "put": lambda v: v.put(0, 1),
+        "copyto": lambda v: pt.copyto(v, 1),
+        "putmask": lambda v: pt.putmask(v, v > 0, 1),
+        "place": lambda v: pt.place(v, v > 0, 1),
+        "fill_diagonal": lambda v: pt.fill_diagonal(v[0], 1),
+        "put_along_axis": lambda v: pt.put_along_axis(v, v.argsort(), 1, -1),
+        "iadd": lambda v: v.__iadd__(1),
+        "imatmul": lambda v: v[0, :2, :2].__imatmul__(v[0, :2, :2]),
+        "add": lambda v: pt.add(x, 1, out=v),
+        "sum": lambda v: pt.sum(x, 0, out=v[0]),
+    }
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    for target in (v, v[::-1], x[0].diagonal()[:, None, None], fixed, fixed[1:], fixed.T):
+        assert not target.flags.writeable
+        for name, write in writes.items():
+            if target.shape[0] > 2 and name in ("fill_diagonal", "imatmul", "add", "sum"):
+                continue
+            with pytest.raises(ValueError, match="read-only"):
+                write(target)
+    same(x, a, "after refused writes")
+    same(fixed, a, "a read-only one")
+    assert v.copy().flags.writeable
+    assert (v + 0).flags.writeable
+
+
+def test_the_flag(device: str) -> None:
+    x, _ = both(device)
+    before = x[0]
+    x.flags.writeable = False
+    assert before.flags.writeable  # as in NumPy: what is there stays as it is
+    assert not x[0].flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        x[0].flags.writeable = True
+    x.flags["WRITEABLE"] = True
+    view = x[0]
+    view.flags.writeable = False
+    assert x.flags.writeable
+    assert not view[0].flags.writeable
+    view.flags.writeable = True
+    assert view[0].flags.writeable
+    diagonal = x[0].diagonal()
+    diagonal.flags.writeable = True
+    diagonal[...] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        pt.broadcast_to(x, (2, 2, 3, 4)).flags.writeable = True
+    assert "WRITEABLE : True" in repr(x.flags)
+
+
+@pytest.mark.computes
+def test_setting_the_shape(device: str) -> None:
+    for name, make in {
+        "a base": lambda a: a,
+        "a window": lambda a: a[1:],
+        "a step": lambda a: a[:, :, ::2],
+        "reversed": lambda a: a[::-1, ::-1, ::-1],
+    }.items():
+        x, a = both(device)
+        row = x[1], a[1]
+        v, w = make(x), make(a)
+        flat = w.reshape(-1).shape if np.shares_memory(w.reshape(-1), a) else None
+        if flat:
+            v.shape = -1
+            w.shape = -1
+            same(v, w, f"{name}, flat")
+            v[2:4] = 7
+            w[2:4] = 7
+        v.shape = w.shape = (1, *w.shape)
+        v += 1
+        w += 1
+        same(v, w, name)
+        same(x, a, f"the base of {name}")
+        same(*row, f"another view of the base of {name}")
+    x, a = both(device)
+    with pytest.raises(AttributeError, match=r"^shape: \(4, 3, 2\) cannot become \(24,\) without"):
+        x.T.shape = -1
+    for wrong in ((5,), (-1, 7), (-1, -1)):
+        with pytest.raises(pt.ShapeError, match="^shape: "):
+            x.shape = wrong
+    same(x, a, "after refused shapes")
+
+
+def test_what_shares_memory(device: str) -> None:
+    x, a = both(device, (6, 8))
+    parts: list[Callable[[Any], Any]] = [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[:3],
+        lambda a: a[3:],
+        lambda a: a[:, ::2],
+        lambda a: a[:, 1::2],
+        lambda a: a[::2, 1],
+        lambda a: a.reshape(-1)[::-5],
+        lambda a: a.reshape(-1)[2::5],
+        lambda a: a[0, 0, ...],
+        lambda a: a[:0],
+    ]
+    for one in parts:
+        for other in parts:
+            got, expected = (f(one(a), other(a)) for f, a in ((pt.shares_memory, x), (np.shares_memory, a)))
+            assert got == expected
+            assert pt.may_share_memory(one(x), other(x)) or not got
+    assert not pt.may_share_memory(x[:3], x[3:])
+    assert not pt.may_share_memory(x, x + 0)
+
+
+@pytest.mark.computes
+def test_values_of_the_time(device: str) -> None:
+    """What was computed of a tensor, or is pending, keeps the elements that it had."""
+    x, a = both(device)
+    y, b = x * 2, a * 2
+    total, expected = x.sum(), a.sum()
+    rows, numpys = x[[1, 0]], a[[1, 0]]
+    x[0] = -1
+    a[0] = -1
+    z, c = x + y, a + b
+    x.T[1] = 50
+    a.T[1] = 50
+    for mine, theirs, what in (
+        (x, a, "the tensor"),
+        (y, b, "what is pending"),
+        (total, expected, "a sum"),
+        (rows, numpys, "selected rows"),
+        (z, c, "of both"),
+    ):
+        same(mine, theirs, what)
+
+
+@pytest.mark.computes
+def test_many_writes_between_reads(device: str, rng: np.random.Generator) -> None:
+    """More writes than are pending at a time, through views made before and after."""
+    array = rng.integers(-9, 9, (40, 50)).astype(np.float32)
+    x, a = pt.tensor(array, device=device), array.copy()
+    v, w = x[::2].T, a[::2].T
+    for n in range(600):
+        i, j = int(rng.integers(40)), int(rng.integers(50))
+        if n % 3 == 0:
+            x[i, j] = n
+            a[i, j] = n
+        elif n % 3 == 1:
+            v[j, i // 2] += 1
+            w[j, i // 2] += 1
+        else:
+            x[i] = v[:, i // 2]
+            a[i] = w[:, i // 2]
+    same(x, a, "the base")
+    same(v, w, "the view")
