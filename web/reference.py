@@ -38,7 +38,7 @@ SECTIONS = {
     "movement": "Shapes",
     "rearrange": "Rearranging",
     "gather": "Indexing",
-    "assignment": "Indexing",
+    "assignment": "Assignment",
     "tensor": "Tensor",
     "displaying": "Pictures and plots",
     "explaining": "Looking inside",
@@ -242,10 +242,10 @@ class Reference:
 
 def takes_tensors(function: Any) -> bool:
     """Whether it computes from the elements of operands, so that it could have a derivative."""
-    first = next(iter(inspect.signature(function).parameters), "")
-    return first in {"x", "condition", "tensors", "vectors"} and not function.__name__.endswith(
-        "_like"
-    )
+    found = inspect.signature(function)
+    if function.__name__.endswith("_like") or found.return_annotation == "None":
+        return False
+    return next(iter(found.parameters), "") in {"x", "condition", "tensors", "vectors"}
 
 
 class _Probe:

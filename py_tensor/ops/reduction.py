@@ -284,7 +284,7 @@ def _fold(
         if least is None:
             raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
         x = choose(where, x, least)
-    if initial is not None and not x.size:
+    if initial is not None and empty is None and not x.size:
         empty = initial
     y = _reduce(op, x, axis, keepdims, empty=empty)
     if initial is not None:

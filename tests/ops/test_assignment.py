@@ -1,0 +1,626 @@
+"""Writing: assignment by every kind of key, in-place operators, out, where, initial, put."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops import references as ref
+from tests.ops.compare import same
+from tests.ops.operands import pool
+
+Array = np.ndarray[Any, Any]
+SHAPE = (4, 5, 6)
+
+
+class Mask:
+    """A key that is made of the operand's own shape: a mask over some of its axes, or integers."""
+
+    def __init__(self, make: Callable[[np.random.Generator], Array]) -> None:
+        self.make = make
+
+
+def mask(*shape: int, share: float = 0.4) -> Mask:
+    return Mask(lambda rng: rng.random(shape) < share)
+
+
+def integers(n: int, *shape: int) -> Mask:
+    return Mask(lambda rng: rng.integers(-n, n, shape).astype(np.int32))
+
+
+ALL = slice(None)
+KEYS: dict[str, Any] = {
+    "all": ...,
+    "no index": (),
+    "an int": 2,
+    "a negative int": (-1, -2),
+    "an element": (1, 2, 3),
+    "a slice": slice(1, 3),
+    "a slice with a step": (ALL, slice(None, None, 2), slice(1, None, 3)),
+    "reversed": (slice(None, None, -1), slice(3, None, -2)),
+    "nothing": slice(9, None),
+    "nothing in the middle": (1, slice(2, 2)),
+    "an ellipsis and an int": (..., 1),
+    "new axes": (None, 1, None, slice(2)),
+    "most": (slice(1, None), slice(4)),
+    "a mask": mask(*SHAPE),
+    "a mask of nothing": mask(*SHAPE, share=0),
+    "a mask of all": mask(*SHAPE, share=2),
+    "a mask of rows": mask(4),
+    "a mask of two axes": mask(4, 5),
+    "a mask of the last axes": (ALL, mask(5, 6)),
+    "a mask of the last axis": (..., mask(6)),
+    "a mask and an int": (mask(4), 1),
+    "a mask and a slice": (mask(4), slice(1, None, 2)),
+    "a mask and integers": (Mask(lambda rng: np.array([True, False, True, False])), [1, 3]),
+    "a mask and a new axis": (None, mask(4, 5)),
+    "True": True,
+    "False": False,
+    "True and a slice": (True, slice(2)),
+    "True and an int": (1, True, slice(2)),
+    "a list": [2, 0, -1],
+    "a list of nothing": [],
+    "lists": ([2, 0], [1, -1]),
+    "lists that broadcast": ([[2], [0]], [1, -1, 3]),
+    "three lists": ([2, 0], [1, 1], [5, 4]),
+    "a tuple of integers": ((1, 0),),
+    "a range": range(1, 4, 2),
+    "integers": integers(4, 3),
+    "integers of two axes": integers(4, 2, 3),
+    "one integer": integers(4),
+    "integers of the last axis": (..., integers(6, 3)),
+    "integers of the middle": (ALL, integers(5, 2, 2)),
+    "integers beside a slice": (integers(4, 3), slice(1, 4)),
+    "integers apart": (integers(4, 3), ALL, integers(6, 3)),
+    "integers together behind": (ALL, integers(5, 3), integers(6, 3)),
+    "integers and an int": (integers(4, 3), 1),
+    "an int and integers": (1, integers(5, 3)),
+    "an int apart from integers": (1, ALL, integers(6, 3)),
+    "integers, a new axis, integers": (integers(4, 3), None, integers(5, 3)),
+    "a new axis before integers": (None, integers(4, 3)),
+    "integers and an ellipsis": (integers(4, 3), ..., integers(6, 3)),
+    "integers and one integer": (integers(4, 3), integers(5)),
+    "a slice with a step and integers": (slice(None, None, -2), integers(5, 2)),
+}
+
+
+def made(key: Any, rng: np.random.Generator) -> Any:
+    if isinstance(key, tuple):
+        return tuple(made(k, rng) for k in key)
+    return key.make(rng) if isinstance(key, Mask) else key
+
+
+def given(key: Any, device: str, as_tensors: bool) -> Any:
+    """The key for a tensor: arrays in it become tensors, or stay."""
+    if isinstance(key, tuple):
+        return tuple(given(k, device, as_tensors) for k in key)
+    return pt.tensor(key, device=device) if as_tensors and isinstance(key, np.ndarray) else key
+
+
+def values_for(array: Array, key: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """What may be assigned there: numbers, lists, arrays, what broadcasts, other dtypes."""
+    shape = array[key].shape
+    kind = array.dtype.kind
+    numbers: dict[str, Any] = {"an int": 1, "a bool": True}
+    if kind == "f":
+        numbers |= {"a float": -0.5, "NaN": float("nan")}
+    whole = rng.integers(0, 2, shape)
+    found = {
+        **numbers,
+        "an array": whole.astype(array.dtype),
+        "an array of other numbers": whole.astype("int32" if kind != "i" else "uint32"),
+        "0-d": np.asarray(1, array.dtype),
+    }
+    if shape and not (isinstance(key, np.ndarray) and key.dtype == bool):
+        found["one, with more axes"] = np.ones((1,) * (len(shape) + 1), array.dtype)
+        found["what broadcasts"] = whole[..., :1].astype(array.dtype)
+    if shape and whole.size:
+        found["a list"] = whole.tolist()
+        found["a row"] = whole[(0,) * (len(shape) - 1)].astype(array.dtype)
+    return found
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ref.DTYPES)
+def test_each_key(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """What is read by a key, and what every kind of value that is assigned to it leaves."""
+    for n, (name, pattern) in enumerate(KEYS.items()):
+        key = made(pattern, rng)
+        array = rng.choice(pool(dtype, rng), SHAPE)
+        ours = given(key, device, as_tensors=n % 2 == 0)
+        x = pt.tensor(array, device=device)
+        same(x[ours], array[key], f"x[{name}] of {dtype}")
+        options = list(values_for(array, key, rng).items())
+        # On a GPU every key with a few kinds of values, and in the end every kind.
+        chosen = options if device == "cpu" else [options[(n + i) % len(options)] for i in range(3)]
+        for kind, value in chosen:
+            x, a = pt.tensor(array, device=device), array.copy()
+            view, kept, before = x.reshape(-1)[1::2], pt.logical_not(x), np.logical_not(a)
+            as_tensor = isinstance(value, np.ndarray) and rng.random() < 0.5
+            x[ours] = pt.tensor(value, device=device) if as_tensor else value
+            a[key] = value
+            what = f"x[{name}] of {dtype} = {kind}"
+            same(x, a, what)
+            same(view, a.reshape(-1)[1::2], f"a view after {what}")
+            if kind == "an array":
+                same(kept, before, f"what was computed before {what}")
+
+
+@pytest.mark.computes
+def test_each_layout(device: str, rng: np.random.Generator) -> None:
+    """Writes through views of any strides, by keys of any kind."""
+    views: dict[str, Callable[[Any], Any]] = {
+        "a transpose": lambda a: a.transpose(2, 1, 0),
+        "a window": lambda a: a[1:, 1:4, 2:],
+        "reversed": lambda a: a[::-1, :, ::-1],
+        "every second": lambda a: a[::2, ::-2],
+        "a row": lambda a: a[1],
+        "a column": lambda a: a[:, 2, 1],
+        "a diagonal": lambda a: a.reshape(-1)[::31],
+        "0-d": lambda a: a[1, 2, 3, ...],
+        "nothing": lambda a: a[:0],
+    }
+    keys: dict[str, Callable[[Array, Any], Any]] = {
+        "all": lambda a, module: ...,
+        "a mask": lambda a, module: module.asarray(a) % 2 == 0,
+        "a slice": lambda a, module: slice(1, None, 2),
+        "a list": lambda a, module: [0, -1],
+        "new axes": lambda a, module: (..., None),
+    }
+    for name, make in views.items():
+        for kind, key_of in keys.items():
+            array = rng.permutation(120).reshape(SHAPE).astype(np.int32)
+            x, a = pt.tensor(array, device=device), array.copy()
+            v, w = make(x), make(a)
+            if not w.ndim and kind in ("a slice", "a list"):
+                continue
+            if not w.size and kind == "a list":
+                continue
+            key = key_of(w, np)
+            ours = pt.tensor(key, device=device) if kind == "a mask" else key
+            value = w[key] * 3 + 1
+            v[ours] = v[ours] * 3 + 1
+            w[key] = value
+            same(x, a, f"{name} by {kind}")
+            v[ours] -= 7
+            w[key] -= 7
+            same(x, a, f"{name} by {kind}, in place")
+
+
+@pytest.mark.computes
+def test_repeated_integers(device: str, rng: np.random.Generator) -> None:
+    """The last of several values for a place counts; in-place operators count once."""
+    at = np.array([1, 3, 1, 1, -1], np.int32)
+    for indices in (at.tolist(), at, pt.tensor(at, device=device)):
+        x, a = pt.zeros(5, pt.int32, device=device), np.zeros(5, np.int32)
+        x[indices] = np.arange(5)
+        a[at] = np.arange(5)
+        same(x, a, "the last counts")
+        x[indices] += 1
+        a[at] += 1
+        same(x, a, "once each")
+    n = 3000
+    many = rng.integers(0, 50, n).astype(np.int32)
+    x, a = pt.zeros((50, 2), pt.int32, device=device), np.zeros((50, 2), np.int32)
+    x[pt.tensor(many, device=device), 1] = pt.arange(n, device=device)
+    a[many, 1] = np.arange(n)
+    same(x, a, "many")
+
+
+# name -> the key that is written to, and the value, out of the same memory
+OVERLAPS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "up": (slice(1, None), lambda x: x[:-1]),
+    "down": (slice(None, -1), lambda x: x[1:]),
+    "reversed": (..., lambda x: x[::-1]),
+    "half reversed": (slice(None, 20), lambda x: x[19::-1]),
+    "spread": (slice(None, None, 2), lambda x: x[: (len(x) + 1) // 2]),
+    "gathered": (slice(None, 20), lambda x: x[1::2][:20]),
+    "one element": (..., lambda x: x[3]),
+    "one element, 0-d": (..., lambda x: x[3, ...]),
+    "by its own order": (..., lambda x: x[x.argsort()]),
+    "a sum of both": (slice(2, None), lambda x: x[2:] + x[:-2]),
+}
+
+
+@pytest.mark.computes
+def test_overlapping_operands(device: str, rng: np.random.Generator) -> None:
+    """As if the value were copied first; NumPy 2.4 does so in most cases."""
+    for name, (key, value_of) in OVERLAPS.items():
+        for n in (41, 3000):
+            array = rng.permutation(n).astype(np.int32)
+            x, a = pt.tensor(array, device=device), array.copy()
+            x[key] = value_of(x)
+            a[key] = np.array(value_of(a))
+            same(x, a, f"{name}, {n}")
+            if key is ...:
+                continue
+            x[key] += value_of(x)
+            a[key] += np.array(value_of(a))
+            same(x, a, f"{name} added, {n}")
+    array = rng.integers(-9, 9, (70, 70)).astype(np.float32)
+    x, a = pt.tensor(array, device=device), array.copy()
+    x[...] = x.T
+    a[...] = a.T.copy()
+    same(x, a, "transposed in place")
+    x += x.T
+    a += a.T.copy()
+    same(x, a, "its transpose added")
+    x[1:, 1:] -= x[:-1, :-1] * 0.5
+    a[1:, 1:] -= a[:-1, :-1] * 0.5
+    same(x, a, "shifted along both axes")
+    x[:, 0], x[:, 1] = x[:, 1].copy(), x[:, 0].copy()
+    a[:, [0, 1]] = a[:, [1, 0]]
+    same(x, a, "two columns exchanged")
+
+
+@pytest.mark.computes
+def test_chained_reads_and_writes(device: str) -> None:
+    """x[i][j] = v writes through a view, and into the copy that a list selects."""
+    x = pt.zeros((3, 4), device=device)
+    a = np.zeros((3, 4), np.float32)
+    for target in (x, a):
+        target[1][2] = 5
+        target[[0, 1]][0] = 9  # a copy
+        target[1:][0, :2] += 1
+        target[target > 4] *= 2
+        target.T[0] = 3
+    same(x, a, "chained")
+
+
+@pytest.mark.computes
+def test_refused_writes_change_nothing(device: str) -> None:
+    """NumPy's category of error, and the same elements as before."""
+    array = np.arange(12, dtype=np.int32).reshape(3, 4)
+    x = pt.tensor(array, device=device)
+    floats = pt.ones((3, 4), device=device)
+    wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: x.__setitem__(9, 1), IndexError, "^index: 9 is out of range for axis 0"),
+        (lambda: x.__setitem__(0.5, 1), IndexError, "^index: .*float"),
+        (lambda: x.__setitem__("a", 1), IndexError, "^index: .*str"),
+        (lambda: x.__setitem__((0, 0, 0), 1), IndexError, "^index: 3 indices .* 2 axes"),
+        (lambda: x.__setitem__([0, 7], 1), IndexError, "7 is out of range"),
+        (lambda: x.__setitem__([0.5], 1), IndexError, "integers, not"),
+        (lambda: x.__setitem__(floats, 1), IndexError, "not float32"),
+        (lambda: x.__setitem__(np.ones((3, 3), bool), 1), IndexError, r"\(3, 3\)"),
+        (lambda: x.__setitem__(([0, 1], [0, 1, 2]), 1), IndexError, r"\(2,\) and \(3,\)"),
+        (lambda: x.__setitem__(0, [1, 2, 3]), ValueError, r"\(3,\) .*\(4,\)"),
+        (lambda: x.__setitem__(..., np.ones((2, 3, 4))), ValueError, r"\(2, 3, 4\) .*\(3, 4\)"),
+        (lambda: x.__setitem__(x > 5, [1, 2]), ValueError, r"\(2,\) .*\(6,\)"),
+        (lambda: x.__setitem__([0, 1], np.ones((3, 4))), ValueError, r"\(3, 4\)"),
+        (lambda: x.__setitem__(0, 2**40), OverflowError, "int32"),
+        (lambda: x.__setitem__(0, 1j), TypeError, "complex"),
+        (lambda: x.__setitem__(0, "a"), TypeError, "setitem|not"),
+        (lambda: x.__setitem__(0, None), TypeError, "setitem|not"),
+        (lambda: operator.iadd(x, 0.5), TypeError, "^iadd: float32 cannot be stored in int32"),
+        (lambda: operator.itruediv(x, 2), TypeError, "^itruediv: float32 .*int32"),
+        (lambda: operator.iadd(x, pt.ones((2, 3, 4), pt.int32, device=device)), ValueError, "iadd"),
+        (lambda: operator.iadd(x, [1, 2, 3]), ValueError, "do not broadcast"),
+        (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
+        (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32"),
+        (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\) and \(4,\)"),
+        (lambda: pt.add(x, 1, out=array), TypeError, "^add: out is a tensor, not ndarray"),
+        (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
+        (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
+        (lambda: pt.put_along_axis(x, [0], 1, 1), ValueError, "^put_along_axis: "),
+        (lambda: pt.copyto(x, 0.5), TypeError, "^copyto: float32 .*int32"),
+        (lambda: pt.copyto(x, [1, 2, 3]), ValueError, r"^copyto|\(3,\)"),
+        (lambda: pt.copyto(x, 1, where=[True] * 3), ValueError, "^copyto: "),
+        (lambda: pt.putmask(x, [True], 1), ValueError, r"^putmask: .*\(1,\)"),
+        (lambda: pt.place(x, x > 0, []), ValueError, "^place: there are no values"),
+        (lambda: pt.fill_diagonal(x[0], 1), ValueError, r"^fill_diagonal: .*\(4,\)"),
+        (lambda: x.fill([1, 2]), TypeError, "^fill: "),  # type: ignore[arg-type]
+        (lambda: x.sort(5), ValueError, "^sort: axis 5"),
+    ]
+    for n, (write, error, match) in enumerate(wrong):
+        with pytest.raises(error, match=match):
+            write()
+        if n % 6 == 0:
+            same(x, array, f"after a refused write, {n}")
+    same(x, array, "after all refused writes")
+    x[0] = 2.9  # what is assigned is converted, as in NumPy
+    array[0] = 2
+    same(x, array, "a float assigned to an integer")
+
+
+@pytest.mark.computes
+def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
+    """Raised with the next read; nothing is written there, and the session goes on."""
+    x = pt.zeros((3, 4), pt.int32, device=device)
+    x[pt.tensor([1, 3], device=device)] = 5
+    with pytest.raises(IndexError, match=r"^setitem: 3 is out of range for axis 0 .*\(3, 4\)"):
+        x.numpy()
+    same(x, np.array([[0] * 4, [5] * 4, [0] * 4], np.int32), "what is in range")
+
+
+# -- In-place operators -------------------------------------------------------------------------
+
+IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "iadd": (operator.iadd, "add"),
+    "isub": (operator.isub, "subtract"),
+    "imul": (operator.imul, "multiply"),
+    "itruediv": (operator.itruediv, "divide"),
+    "ifloordiv": (operator.ifloordiv, "floor_divide"),
+    "imod": (operator.imod, "remainder"),
+    "ipow": (operator.ipow, "power"),
+    "iand": (operator.iand, "bitwise_and"),
+    "ior": (operator.ior, "bitwise_or"),
+    "ixor": (operator.ixor, "bitwise_xor"),
+    "ilshift": (operator.ilshift, "left_shift"),
+    "irshift": (operator.irshift, "right_shift"),
+}
+KINDS = "buif"
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place(name: str, device: str) -> None:
+    """Each is its op, stored: the same object and memory, or an error where kinds do not fit."""
+    apply, op = IN_PLACE[name]
+    for dtype in ref.DTYPES:
+        for other in ref.DTYPES:
+            x = pt.tensor([[1, 2, 3], [4, 5, 6]], dtype=dtype, device=device)
+            before = x.numpy()
+            y = pt.tensor([1, 2, 1], dtype=other, device=device)
+            what = f"{name} of {dtype} and {other}"
+            try:
+                expected = getattr(pt, op)(x, y)
+            except pt.DTypeError:
+                with pytest.raises(pt.DTypeError):
+                    apply(x, y)
+                continue
+            if KINDS.index(expected.dtype.kind) > KINDS.index(np.dtype(dtype).kind):
+                with pytest.raises(
+                    pt.DTypeError, match=rf"^{name}: .* cannot be stored in {dtype}"
+                ):
+                    apply(x, y)
+                same(x, before, f"after the refused {what}")
+                continue
+            stored = expected.astype(dtype).numpy()
+            kept, view = x, x[1]
+            x = apply(x, y)
+            assert x is kept, what
+            same(x, stored, what)
+            same(view, stored[1], f"a view after {what}")
+    x = kept = pt.tensor([[1, 2], [3, 4]], device=device)
+    scalar = x[0, 0]
+    with pytest.raises(TypeError):
+        apply(x, "a")
+    with pytest.raises(TypeError):
+        apply(x, None)
+    del scalar
+
+
+@pytest.mark.computes
+def test_in_place_against_numpy(device: str, rng: np.random.Generator) -> None:
+    for dtype in ("int32", "float32"):
+        array = rng.integers(1, 9, (4, 6)).astype(dtype)
+        for name, (apply, _) in IN_PLACE.items():
+            if dtype == "float32" and name in ("iand", "ior", "ixor", "ilshift", "irshift", "ipow"):
+                continue
+            for make in (lambda a: a, lambda a: a.T, lambda a: a[::2, 1::2], lambda a: a[1]):
+                for value in (2, make(array).astype(dtype), "itself"):
+                    if name == "itruediv" and dtype == "int32":
+                        continue
+                    x, a = pt.tensor(array, device=device), array.copy()
+                    v, w = make(x), make(a)
+                    apply(v, v if isinstance(value, str) else value)
+                    apply(w, w if isinstance(value, str) else value)
+                    np.testing.assert_allclose(x.numpy(), a, rtol=1e-6, err_msg=f"{name}, {dtype}")
+    a = rng.integers(-3, 3, (5, 5)).astype(np.float32)
+    x = kept = pt.tensor(a, device=device)
+    x @= x
+    assert x is kept
+    same(x, a @ a, "imatmul")
+
+
+# -- out, where, initial, dtype -----------------------------------------------------------------
+
+
+def test_who_takes_out() -> None:
+    """The functions below are all that take `out`, `where` or `initial`."""
+    import inspect
+
+    from py_tensor.ops.define import REGISTRY
+
+    takes: dict[str, set[str]] = {"out": set(), "where": set(), "initial": set()}
+    for name, function in REGISTRY.items():
+        for option in takes.keys() & inspect.signature(function).parameters.keys():
+            takes[option].add(name)
+    elementwise = {*ref.UNARY, *ref.BINARY} - {"round"}
+    folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
+    assert takes["where"] - {"copyto"} == elementwise | folds
+    assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
+    assert takes["initial"] == {"sum", "prod", "max", "min"}
+
+
+OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "round": lambda f, x, out: f(x, 1, out),
+    "clip": lambda f, x, out: f(x, 1, 2, out),
+    "cumsum": lambda f, x, out: f(x, 1, None, out),
+    "cumprod": lambda f, x, out: f(x, 0, None, out),
+    "ptp": lambda f, x, out: f(x, 0, out),
+    "dot": lambda f, x, out: f(x, x.T, out),
+    "matmul": lambda f, x, out: f(x, x.T, out),
+}
+
+
+@pytest.mark.computes
+def test_out(device: str, rng: np.random.Generator) -> None:
+    """The result is `out`, which holds what the function gives without it; also through views."""
+    array = rng.uniform(1, 2, (3, 4)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    calls: dict[str, Callable[[Any], Any]] = {}
+    for name in sorted({*ref.UNARY} - {"round"}):
+        calls[name] = lambda out, name=name: getattr(pt, name)(
+            x.astype("int32") if name == "invert" else x, out
+        )
+    for name in ref.BINARY:
+        whole = "bitwise" in name or "shift" in name
+        y = x.astype("int32") if whole else x
+        calls[name] = lambda out, name=name, y=y: getattr(pt, name)(y, y, out)
+    for name in ref.REDUCTIONS:
+        calls[name] = lambda out, name=name: getattr(pt, name)(x, 0, out=out)
+    for name, call in OTHERS.items():
+        calls[name] = lambda out, name=name, call=call: call(getattr(pt, name), x, out)
+    for name, call in calls.items():
+        expected = call(None)
+        out = pt.zeros(expected.shape, expected.dtype, device=device)
+        assert call(out) is out, name
+        same(out, expected.numpy(), f"{name} with out")
+        wide = pt.zeros((2, *expected.shape), device=device)
+        assert call((wide[1],)).base is wide, name
+        stored = expected.astype("float32").numpy()
+        same(wide, np.stack([np.zeros_like(stored), stored]), f"{name} into a view")
+
+
+@pytest.mark.computes
+def test_out_is_an_operand(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(1, 9, (6, 6)).astype(np.float32)
+    x, a = pt.tensor(array, device=device), array.copy()
+    pt.add(x, x.T, out=x)
+    np.add(a, a.T.copy(), out=a)
+    same(x, a, "a transpose")
+    pt.multiply(x[1:], x[:-1], x[1:])
+    np.multiply(a[1:], a[:-1].copy(), a[1:])
+    same(x, a, "overlapping windows")
+    pt.cumsum(x, 0, out=x)
+    a[...] = np.cumsum(a, 0)
+    same(x, a, "a scan of itself")
+    pt.sum(x, 0, out=x[0])
+    a[0] = a.sum(0)
+    same(x, a, "a sum into a row of itself")
+
+
+@pytest.mark.computes
+def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
+    """Where the condition is false, `out` stays as it was."""
+    array = rng.uniform(1, 2, (3, 4)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    conditions: dict[str, Any] = {
+        "a mask": rng.random((3, 4)) < 0.5,
+        "a row": np.array([True, False, True, False]),
+        "a list": [[True], [False], [True]],
+        "none": False,
+        "all": True,
+    }
+    for kind, condition in conditions.items():
+        ours = pt.tensor(condition, device=device) if kind == "a mask" else condition
+        out, expected = pt.full((3, 4), 7.0, device=device), np.full((3, 4), 7, np.float32)
+        for f, g in ((pt.add, np.add), (pt.maximum, np.maximum)):
+            f(x, x, out, where=ours)
+            g(array, array, out=expected, where=condition)
+            same(out, expected, f"where {kind}")
+        for f, g in ((pt.negative, np.negative), (pt.square, np.square)):
+            f(x, out, where=ours)
+            g(array, out=expected, where=condition)
+            same(out, expected, f"where {kind}")
+    same(pt.add(1, x, where=False), np.zeros((3, 4), "f4"), "without out: zeros")
+    same(pt.add(x, 1, dtype="int32"), array.astype("i4") + 1, "a dtype to compute in")
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_where_and_initial_of_reductions(device: str, rng: np.random.Generator) -> None:
+    for dtype in ("float32", "int32", "bool"):
+        array = rng.integers(0, 2 if dtype == "bool" else 9, (5, 6)).astype(dtype)
+        x = pt.tensor(array, device=device)
+        for condition in (rng.random((5, 6)) < 0.5, np.zeros((5, 1), bool), rng.random(6) < 0.5):
+            c = pt.tensor(condition, device=device)
+            for axis in (None, 0, 1):
+                what = f"of {dtype}, {condition.shape}, axis {axis}"
+                for name in ("sum", "prod", "any", "all"):
+                    expected = getattr(np, name)(array, axis, where=condition)
+                    got = getattr(pt, name)(x, axis, where=c)
+                    np.testing.assert_allclose(got.numpy(), expected, err_msg=f"{name} {what}")
+                if dtype != "bool":
+                    for name in ("sum", "prod", "max", "min"):
+                        expected = getattr(np, name)(array, axis, initial=3, where=condition)
+                        got = getattr(x, name)(axis, initial=3, where=c)
+                        np.testing.assert_allclose(got.numpy(), expected, err_msg=f"{name} {what}")
+                for name in ("mean", "var", "std"):
+                    with np.errstate(all="ignore"):
+                        expected = getattr(np, name)(array, axis, where=condition)
+                    got = getattr(pt, name)(x, axis, where=c)
+                    np.testing.assert_allclose(
+                        got.numpy(), expected, rtol=1e-5, err_msg=f"{name} {what}"
+                    )
+    x = pt.zeros((0, 3), device=device)
+    same(pt.max(x, 0, initial=-1), np.full(3, -1, np.float32), "the greatest of none")
+    same(pt.min(x, initial=2), np.float32(2), "the least of none")
+    same(pt.sum(x, 0, initial=5), np.full(3, 5, np.float32), "the sum of none")
+    same(pt.sum(pt.ones(3, device=device), dtype="int32"), np.int32(3), "a dtype")
+
+
+# -- Functions that write -----------------------------------------------------------------------
+
+
+def check_written(
+    name: str,
+    write: Callable[[Any, Any], Any],
+    array: Array,
+    device: str,
+    views: tuple[Callable[[Any], Any], ...],
+) -> None:
+    """What a function leaves of a base, where it writes to a view of it."""
+    for n, make in enumerate(views):
+        x, a = pt.tensor(array, device=device), array.copy()
+        assert write(pt, make(x)) is None
+        write(np, make(a))
+        same(x, a, f"{name}, view {n}")
+
+
+VIEWS: tuple[Callable[[Any], Any], ...] = (
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a[1:5, ::2],
+    lambda a: a[::-1],
+)
+
+
+@pytest.mark.computes
+def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(-9, 9, (6, 6)).astype(np.float32)
+    writes: dict[str, Callable[[Any, Any], Any]] = {
+        "fill": lambda np, a: a.fill(2),
+        "fill with 0-d": lambda np, a: a.fill(a[0, 0]),
+        "sort": lambda np, a: a.sort(),
+        "sort along 0": lambda np, a: a.sort(0),
+        "put": lambda np, a: np.put(a, [0, 5, -1], [7, 8]),
+        "put one": lambda np, a: a.put(3, 7),
+        "put none": lambda np, a: np.put(a, [], 7),
+        "put along": lambda np, a: np.put_along_axis(
+            a, np.argsort(a, axis=1, stable=True)[:, :2], 50, 1
+        ),
+        "put along 0": lambda np, a: np.put_along_axis(a, np.argmax(a, axis=0)[None], 50, axis=0),
+        "copyto": lambda np, a: np.copyto(a, a[0]),
+        "copyto of itself": lambda np, a: np.copyto(a, a[::-1] + 0),
+        "copyto an int": lambda np, a: np.copyto(a, 3),
+        "copyto where": lambda np, a: np.copyto(a, a[:, :1] * 2, where=a > 0),
+        "putmask": lambda np, a: np.putmask(a, a > 0, [1, 2, 3, 4, 5]),
+        "putmask of itself": lambda np, a: np.putmask(a, a > 0, a * a),
+        "place": lambda np, a: np.place(a, a > 0, [1, 2, 3]),
+        "place at once": lambda np, a: np.place(a, a == 0, 5),
+        "place nowhere": lambda np, a: np.place(a, a > 99, [1]),
+        "fill_diagonal": lambda np, a: np.fill_diagonal(a, 7),
+        "fill_diagonal with several": lambda np, a: np.fill_diagonal(a, a[0, : min(a.shape)]),
+    }
+    for name, write in writes.items():
+        check_written(name, write, array, device, VIEWS)
+    for make in VIEWS:  # NumPy's writes to a copy, or not at all, where elements lie apart
+        x, a = pt.tensor(array, device=device), array.copy()
+        pt.put_along_axis(make(x), [3, -1, 7], [1, 2, 3], None)
+        make(a).flat[[3, -1, 7]] = [1, 2, 3]
+        same(x, a, "put_along_axis, flattened")
+    cube = rng.integers(-9, 9, (3, 3, 3)).astype(np.float32)
+    check_written("of three axes", writes["fill_diagonal"], cube, device, (lambda a: a,))
+    check_written("of ints", writes["put"], array.astype(np.int32), device, VIEWS[:2])
+    x, a = pt.tensor([5, 6], device=device), np.array([5, 6], np.int32)
+    pt.copyto(x, [1.9, -1.9], casting="unsafe")
+    np.copyto(a, [1.9, -1.9], casting="unsafe")
+    same(x, a, "copyto, unsafe")
