@@ -76,6 +76,7 @@ pi = 3.141592653589793
 inf = float("inf")
 nan = float("nan")
 newaxis = None
+ndarray = Tensor
 bool = bool_
 __version__ = "0.1.0"
 

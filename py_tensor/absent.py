@@ -32,7 +32,6 @@ FUNCTIONS: dict[str, str] = {
     "from_numpy": "it is pt.asarray",
     "hist": _OF_A_COPY.format("histogram"),
     "load": "pickle restores tensors",
-    "ndarray": "it is pt.Tensor",
     "norm": "it is pt.sqrt(pt.sum(x * x))",
     "normal": "there is pt.randn, which takes the shape alone",
     "save": "pickle saves tensors, and np.save takes x.numpy()",

@@ -38,7 +38,7 @@ SECTIONS = {
     "movement": "Shapes",
     "rearrange": "Rearranging",
     "gather": "Indexing",
-    "assignment": "Indexing",
+    "assignment": "Assignment",
     "tensor": "Tensor",
     "displaying": "Pictures and plots",
     "explaining": "Looking inside",

@@ -6,8 +6,9 @@ from typing import Any
 
 from py_tensor.errors import ShapeError
 from py_tensor.ops.define import Operand, check_kind, number_like, register
+from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.indexing import fitted, getitem, setitem, write
+from py_tensor.ops.indexing import combine, fitted, getitem, setitem, write
 from py_tensor.ops.movement import converted, in_shape, tensor_of
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
@@ -163,6 +164,31 @@ def fill_diagonal(x: Tensor, value: Operand, /) -> None:
     write(x, layout.diagonal(), value)
 
 
+def _at(plain: Any, mode: str, sign: int = 1) -> Any:
+    """The method ``at`` of a function of two operands."""
+
+    def at(x: Tensor, indices: Any, values: Operand, /, *, atomic: bool = False) -> None:
+        """Combine values with the elements that an index names, in place.
+
+        Each element as often as it is named, where ``x[i] += v`` does so once. Floats are added in
+        the order of the values; with `atomic` in any order, which is faster and not repeatable.
+        """
+        given = values if sign > 0 else negative(tensor_of(values, f"{plain.__name__}.at"))
+        chosen = "add_atomic" if atomic and mode == "add" else mode
+        combine(
+            _target(f"{plain.__name__}.at", x), indices, given, chosen, add if sign < 0 else plain
+        )
+
+    return at
+
+
+for _op, _mode, _sign in (
+    (add, "add", 1),
+    (subtract, "add", -1),
+    (maximum, "max", 1),
+    (minimum, "min", 1),
+):
+    vars(_op)["at"] = _at(_op, _mode, _sign)
 install("fill", _fill)
 install("sort", _sort)
 install("put", put)

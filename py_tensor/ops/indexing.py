@@ -17,7 +17,7 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Operand, constant, number_like
+from py_tensor.ops.define import Binary, Operand, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -73,6 +73,19 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         write(x, selected, value)
     else:
         _Selection.of(x, keys).write(value)
+
+
+def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> None:
+    """Combine a value with the elements that a key selects, each as often as it is named.
+
+    `mode` is that of `scatter`; `plain` the op that it stands for, where no element is named twice.
+    """
+    x._check_writeable("at")  # pyright: ignore[reportPrivateUsage]
+    keys = _parsed(key)
+    if keys is None:
+        setitem(x, key, plain(getitem(x, key), value))
+    else:
+        _Selection.of(x, keys).write(value, mode)
 
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
@@ -298,16 +311,19 @@ class _Selection:
         indices, axes = self._indices()
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 
-    def write(self, value: Operand) -> None:
+    def write(self, value: Operand, mode: str = "set") -> None:
+        """Assign a value; or combine it with what is there, as `scatter` does in other modes."""
         window = self.window
-        written = None if self.mask is None else self._masked(self.mask, value)
+        written = None
+        if self.mask is not None and mode == "set":
+            written = self._masked(self.mask, value)
         if written is None:
             indices, axes = self._indices()
             spread = broadcast("setitem", *(i.shape for i in indices))
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
             values = fitted(window, value, (*rest[: self.at], *spread, *rest[self.at :]))
             unique, op = self.mask is not None, self.op and "setitem"
-            written = scatter(window, axes, indices, self.at, values, unique=unique, op=op)
+            written = scatter(window, axes, indices, self.at, values, mode, unique=unique, op=op)
         layout = window._layout  # pyright: ignore[reportPrivateUsage]
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
 
