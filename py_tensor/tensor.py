@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
@@ -325,10 +326,6 @@ class Tensor(Methods):
     def __deepcopy__(self, memo: object) -> Tensor:
         return self.copy()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """The elements, for pickling; where they are restored they go to the default device."""
-        return _restored, (bytes(self._read()), self.shape, self.dtype.name)
-
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d tensor")
@@ -441,15 +438,11 @@ class Tensor(Methods):
 
     def numpy(self) -> Any:
         """The elements as a new NumPy array of the same shape and dtype."""
-        from py_tensor.backend.bridge import load_numpy
-
-        return self._as_array(load_numpy(), self._read())
+        return self._as_array(bridge.load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
         """The same, awaited: for hosts in which Python cannot block."""
-        from py_tensor.backend.bridge import load_numpy_async
-
-        return self._as_array(await load_numpy_async(), await self._read_async())
+        return self._as_array(await bridge.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
         flat = np.frombuffer(data, dtype=self.dtype.name, count=self.size)
@@ -462,38 +455,14 @@ class Tensor(Methods):
         return array if dtype is None else array.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from py_tensor.numpy_functions import of_ufunc
+        from py_tensor.convert.numpy_functions import of_ufunc
 
         return of_ufunc(ufunc.__name__, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from py_tensor.numpy_functions import of_function
+        from py_tensor.convert.numpy_functions import of_function
 
         return of_function(function, args, options)
-
-    # -- Elsewhere ------------------------------------------------------------------------------
-
-    def to(self, device: str | Device) -> Tensor:
-        """The same elements on another device; self if it is there already."""
-        from py_tensor.interop import to_device
-
-        return to_device(self, device)
-
-    def __repr__(self) -> str:
-        from py_tensor.interop import text
-
-        return text(self, "repr")
-
-    def __str__(self) -> str:
-        from py_tensor.interop import text
-
-        return text(self, "str")
-
-    async def __repr_async__(self) -> str:
-        """`repr` for hosts in which Python cannot block."""
-        from py_tensor.interop import text_async
-
-        return await text_async(self, "repr")
 
 
 class Flags:
@@ -642,13 +611,27 @@ def install(name: str, function: Method | property) -> None:
     setattr(Tensor, name, function)
 
 
-__all__ = ["INSTALLED", "Tensor", "View", "install", "realize"]
+Convert = Callable[..., Tensor]  # as `convert.conversion.asarray`
+_convert: Convert | None = None
 
 
-def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
-    """A tensor out of a pickle."""
-    from py_tensor.dtypes import parse, typed
-    from py_tensor.interop import tensor
+def convert_by(convert: Convert) -> None:
+    """Have `tensor_of` use `convert`, which stands above the ops, because it is made of them."""
+    global _convert
+    _convert = convert
 
-    kind = parse(dtype)
-    return tensor(typed(memoryview(data), kind.typecode), dtype=kind).reshape(shape)
+
+def tensor_of(
+    x: Any, op: str, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
+    """An operand as a tensor: itself, unless another dtype or device is asked for.
+
+    The one way by which an op takes what is no tensor. Errors name `op`.
+    """
+    if isinstance(x, Tensor) and dtype is None and device is None:
+        return x
+    assert _convert is not None, "py_tensor.convert is not imported"
+    return _convert(x, dtype, device=device, op=op)
+
+
+__all__ = ["INSTALLED", "Tensor", "View", "convert_by", "install", "realize", "tensor_of"]

@@ -28,9 +28,9 @@ from py_tensor.ops.define import (
     register,
 )
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import converted, expand, expand_dims, tensor_of
+from py_tensor.ops.movement import converted, expand, expand_dims
 from py_tensor.shapes import Shape, parse_shape
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",

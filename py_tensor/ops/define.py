@@ -28,7 +28,7 @@ from py_tensor.graph.op import (
 )
 from py_tensor.graph.primitives import CAST, CONST, EMPTY, EXPAND, const, leaf
 from py_tensor.shapes import Shape, broadcast
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
@@ -192,8 +192,6 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     NumPy's scalars beside tensors are as weak as Python's. Arrays come in at the default precision,
     but beside a tensor of 64 bits in their own.
     """
-    from py_tensor.interop import asarray
-
     result: list[Tensor | Scalar] = []
     device: Device | None = None
     wide = False
@@ -212,9 +210,10 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
             result.append(number_of(op, "an operand", x))
         else:
             own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-            result.append(asarray(x, dtypes.BY_NAME.get(own or ""), device=device, op=op))
+            found = dtypes.BY_NAME.get(own or "")
+            result.append(tensor_of(x, op, dtype=found, device=device))
     if not any(isinstance(x, Tensor) for x in result):
-        result[0] = asarray(result[0], device=device, op=op)
+        result[0] = tensor_of(result[0], op)
     return result
 
 
@@ -599,9 +598,7 @@ def binary_of(
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
     """An operand converted to a dtype that the caller asked to compute in."""
-    from py_tensor.interop import asarray
-
-    given = asarray(x, op=op)
+    given = tensor_of(x, op)
     target = dtypes.parse(dtype)
     if given.dtype is target:
         return given

@@ -11,9 +11,9 @@ from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.primitives import GATHER
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, in_shape, ravel, reshape, tensor_of
+from py_tensor.ops.movement import expand, in_shape, ravel, reshape
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["take", "take_along_axis"]
 
@@ -177,8 +177,6 @@ class Indices:
 
 def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     """Indices as a tensor on the device of `x`, checked as far as they are known."""
-    from py_tensor.interop import asarray
-
     if isinstance(given, Tensor):
         if given.device is not x.device:
             raise DeviceError(
@@ -201,7 +199,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
             raise DTypeError(f"{op}: indices are integers, not {given!r}") from None
         if values:
             _check(op, min(values), max(values), x, axis)
-    return Indices(asarray(given, dtype=dtypes.int32, device=x.device, op=op), "")
+    return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
 
 
 def _flat(given: Any) -> Iterator[Any]:

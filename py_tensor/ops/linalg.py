@@ -29,9 +29,9 @@ from py_tensor.ops.define import (
     stored,
     takes,
 )
-from py_tensor.ops.movement import converted, expand, tensor_of
+from py_tensor.ops.movement import converted, expand
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "dot",

@@ -36,7 +36,7 @@ from py_tensor.shapes import (
     parse_sizes,
     resolve_reshape,
 )
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "array_split", "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "diagonal",
@@ -45,12 +45,6 @@ __all__ = [
     "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes", "transpose",
     "unsqueeze",
 ]  # fmt: skip
-
-
-def tensor_of(x: Operand, op: str) -> Tensor:
-    from py_tensor.interop import asarray
-
-    return x if isinstance(x, Tensor) else asarray(x, op=op)
 
 
 def _ints(values: Sequence[Any]) -> Sequence[Any]:

@@ -47,9 +47,9 @@ from py_tensor.ops.elementwise import (
     subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import converted, tensor_of
+from py_tensor.ops.movement import converted
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "isclose", "max",

@@ -12,10 +12,10 @@ from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Out, Scalar, build, register, stored
 from py_tensor.ops.elementwise import equal, where
-from py_tensor.ops.movement import concat, converted, flip, ravel, tensor_of
+from py_tensor.ops.movement import concat, converted, flip, ravel
 from py_tensor.ops.reduction import PROD
 from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 

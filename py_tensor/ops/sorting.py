@@ -8,9 +8,9 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.define import Operand, build, register
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.movement import ravel, tensor_of
+from py_tensor.ops.movement import ravel
 from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["argsort", "sort"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.numpy_functions import FUNCTIONS
+from py_tensor.convert.numpy_functions import FUNCTIONS
 
 Call = Callable[[Any], Any]
 Array = np.ndarray[Any, Any]
@@ -311,7 +311,7 @@ def test_a_signature_is_looked_at_once(
 ) -> None:
     x = pt.tensor(array, device=device)
     np.sum(x)
-    monkeypatch.setattr("py_tensor.numpy_functions.signature", None)
+    monkeypatch.setattr("py_tensor.convert.numpy_functions.signature", None)
     np.sum(x, axis=0)
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Programs
+from py_tensor.convert.printing import label_lines
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Movement
 from py_tensor.graph.order import Request, topological
 from py_tensor.graph.primitives import CONST
 from py_tensor.graph.reasons import Notes, Reason
-from py_tensor.printing import label_lines
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor
 
