@@ -15,9 +15,7 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Programs
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Movement
 from py_tensor.graph.order import Request, topological
-from py_tensor.graph.primitives import CONST
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.printing import label_lines
 from py_tensor.shapes import Shape
@@ -207,8 +205,8 @@ def _nothing(nodes: Iterable[Node]) -> str:
 
 def _on_cpu(nodes: Iterable[Node]) -> str:
     order = topological(nodes)
-    pending = [n for n in order if n.storage is None and not isinstance(n.op, Movement)]
-    *first, last = sorted({n.op.name for n in pending if n.op is not CONST})
+    pending = [n for n in order if n.storage is None and not n.op.reads_by_map]
+    *first, last = sorted({n.op.name for n in pending if not n.op.constant})
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection
 from dataclasses import replace
+from typing import cast
 
 from py_tensor.dtypes import uint32
 from py_tensor.graph.evaluate import Evaluator, View, identity, is_window, steps_beside
@@ -33,17 +34,12 @@ from py_tensor.graph.kernel import (
     copied,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Reduction, Scan, Sort
+from py_tensor.graph.op import Folding, Scan, Sort
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
     CONCAT,
-    CONST,
-    CONTRACT,
-    MUL,
-    PAD,
     SCATTER,
-    SUM,
 )
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
@@ -221,8 +217,8 @@ class _Builder:
 
         Over it the movement is an affine map, which it may not be over the shape after a reshape.
         """
-        while node.storage is None and (is_flat(node) or is_inline(node)) and node.op is not PAD:
-            operands = [x for x in node.inputs if x.op is not CONST]
+        while node.storage is None and (is_flat(node) or is_inline(node)) and not node.op.shifts:
+            operands = [x for x in node.inputs if not x.op.constant]
             if len(operands) != 1:
                 break
             node = operands[0]
@@ -304,7 +300,7 @@ class _Builder:
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op, mode, unique = node.attrs
         values, shape = node.inputs[1], node.meta.shape
-        base = self.decisions.bases[slot]
+        base = self.decisions.buffered[slot][0].slot
         self.need(base)
         element = Evaluator(self, values.meta.shape, root=None)
         whole, units = identity(element.extents), row_major(shape)
@@ -369,9 +365,9 @@ class _Builder:
             node = self.order[anchor]
             values = [element.value(operand.slot, view) for operand in node.inputs]
             dtype = node.inputs[0].meta.dtype
-            if node.op is CONTRACT:
-                values = [element.body.add(Apply(MUL, dtype, tuple(values)))]
-            op = node.op if isinstance(node.op, Reduction) else SUM
+            op, product = cast("Folding", node.op).folding()
+            if product is not None:
+                values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
             folds.append(Fold(op, values[0], dtype, index))
         return Stage(element.body, tuple(folds))
@@ -421,7 +417,7 @@ class _Builder:
             and slot not in d.cut
             and slot not in self.produced
             and d.depth[slot] == d.depth[root]
-            and self.order[slot].op is not PAD
+            and not self.order[slot].op.shifts
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
@@ -460,8 +456,7 @@ class _Builder:
 
     def parts(self, slot: int) -> int:
         """The parts of an anchor's accumulator."""
-        op = self.order[slot].op
-        return len(op.parts) if isinstance(op, Reduction) else 1
+        return self.order[slot].op.work_buffers
 
     def heaviest(self, slot: int) -> int | None:
         """The operand of a node, not stored yet, that brings most into its kernel."""

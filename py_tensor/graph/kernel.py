@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from py_tensor.dtypes import DType, bool_, uint32
-from py_tensor.graph.op import Elementwise, Reduction
+from py_tensor.graph.op import SCATTER_BUFFERS, Elementwise, Reduction
 from py_tensor.shapes import Shape, size_of
 
 FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
@@ -408,7 +408,6 @@ class Scattered:
 
 
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
-SCATTER_BUFFERS = 3  # that a pass binds beside those with operands: addresses, their order, target
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.cpu import _cast, _sorted
 from py_tensor.backend.device import Device
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
+from py_tensor.graph import arrays
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
     NOWHERE,
@@ -374,7 +374,7 @@ def _evaluate(
                 value = Value(data, np.logical_and.reduce([a.defined for a in args]))
             case Convert():
                 given = values[i.arg]
-                value = Value(_cast(np, given.data, i.dtype.name), given.defined)
+                value = Value(arrays.cast(np, given.data, i.dtype.name), given.defined)
             case Select():
                 value = _select(values[i.mask], values[i.inside], values[i.outside])
             case Accumulated():
@@ -430,7 +430,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
         data = running(value.data, axis=-1, dtype=value.data.dtype)
         return Value(data, np.logical_and.accumulate(value.defined, axis=-1))
     value = values[stage.value]
-    data = _sorted(np, value.data, -1, stage.descending, stage.indices)
+    data = arrays.in_order(np, value.data, -1, stage.descending, stage.indices)
     defined = value.defined.all(axis=-1, keepdims=True)
     return Value(data, np.broadcast_to(defined, data.shape))
 
