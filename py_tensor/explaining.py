@@ -292,31 +292,16 @@ class _Description:
 
 def _family(kernel: graph.Kernel, first: str) -> str:
     """What a kernel does as a whole; `first` is the family of its first program."""
-    if any(isinstance(stage, graph.Scanned) for stage in kernel.stages):
-        return "scan"
-    if any(isinstance(stage, graph.Sorted) for stage in kernel.stages):
-        return "sort"
-    if any(isinstance(stage, graph.Scattered) for stage in kernel.stages):
-        return "scatter"
-    return FAMILIES[first]
+    own = next((stage.family for stage in kernel.stages if stage.family), "")
+    return own or FAMILIES[first]
 
 
 def _ops(kernel: graph.Kernel) -> Iterator[str]:
     """The names of the ops of a kernel, in the order of running."""
     for stage in kernel.stages:
-        if isinstance(stage, graph.Contraction):
-            yield "matmul"
-            continue
-        yield from _ops_of(stage.element)
-        match stage:
-            case graph.Stage():
-                yield from (fold.op.name for fold in stage.folds)
-            case graph.Scanned():
-                yield f"running {stage.fold.op.name}"
-            case graph.Sorted():
-                yield "argsort" if stage.indices else "sort"
-            case graph.Scattered():
-                yield f"scatter {stage.mode}"
+        for body in stage.bodies():
+            yield from _ops_of(body)
+        yield from stage.ops()
     yield from _ops_of(kernel.row)
     yield from _ops_of(kernel.spread)
 

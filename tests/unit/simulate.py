@@ -201,7 +201,7 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
         return
     for stage in kernel.stages:
         if isinstance(stage, Stage):
-            parts = sum(len(fold.op.parts) for fold in stage.folds)
+            parts = sum(len(fold.op.parts) for fold in stage.folds())
             assert len(stage.element.slots()) + parts <= max_buffers
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
 
@@ -225,7 +225,7 @@ def _check_alive(kernel: Kernel) -> None:
     ]
     for stage in kernel.stages:
         if isinstance(stage, Stage):
-            folds = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
+            folds = {v for f in stage.folds() for v in (f.value, f.index) if v is not None}
             roots.append((stage.element, folds))
         elif isinstance(stage, Scattered):
             roots.append((stage.element, {stage.at, stage.value}))
@@ -290,7 +290,7 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
             accumulated.append(_along(stage, values))
         else:
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
-            accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
+            accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
     row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
     for output in kernel.outputs:
         _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
@@ -438,7 +438,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
 def _scatter(
     stage: Scattered, values: list[Value], request: Request, buffers: dict[int, Buffer]
 ) -> None:
-    base, at, value = buffers[stage.base], values[stage.at], values[stage.value]
+    base, at, value = buffers[stage.into], values[stage.at], values[stage.value]
     assert base.written.all()
     assert at.defined.all()
     inside = at.data != NOWHERE
