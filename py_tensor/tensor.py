@@ -14,15 +14,13 @@ from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
-from py_tensor.graph.op import Movement, Op
+from py_tensor.graph.op import Op
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
-    CONST,
     COPY,
     EMPTY,
     EXPAND,
-    INDEX,
     RESHAPE,
     VIEW,
     leaf,
@@ -357,7 +355,7 @@ class Tensor(Methods):
             node = node.inputs[0]
         if node.storage is None:
             node.meta.device.backend.check(self._node.op.name, node.meta)
-            if isinstance(node.op, Movement) or node.op is CONST or node.op is INDEX:
+            if node.op.reads_by_map or node.op.generates:
                 node = make(COPY, (node,), None, node.meta)
         return node
 
@@ -525,7 +523,7 @@ class Flags:
 
 def _apart(node: Node) -> Node:
     """The same elements, not as a part of what is larger and would be kept for them alone."""
-    if isinstance(node.op, Movement) and bottom(node).meta.size > node.meta.size > 0:
+    if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
         return make(COPY, (node,), None, node.meta)
     return node
 

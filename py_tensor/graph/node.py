@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.dtypes import DType
-from py_tensor.graph.op import Op, Structural
+from py_tensor.graph.op import Op
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
@@ -105,5 +105,5 @@ class Node:
 
 def make(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
     """A node with its key looked up; the fast path of elementwise ops knows its key already."""
-    structure = (attrs, len(inputs)) if isinstance(op, Structural) else attrs
+    structure = (attrs, len(inputs)) if op.variadic else attrs
     return Node(op, inputs, attrs, meta, key_of(op, structure, meta))

@@ -13,19 +13,26 @@ from py_tensor.dtypes import DType, int32
 from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
+    Assign,
     Cast,
+    Concat,
+    Constant,
+    Contract,
+    Count,
     Elementwise,
+    Gather,
     Movement,
+    Op,
+    Pad,
     Reduction,
-    Structural,
+    Scatter,
 )
 from py_tensor.shapes import Shape
 
 EMPTY = object()  # the storage of a node without elements
-LEAF = Structural("leaf", vjp=NOT_DIFFERENTIABLE)
-CONST = Structural("const", vjp=NOT_DIFFERENTIABLE)
-# The row-major number of each element, as int32 or uint32.
-INDEX = Structural("index", vjp=NOT_DIFFERENTIABLE)
+LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
+CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
+INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
 def leaf(meta: Meta, storage: Any) -> Node:
@@ -182,30 +189,11 @@ EDGES = Movement(
     vjp=NOT_DIFFERENTIABLE,
     layout=lambda attrs, source, target: layout.edges(source, *attrs),
 )
-# (x, fill): x inside a window of the result, the constant `fill` around it.
-PAD = Structural("pad", vjp=_grad_pad)
-# (x, value): x with `value` at the places of a view of it, (shape, strides, offset), in which no
-# place occurs twice. `value` has the view's shape, or is a constant.
-ASSIGN = Structural("setitem", vjp=_grad_assign)
-# (a, b) of one shape: the sum over `attrs`, kept as length 1, of a * b. Matmul is this on expanded
-# operands, and so is the seeds' fused_multiply_add.
-CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)
-# Operands side by side along the axis `attrs`, each written by a dispatch of its own.
-CONCAT = Structural("concat", vjp=_grad_concat)
-
-# (x, i1, ..., ik): elements of `x` that the indices name along the axes of the first attribute. The
-# result's shape is that of x's other axes in their order, with the axes over which the indices are
-# broadcast inserted at the second attribute; each index has that shape. Negative indices count from
-# the end; those out of range raise IndexError in the name of the third, and count as the nearest in
-# range. "" says that all are known to be in range.
-GATHER = Structural("take_along_axis", vjp=_grad_gather)
-
-# (base, values, i1, ..., ik): `base` with values at the places that the indices name: attributes
-# are (axes, at, op, mode, unique), the first three as those of a gather that would give `values`.
-# Mode "set" keeps the last of several at one place, "add", "min" and "max" combine them all with
-# the element; "add_atomic" adds floats in any order. `unique` promises one value for each place.
-# Nothing is written out of range.
-SCATTER = Structural("scatter", vjp=_grad_scatter)
+PAD = Pad("pad", vjp=_grad_pad)
+ASSIGN = Assign("setitem", vjp=_grad_assign)
+CONCAT = Concat("concat", vjp=_grad_concat)
+GATHER = Gather("take_along_axis", vjp=_grad_gather)
+SCATTER = Scatter("scatter", vjp=_grad_scatter)
 
 # Known to the scheduler, which recognises a product summed and can copy anything into order.
 MUL = Elementwise(
@@ -226,9 +214,5 @@ SUM = Reduction(
     rounds=True,
     vjp=_grad_sum,
 )
-
-
-def layout_of(node: Node) -> layout.Layout:
-    """The map of a movement node, from its coordinates to its operand's flat index."""
-    assert isinstance(node.op, Movement)
-    return node.op.layout(node.attrs, node.inputs[0].meta.shape, node.meta.shape)
+# Matmul is this on expanded operands, and so is the seeds' fused_multiply_add.
+CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)
