@@ -8,12 +8,13 @@ from itertools import chain
 from struct import unpack
 from typing import Any, TypeGuard
 
-from py_tensor import dtypes, layout
+from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.node import Meta, make, meta_of
-from py_tensor.graph.primitives import COPY, EDGES, leaf
+from py_tensor.graph.bind import bind, leaf
+from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.primitives import COPY, EDGES
 from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node, node_of
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import concat, converted, in_shape, stack
@@ -467,10 +468,7 @@ def _corners(x: Tensor, items: int) -> Tensor:
         whole, n = (slice(None),) * long[0], x.shape[long[0]]
         ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))
         return concat([_corners(end, items) for end in ends], long[0])
-    split = layout.edges(x.shape, tuple(long), items)
-    meta = meta_of(split.shape, x.dtype, x.device)
-    edges = make(EDGES, (node_of(x),), (tuple(long), items), meta)
-    shown = make(COPY, (edges,), None, meta)
+    shown = bind(COPY, (bind(EDGES, (node_of(x),), (tuple(long), items)),))
     x.device.compute([shown])
     shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
     return Tensor(shown).reshape(shape)
