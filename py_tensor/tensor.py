@@ -13,17 +13,15 @@ from weakref import ref
 from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
-from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
-from py_tensor.graph.op import Op
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
     COPY,
-    EMPTY,
     EXPAND,
     RESHAPE,
     VIEW,
-    leaf,
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
@@ -202,10 +200,10 @@ class Tensor(Methods):
         if layout.size == meta.size and layout.is_contiguous:
             value = _apart(value)
             if value.meta is not meta:
-                value = make(RESHAPE if value.meta.shape else EXPAND, (value,), None, meta)
+                value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
         else:
             attrs = layout.shape, layout.strides, layout.offset
-            value = make(ASSIGN, (base._node, value), attrs, meta)
+            value = bind(ASSIGN, (base._node, value), attrs)
         base._set_node(value)
 
     def _set_node(self, node: Node) -> None:
@@ -356,7 +354,7 @@ class Tensor(Methods):
         if node.storage is None:
             node.meta.device.backend.check(self._node.op.name, node.meta)
             if node.op.reads_by_map or node.op.generates:
-                node = make(COPY, (node,), None, node.meta)
+                node = bind(COPY, (node,))
         return node
 
     def _stored(self) -> Node:
@@ -524,37 +522,32 @@ class Flags:
 def _apart(node: Node) -> Node:
     """The same elements, not as a part of what is larger and would be kept for them alone."""
     if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
-        return make(COPY, (node,), None, node.meta)
+        return bind(COPY, (node,))
     return node
 
 
-_Made = tuple[Op, Any, Meta, int]
-_made: dict[tuple[Meta, Shape, tuple[int, ...], int], _Made] = {}  # how a view's node is made
-_MADE_LIMIT = 4096
+# The steps to a view of an operand of this meta; None where it has no elements.
+_views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
 
 
 def _seen(node: Node, layout: Layout) -> Node:
     """The elements of a node as a layout of its flat indices sees them."""
     key = node.meta, layout.shape, layout.strides, layout.offset
-    found = _made.get(key)
-    if found is None:
-        if len(_made) >= _MADE_LIMIT:
-            _made.clear()
-        found = _made[key] = _how_seen(node.meta, layout)
-    op, attrs, meta, number = found
-    if not number:
-        return node if meta.size else leaf(meta, EMPTY)
-    return Node(op, (node,), attrs, meta, number)
+    try:
+        steps = _views[key]
+    except KeyError:
+        steps = _views.keep(key, _steps_to(node.meta, layout))
+    if steps is None:
+        return leaf(meta_of(layout.shape, node.meta.dtype, node.meta.device), EMPTY)
+    return follow(node, steps)
 
 
-def _how_seen(source: Meta, layout: Layout) -> _Made:
-    """Op, attributes, meta and key; the key is 0 where no node is needed."""
-    meta = meta_of(layout.shape, source.dtype, source.device)
-    op, attrs = VIEW, (layout.strides, layout.offset)
+def _steps_to(source: Meta, layout: Layout) -> tuple[Step, ...] | None:
+    if not layout.size:
+        return None
     if layout.size == source.size and layout.is_contiguous:
-        op, attrs = RESHAPE, None
-    needed = meta.size and (op is VIEW or meta is not source)
-    return op, attrs, meta, key_of(op, attrs, meta) if needed else 0
+        return () if layout.shape == source.shape else (step(RESHAPE, source, layout.shape),)
+    return (step(VIEW, source, (layout.shape, layout.strides, layout.offset)),)
 
 
 def _nest(flat: list[Any], shape: Shape) -> Any:

@@ -34,11 +34,11 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
-from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.reasons import Notes
 
 MAX_PLANS = 512

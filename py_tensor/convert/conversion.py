@@ -16,8 +16,8 @@ from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import leaf
 from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node
 from py_tensor.ops.movement import converted, in_shape, stack
 from py_tensor.shapes import Shape, check_rank

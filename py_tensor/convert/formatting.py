@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor import dtypes, layout
+from py_tensor import dtypes
 from py_tensor.backend.device import default_device
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
@@ -13,7 +13,7 @@ from py_tensor.convert.printing import (
     format_str,
     format_tensor,
 )
-from py_tensor.graph.node import make, meta_of
+from py_tensor.graph.bind import bind
 from py_tensor.graph.primitives import COPY, EDGES
 from py_tensor.ops.define import node_of
 from py_tensor.ops.indexing import getitem
@@ -69,10 +69,7 @@ def _corners(x: Tensor, items: int) -> Tensor:
         whole, n = (slice(None),) * long[0], x.shape[long[0]]
         ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))
         return concat([_corners(end, items) for end in ends], long[0])
-    split = layout.edges(x.shape, tuple(long), items)
-    meta = meta_of(split.shape, x.dtype, x.device)
-    edges = make(EDGES, (node_of(x),), (tuple(long), items), meta)
-    shown = make(COPY, (edges,), None, meta)
+    shown = bind(COPY, (bind(EDGES, (node_of(x),), (tuple(long), items)),))
     x.device.compute([shown])
     shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
     return Tensor(shown).reshape(shape)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from py_tensor.dtypes import DType, int32
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.reasons import Reason
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape
-
-if TYPE_CHECKING:
-    from py_tensor.graph.node import Node
+from py_tensor.shapes import Shape, reduced
 
 TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
 SCATTER_BUFFERS = 3  # that a pass binds beside those with operands: addresses, their order, target
@@ -97,6 +97,16 @@ class Op:
     def work_buffers(self) -> int:
         return 1
 
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        """Shape, dtype and device of the result, from those of the operands: here the first's.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            Where the op does not apply to such operands.
+        """
+        return metas[0]
+
     def buffered(self, node: Node) -> tuple[Node, ...]:
         """The operands that are read from a buffer by indices, so that no kernel computes both."""
         return ()
@@ -128,12 +138,25 @@ class Elementwise(Op):
         for the operands.
     numpy : callable
         ``numpy(np, *arrays)``, the same on arrays.
+    gives : DType, optional
+        The dtype of the result, where it is not that of the last operand.
     """
 
     wgsl: Mapping[str, str]
     numpy: OnArrays
+    gives: DType | None = None
 
     inline: ClassVar[bool] = True
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        """Operands have one shape; constants may stand beside them."""
+        shape: Shape = ()
+        for meta in metas:
+            if meta.shape and meta.shape != shape:
+                if shape:
+                    raise ShapeError(f"{self.name}: operands of shapes {shape} and {meta.shape}")
+                shape = meta.shape
+        return meta_of(shape, self.gives or metas[-1].dtype, metas[0].device)
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, *operands), node)
@@ -141,9 +164,12 @@ class Elementwise(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cast(Op):
-    """Conversion to the node's dtype; codegen has one function for each pair of types."""
+    """Conversion to the dtype `attrs`; codegen has one function for each pair of types."""
 
     inline: ClassVar[bool] = True
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        return meta_of(metas[0].shape, attrs, metas[0].device)
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.cast(run.np, operands[0], node.meta.dtype.name)
@@ -154,6 +180,18 @@ class Folding(Op):
     """A fold over some axes, which stay as length 1; the node's attributes are those axes."""
 
     folds: ClassVar[bool] = True
+
+    @property
+    def result_dtype(self) -> DType | None:
+        """Where it is not that of the first operand."""
+        return None
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        first, second = metas[0], metas[-1]
+        if first.shape != second.shape or first.dtype is not second.dtype:
+            raise ShapeError(f"{self.name}: operands {first} and {second} are not alike")
+        dtype = self.result_dtype or first.dtype
+        return meta_of(reduced(first.shape, attrs), dtype, first.device)
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
         """How values are folded, and what makes one of several operands."""
@@ -187,6 +225,8 @@ class Reduction(Folding):
         Whether folding floats rounds, so that a long chain would lose digits.
     numpy : callable
         ``numpy(np, array, axes)`` with the axes kept.
+    gives : DType, optional
+        The dtype of the result, where it is not the operand's.
     """
 
     parts: tuple[str, ...]
@@ -197,6 +237,11 @@ class Reduction(Folding):
     numpy: Callable[[Any, Any, tuple[int, ...]], Any]
     indexed: bool = False
     rounds: bool = False
+    gives: DType | None = None
+
+    @property
+    def result_dtype(self) -> DType | None:
+        return self.gives
 
     @property
     def work_buffers(self) -> int:
@@ -274,6 +319,9 @@ class Sort(Op):
         """Where things go, the elements and their places."""
         return 3
 
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        return meta_of(metas[0].shape, int32 if self.indices else metas[0].dtype, metas[0].device)
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         axis, descending = node.attrs
         return arrays.in_order(run.np, operands[0], axis, descending, self.indices)
@@ -283,9 +331,13 @@ class Sort(Op):
 class Movement(Op):
     """A result whose every element is an element of the operand, found by an affine map."""
 
-    layout: Callable[[Any, Shape, Shape], Layout]  # attributes, operand's shape, result's shape
+    layout: Callable[[Any, Shape], Layout]  # of attributes and the operand's shape
 
     reads_by_map: ClassVar[bool] = True
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        shape = self.layout(attrs, metas[0].shape).shape
+        return meta_of(shape, metas[0].dtype, metas[0].device)
 
     def work(self, node: Node) -> int:
         below = node.inputs[0]
@@ -327,6 +379,13 @@ class Pad(Op):
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
 
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        x, fill = metas
+        if fill.shape or fill.dtype is not x.dtype:
+            raise DTypeError(f"{self.name}: fills {x.dtype} with one {x.dtype}, not {fill}")
+        shape = tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True))
+        return meta_of(shape, x.dtype, x.device)
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.pad(operands[0], node.attrs, constant_values=operands[1])
 
@@ -337,6 +396,18 @@ class Concat(Op):
 
     barrier: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        """Raises unless all axes but the one agree."""
+        first, axis = metas[0], int(attrs)
+        beside = first.shape[:axis], first.shape[axis + 1 :]
+        for x in metas[1:]:
+            if len(x.shape) != len(first.shape) or (x.shape[:axis], x.shape[axis + 1 :]) != beside:
+                raise ShapeError(
+                    f"{self.name}: shapes {first.shape} and {x.shape} differ beside axis {axis}"
+                )
+        n = sum(x.shape[axis] for x in metas)
+        return meta_of((*beside[0], n, *beside[1]), first.dtype, first.device)
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.concatenate(operands, axis=node.attrs)
@@ -374,6 +445,9 @@ class Gather(Op):
 
     def notes_faults(self, node: Node) -> bool:
         return bool(node.attrs[2])
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        return meta_of(metas[1].shape, metas[0].dtype, metas[0].device)
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return operands[0][arrays.places(run, operands[0], operands[1:], *node.attrs)[0]]
@@ -413,7 +487,7 @@ class Scatter(Op):
 def layout_of(node: Node) -> Layout:
     """The map of a movement node, from its coordinates to its operand's flat index."""
     assert isinstance(node.op, Movement)
-    return node.op.layout(node.attrs, node.inputs[0].meta.shape, node.meta.shape)
+    return node.op.layout(node.attrs, node.inputs[0].meta.shape)
 
 
 def _in_dtype(run: Run, result: Array, node: Node) -> Array:

@@ -10,7 +10,8 @@ from typing import Any
 
 from py_tensor import layout
 from py_tensor.dtypes import DType, int32
-from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
+from py_tensor.graph.bind import bind, generate
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
     Assign,
@@ -22,47 +23,29 @@ from py_tensor.graph.op import (
     Elementwise,
     Gather,
     Movement,
-    Op,
     Pad,
     Reduction,
     Scatter,
 )
 from py_tensor.shapes import Shape
 
-EMPTY = object()  # the storage of a node without elements
-LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
 CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
-def leaf(meta: Meta, storage: Any) -> Node:
-    """A node whose elements are there already."""
-    node = Node(LEAF, (), None, meta, leaf_key(meta))
-    node.storage = storage
-    return node
-
-
-def leaf_key(meta: Meta) -> int:
-    """The structural key of a node whose elements are there: its meta is all that matters."""
-    if not meta.leaf_key:
-        meta.leaf_key = key_of(LEAF, None, meta)
-    return meta.leaf_key
-
-
 def const(value: int | float | bool, dtype: DType, device: Any) -> Node:
     """A 0-d constant, which any elementwise op takes as operand beside tensors of any shape."""
-    meta = meta_of((), dtype, device)
-    return Node(CONST, (), value, meta, key_of(CONST, None, meta))
+    return generate(CONST, value, meta_of((), dtype, device))
 
 
 def filled(value: float, meta: Meta) -> Node:
     """One value at every place."""
     node = const(value, meta.dtype, meta.device)
-    return make(EXPAND, (node,), None, meta) if meta.shape else node
+    return bind(EXPAND, (node,), meta.shape) if meta.shape else node
 
 
 def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
-    return make(INDEX, (), None, meta_of(shape, dtype, device))
+    return generate(INDEX, None, meta_of(shape, dtype, device))
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -79,9 +62,9 @@ def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.sum(axes, keepdims=True).reshape(x.shape),)
 
 
-def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[tuple[int, ...], int]) -> tuple[Any, ...]:
+def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Each element's gradient goes to where the element lies; those of one element add up."""
-    strides, offset = attrs
+    _, strides, offset = attrs
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
     g = g.sum(repeated, keepdims=True) if repeated else g
@@ -166,28 +149,30 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     return of_base, of_values, *(None for _ in indices)
 
 
+# To the dtype `attrs`.
 CAST = Cast("astype", vjp=_grad_cast)
+# To the shape `attrs`.
 RESHAPE = Movement(
     "reshape",
     vjp=_grad_reshape,
-    layout=lambda attrs, source, target: layout.Layout.contiguous(target),
+    layout=lambda shape, source: layout.Layout.contiguous(shape),
 )
 EXPAND = Movement(
     "expand",
     vjp=_grad_expand,
-    layout=lambda attrs, source, target: layout.Layout.contiguous(source).expanded(target),
+    layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
 )
-# Elements of the operand by strides and an offset, (strides, offset): a view of an array.
+# Elements of the operand by (shape, strides, offset): a view of an array.
 VIEW = Movement(
     "view",
     vjp=_grad_view,
-    layout=lambda attrs, source, target: layout.Layout(target, *attrs),
+    layout=lambda attrs, source: layout.Layout(*attrs),
 )
 # (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
 EDGES = Movement(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
-    layout=lambda attrs, source, target: layout.edges(source, *attrs),
+    layout=lambda attrs, source: layout.edges(source, *attrs),
 )
 PAD = Pad("pad", vjp=_grad_pad)
 ASSIGN = Assign("setitem", vjp=_grad_assign)

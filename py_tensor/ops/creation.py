@@ -170,7 +170,7 @@ def empty_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tenso
 
 def _named(op: Movement, x: Tensor) -> Tensor:
     """The same tensor, under the name of what made it."""
-    return build(op, (x,), None, x.shape, x.dtype, x.device)
+    return build(op, (x,), x.shape)
 
 
 def eye(

@@ -509,7 +509,7 @@ def where(
         return nonzero(condition)
     if x is None or y is None:
         raise TypeError("where: takes a condition alone, or with both x and y")
-    return apply(WHERE, (condition, x, y), ANY, None, uncast=1)
+    return apply(WHERE, (condition, x, y), ANY, uncast=1)
 
 
 register(where, WHERE, method=False)

@@ -126,7 +126,7 @@ def gather_nd(
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
     """The same for indices that have the result's shape already, and may vary along all of it."""
     inputs = (x, *indices)
-    return build(GATHER, inputs, (tuple(axes), at, op), indices[0].shape, x.dtype, x.device)
+    return build(GATHER, inputs, (tuple(axes), at, op))
 
 
 @dataclass(frozen=True, slots=True)

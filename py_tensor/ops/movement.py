@@ -13,7 +13,8 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.graph.node import make, meta_of
+from py_tensor.graph.bind import bind
+from py_tensor.graph.node import meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
 from py_tensor.layout import Layout
 from py_tensor.ops.define import (
@@ -73,7 +74,7 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     if x.dtype is dtype:
         return x
     x.device.backend.check("astype", meta_of((), dtype, x.device))
-    return build(CAST, (x,), None, x.shape, dtype, x.device)
+    return build(CAST, (x,), dtype)
 
 
 def _layout(x: Tensor) -> Layout:
@@ -117,14 +118,14 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
         raise ValueError(f"reshape: {x.shape} of these strides cannot become {target} uncopied")
     if target == x.shape:
         return x.copy()
-    return build(RESHAPE, (x,), None, target, x.dtype, x.device)
+    return build(RESHAPE, (x,), target)
 
 
 def in_shape(x: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape, and no view: for what an op makes of its own."""
     if shape == x.shape:
         return x.copy()
-    return build(RESHAPE, (x,), None, shape, x.dtype, x.device)
+    return build(RESHAPE, (x,), shape)
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -313,7 +314,7 @@ def pad(
     if not x.size:
         return filled(constant_values, meta)
     fill = lift("pad", constant_values, (), dtype, x.device)
-    return Tensor(make(PAD, (node_of(x), fill), pairs, meta))
+    return Tensor(bind(PAD, (node_of(x), fill), pairs))
 
 
 def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:
@@ -369,17 +370,11 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     if not first.ndim:
         raise ShapeError("concat: 0-d tensors have no axis to join along; use stack")
     at = normalize_axis("concat", axis, first.ndim)
-    for x in given[1:]:
-        if x.ndim != first.ndim or any(
-            n != m for a, (n, m) in enumerate(zip(x.shape, first.shape, strict=True)) if a != at
-        ):
-            raise ShapeError(f"concat: shapes {first.shape} and {x.shape} differ beside axis {at}")
-    total = sum(x.shape[at] for x in given)
-    shape = tuple(total if a == at else n for a, n in enumerate(first.shape))
+    CONCAT.infer(tuple(node_of(x).meta for x in given), at)
     parts = [x for x in given if x.size]
     if len(parts) == 1:
         return parts[0].copy()
-    return build(CONCAT, parts, at, shape, first.dtype, first.device)
+    return build(CONCAT, parts or given, at)
 
 
 def stack(tensors: Sequence[Operand], /, axis: int = 0) -> Tensor:

@@ -6,13 +6,13 @@ import builtins
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
-from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.bind import Recipes, Step, follow, steps
+from py_tensor.graph.node import Meta
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import RESHAPE, SUM
 from py_tensor.ops.creation import full, ones_like
@@ -21,17 +21,13 @@ from py_tensor.ops.define import (
     FLOATING,
     INTEGRAL_AS_INT,
     LOGICAL,
-    RECIPES,
     Accepts,
     Operand,
     Out,
     Scalar,
-    Step,
     build,
-    follow,
     node_of,
     register,
-    step,
     stored,
 )
 from py_tensor.ops.elementwise import (
@@ -193,6 +189,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
         result="i32({a1})",
         numpy=numpy,
         indexed=True,
+        gives=dtypes.int32,
         vjp=NOT_DIFFERENTIABLE,
     )
 
@@ -213,18 +210,21 @@ def _reduce(
     x: Tensor,
     axis: Axes,
     keepdims: bool,
-    result: DType | None = None,
     *,
     empty: float | bool | None,
 ) -> Tensor:
     """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
     axes = normalize_axes(op.name, axis, x.ndim)
     node = node_of(x)
-    steps = _steps(op, node.meta, axes, result or x.dtype, bool(keepdims))
-    if steps is not None:
-        return Tensor(follow(node, steps))
+    key = op, node.meta, axes, bool(keepdims)
+    try:
+        found = _recipes[key]
+    except KeyError:
+        found = _recipes.keep(key, _steps_of(*key))
+    if found is not None:
+        return Tensor(follow(node, found))
     shape = reduced(x.shape, axes)
-    dtype = result or x.dtype
+    dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
         if empty is None and size_of(shape):
             raise ValueError(
@@ -234,23 +234,23 @@ def _reduce(
     elif not axes:
         y = x.astype(dtype)
     else:  # no results
-        y = build(op, (x,), axes, shape, dtype, x.device)
+        y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))
 
 
-@lru_cache(RECIPES)
-def _steps(
-    op: Reduction, meta: Meta, axes: tuple[int, ...], dtype: DType, keepdims: bool
+_Key = tuple[Reduction, Meta, tuple[int, ...], bool]
+_recipes = Recipes[_Key, tuple[Step, ...] | None]()
+
+
+def _steps_of(
+    op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[Step, ...] | None:
     """The nodes from an operand to its reduction; None where nothing is reduced."""
     if not axes or not meta.size:
         return None
-    shape = reduced(meta.shape, axes)
-    made = meta_of(shape, dtype, meta.device)
-    steps = [step(op, axes, made)]
-    if not keepdims:
-        steps.append(step(RESHAPE, None, meta_of(dropped(shape, axes), dtype, meta.device)))
-    return tuple(steps)
+    if keepdims:
+        return steps(meta, (op, axes))
+    return steps(meta, (op, axes), (RESHAPE, dropped(reduced(meta.shape, axes), axes)))
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
@@ -405,8 +405,8 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
     if not x.ndim:
         x = x.reshape((1,))
-        return _reduce(op, x, 0, False, dtypes.int32, empty=None)
-    return _reduce(op, x, axes, keepdims, dtypes.int32, empty=None)
+        return _reduce(op, x, 0, False, empty=None)
+    return _reduce(op, x, axes, keepdims, empty=None)
 
 
 def argmax(

@@ -68,7 +68,7 @@ def _scan(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> T
     if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
         return converted(_scan(op, name, converted(x, target), at, dtypes.int32), target)
     x = converted(x, target)
-    return build(op, (x,), (at,), x.shape, target, x.device)
+    return build(op, (x,), (at,))
 
 
 def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:

@@ -74,7 +74,7 @@ def scattered(
     if not values.size:
         return x
     attrs = tuple(axes), at, op, mode, unique
-    return build(SCATTER, (x, values, *indices), attrs, x.shape, x.dtype, x.device)
+    return build(SCATTER, (x, values, *indices), attrs)
 
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:

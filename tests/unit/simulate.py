@@ -21,6 +21,7 @@ from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
 from py_tensor.graph import arrays
+from py_tensor.graph.bind import LEAF
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
     NOWHERE,
@@ -48,7 +49,7 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MOST, pack
-from py_tensor.graph.primitives import CONCAT, LEAF
+from py_tensor.graph.primitives import CONCAT
 from py_tensor.graph.rows import fuse_rows
 from py_tensor.shapes import Shape, size_of
 
@@ -288,9 +289,11 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
         elif isinstance(stage, Scanned | Sorted):
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated.append(_along(stage, values))
-        else:
+        elif isinstance(stage, Stage):
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
+        else:
+            raise TypeError(f"{kernel.label}: no simulation of {type(stage).__name__}")
     row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
     for output in kernel.outputs:
         _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
