@@ -46,6 +46,7 @@ from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is 
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
+from py_tensor.ops.kernel import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403

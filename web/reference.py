@@ -45,6 +45,7 @@ SECTIONS = {
     "explaining": "Looking inside",
     "profiling": "Looking inside",
     "tuning": "Looking inside",
+    "kernel": "Kernels of your own",
     "session": "Device",
     "device": "Device",
 }

@@ -175,7 +175,7 @@ class Family:
     over: Callable[[Kernel, Mapping[int, int], Context], Over] | None = None
 
 
-def _begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
+def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
     return lambda kernel: isinstance(kernel.stages[0], kind)
 
 
@@ -218,12 +218,12 @@ def _lower_reduction(kernel: Kernel, context: Context) -> list[Dispatch]:
 # The first that matches a kernel lowers it.
 FAMILIES = [
     Family(lambda kernel: not kernel.stages, _lower_map, _map_over),
-    Family(_begins(Contraction), _lower_contraction),
-    Family(_begins(Scanned), lower_scan),
-    Family(_begins(Sorted), lower_sort),
-    Family(_begins(Scattered), lower_scatter, _scatter_over),
+    Family(begins(Contraction), _lower_contraction),
+    Family(begins(Scanned), lower_scan),
+    Family(begins(Sorted), lower_sort),
+    Family(begins(Scattered), lower_scatter, _scatter_over),
     Family(lambda kernel: kernel.revisits, _lower_rows),
-    Family(_begins(Stage), _lower_reduction),
+    Family(begins(Stage), _lower_reduction),
 ]
 
 
