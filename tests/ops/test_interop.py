@@ -1,5 +1,7 @@
 """In and out: lists, scalars, buffers, NumPy arrays; and what the tensor tells about itself."""
 
+# pyright: reportArgumentType=false
+# What it calls with is often what the types do not admit.
 from __future__ import annotations
 
 import array
