@@ -21,8 +21,12 @@ from pathlib import Path
 ROOT = Path("/lib")
 LIBRARY = str(ROOT / "python313.zip")
 PACKAGES = ("py_tensor", "py_tensor_page")
-UNUSED = {"_pydatetime.py", "_pyio.py"}
-"""Of the archive: Pyodide has these in C."""
+UNUSED = {
+    *("_pydatetime.py", "_pyio.py"),  # Pyodide has these in C
+    *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py", "xmlrpc/server.py"),  # need sockets
+    *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
+}
+"""Of the archive: what no program in a browser can use."""
 UNCOMPILED = {"tarfile.py", "subprocess.py"}
 """Of the archive: what this build imports and a first visit does not. Their bytecode would take
 84 kB of it, and the limit is 8 MB."""
