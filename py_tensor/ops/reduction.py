@@ -280,7 +280,7 @@ def _fold(
         op = _OF_FLOATS[name]
     if where is not True:
         # What is left out changes nothing: an identity of the op, or what it starts from.
-        least = identity_of(op, x.dtype) if empty is not None else initial
+        least = initial if empty is None else empty
         if least is None:
             raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
         x = choose(where, x, least)
@@ -290,11 +290,6 @@ def _fold(
     if initial is not None:
         y = _WITH_INITIAL[name](y, initial)
     return y if out is None else stored(name, y, out)
-
-
-def identity_of(op: Reduction, dtype: DType) -> Scalar:
-    """The value that leaves every other as it is."""
-    return {"sum": 0, "prod": 1, "any": False, "all": True}[op.name]
 
 
 def sum(
