@@ -160,8 +160,10 @@ class Tensor(Methods):
         return meta_of(shape, meta.dtype, meta.device).layout
 
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
-        """A view of this tensor's memory."""
+        """A view of this tensor's memory; of a scalar, which never changes, its value."""
         alias = self._alias
+        if alias is None and not self._node.meta.shape:
+            return Tensor(_seen(self._node, layout))
         if type(alias) is View:
             base, writeable = alias.base, writeable and alias.writeable
         else:
@@ -255,6 +257,13 @@ class Tensor(Methods):
 
         Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
         """
+        copied = self._value()
+        if not (self._node.meta.shape or self.is_scalar):
+            copied._owner()
+        return copied
+
+    def _value(self) -> Tensor:
+        """A copy, which is a scalar if it is 0-d."""
         return Tensor(_apart(self._node))
 
     # -- What it is -----------------------------------------------------------------------------

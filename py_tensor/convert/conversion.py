@@ -132,9 +132,9 @@ def asarray(
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
-    if x is data:
-        return x.copy() if copy else x
-    return as_array(x)
+    if x is data and not (copy or x.is_scalar):
+        return x
+    return as_array(x.copy() if x is data else x)
 
 
 asanyarray = asarray

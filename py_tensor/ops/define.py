@@ -121,9 +121,15 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
 
 
 def as_array(x: Tensor) -> Tensor:
-    """A tensor that is an array if it is 0-d, and no scalar."""
-    x._owner()  # pyright: ignore[reportPrivateUsage]
+    """The tensor, of which a 0-d one is an array from now on, and no scalar."""
+    if not node_of(x).meta.shape:
+        x._owner()  # pyright: ignore[reportPrivateUsage]
     return x
+
+
+def as_value(x: Tensor) -> Tensor:
+    """A copy, which is a scalar if it is 0-d."""
+    return x._value()  # pyright: ignore[reportPrivateUsage]
 
 
 def number_of(op: str, name: str, value: object) -> Scalar:

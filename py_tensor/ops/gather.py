@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.primitives import GATHER
+from py_tensor.graph.primitives import GATHER, RESHAPE
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, in_shape, ravel, reshape
+from py_tensor.ops.movement import expand, ravel, reshape
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -120,7 +120,8 @@ def gather_nd(
         range.
     """
     spread = spread_over(op or "index", x.shape, axes, indices, at)
-    return in_shape(gathered(x, axes, spread.indices, at, op), spread.shape)
+    found = gathered(x, axes, spread.indices, at, op)
+    return found if found.shape == spread.shape else build(RESHAPE, (found,), spread.shape)
 
 
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:

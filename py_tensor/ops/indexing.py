@@ -17,7 +17,7 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, constant, number_like
+from py_tensor.ops.define import Binary, Operand, as_value, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -52,7 +52,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
         # of one integer is an int, but what it selects is a copy.
         is_view = found.ndim or Ellipsis in keys
-        return found if is_view and not any(map(_is_array, keys)) else found.copy()
+        return found if is_view and not any(map(_is_array, keys)) else as_value(found)
     return _Selection.of(x, keys).read()
 
 

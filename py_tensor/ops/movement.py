@@ -20,6 +20,8 @@ from py_tensor.layout import Layout
 from py_tensor.ops.define import (
     Operand,
     Scalar,
+    as_array,
+    as_value,
     build,
     empty_node,
     filled,
@@ -66,7 +68,10 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
         Whether a tensor that has the dtype is copied; otherwise it is returned itself.
     """
     x, target = tensor_of(x, "astype"), dtypes.parse(dtype)
-    return x.copy() if copy and x.dtype is target else converted(x, target)
+    if x.dtype is target:
+        return x.copy() if copy else x
+    cast = converted(x, target)
+    return cast if x.is_scalar else as_array(cast)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -122,10 +127,8 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
 
 
 def in_shape(x: Tensor, shape: Shape) -> Tensor:
-    """The same elements in another shape, and no view: for what an op makes of its own."""
-    if shape == x.shape:
-        return x.copy()
-    return build(RESHAPE, (x,), shape)
+    """The same elements in another shape, as an array of its own and no view."""
+    return as_array(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -253,7 +256,7 @@ def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
-    return view_by(x, _layout(x).flipped(axes)) if x.ndim else x.copy()
+    return view_by(x, _layout(x).flipped(axes)) if x.ndim else as_value(x)
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:

@@ -25,6 +25,7 @@ from py_tensor.ops.define import (
     Operand,
     Out,
     Scalar,
+    as_value,
     build,
     node_of,
     register,
@@ -232,7 +233,7 @@ def _reduce(
             )
         y = full(shape, empty or 0, dtype=dtype, device=x.device)
     elif not axes:
-        y = x.astype(dtype)
+        y = as_value(converted(x, dtype))
     else:  # no results
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))

@@ -608,3 +608,72 @@ def test_many_writes_between_reads(device: str, rng: np.random.Generator) -> Non
             a[i] = w[:, i // 2]
     same(x, a, "the base")
     same(v, w, "the view")
+
+
+# -- What is 0-d: an array, or a scalar ----------------------------------------------------------
+
+ZERO_D: dict[str, Call] = {
+    "copy": lambda np, d: d.copy(),
+    "copy, a function": lambda np, d: np.copy(d),
+    "astype": lambda np, d: d.astype("int32"),
+    "astype its own": lambda np, d: d.astype(d.dtype),
+    "asarray": lambda np, d: np.asarray(d),
+    "array": lambda np, d: np.array(d),
+    "zeros_like": lambda np, d: np.zeros_like(d),
+    "full_like": lambda np, d: np.full_like(d, 2),
+    "full": lambda np, d: np.full((), 3.0),
+    "where": lambda np, d: np.where(d > 0, d, 2.0),
+    "roll": lambda np, d: np.roll(d, 1),
+    "tile": lambda np, d: np.tile(d, ()),
+    "broadcast_to": lambda np, d: np.broadcast_to(d, ()),
+    "reshape": lambda np, d: d.reshape(()),
+    "reshape a vector": lambda np, d: np.ones(1).reshape(()),
+    "squeeze": lambda np, d: np.ones(1).squeeze(),
+    "transpose": lambda np, d: d.T,
+    "ellipsis": lambda np, d: np.ones(3)[1, ...],
+    "no index": lambda np, d: d[()],
+    "an index": lambda np, d: np.ones(3)[1],
+    "an index array": lambda np, d: np.arange(3)[np.array(1)],
+    "an element of an iterator": lambda np, d: next(iter(np.ones(3))),
+    "take": lambda np, d: np.take(np.ones(3), 1),
+    "flip": lambda np, d: np.flip(d),
+    "clip": lambda np, d: d.clip(0, 1),
+    "negative": lambda np, d: -d,
+    "positive": lambda np, d: +d,
+    "add": lambda np, d: d + 1,
+    "isnan": lambda np, d: np.isnan(d),
+    "sum": lambda np, d: d.sum(),
+    "sum of a vector": lambda np, d: np.ones(3).sum(),
+    "any": lambda np, d: np.any(d),
+    "mean": lambda np, d: d.mean(),
+    "var": lambda np, d: np.var(d),
+    "argmax": lambda np, d: d.argmax(),
+    "count_nonzero": lambda np, d: np.asarray(np.count_nonzero(d))[()],
+    "dot": lambda np, d: np.dot(np.ones(3), np.ones(3)),
+    "matmul": lambda np, d: np.ones(3) @ np.ones(3),
+    "trace": lambda np, d: np.trace(np.ones((2, 2))),
+    "a scalar's copy": lambda np, d: (d + 0).copy(),
+    "a scalar's astype": lambda np, d: (d + 0).astype("int32"),
+    "a scalar's transpose": lambda np, d: (d + 0).T,
+    "a scalar's reshape": lambda np, d: (d + 0).reshape(()),
+    "a scalar's squeeze": lambda np, d: (d + 0).squeeze(),
+    "asarray of a scalar": lambda np, d: np.asarray(d + 0),
+    "array of a scalar": lambda np, d: np.array(d + 0),
+}
+
+
+@pytest.mark.parametrize("call", ZERO_D)
+def test_what_is_0d_is_an_array_where_numpys_is(call: str, device: str) -> None:
+    """``y = x; x += 1`` changes y if x is an array, and binds x anew if it is a scalar."""
+    theirs = ZERO_D[call](np, np.array(3.0, np.float32))
+    ours = ZERO_D[call](pt, pt.array(3.0))
+    assert ours.is_scalar == isinstance(theirs, np.generic)
+
+
+def test_what_is_made_of_a_scalar_does_not_write_to_it() -> None:
+    scalar = pt.ones(3).sum()
+    made = [scalar.reshape((1,)), scalar[None], scalar.T, scalar.copy(), pt.asarray(scalar)]
+    for x in made:
+        x += 1
+    assert scalar.item() == 3
+    assert scalar.is_scalar
