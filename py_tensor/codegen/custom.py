@@ -107,4 +107,4 @@ def lower_written(kernel: Kernel, context: Context) -> list[Dispatch]:
     ]
 
 
-lower.FAMILIES.insert(1, lower.Family(lower.begins(Written), lower_written))
+lower.FAMILIES.insert(0, lower.Family(lower.begins(Written), lower_written))

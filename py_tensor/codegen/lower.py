@@ -176,7 +176,8 @@ class Family:
 
 
 def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
-    return lambda kernel: isinstance(kernel.stages[0], kind)
+    """Whether a kernel's first stage is a pass of this kind."""
+    return lambda kernel: bool(kernel.stages) and isinstance(kernel.stages[0], kind)
 
 
 def _family_of(kernel: Kernel) -> Family:

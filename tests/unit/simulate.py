@@ -176,8 +176,8 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
         _check_slab(kernel, request)
         _check_passes(kernel, max_buffers)
-        scattered = sum(isinstance(stage, Scattered) for stage in kernel.stages)
-        assert len(writes) == outputs + scattered
+        by_stages = [slot for stage in kernel.stages for slot in stage.writes()]
+        assert len(writes) == outputs + len(by_stages)
         for slot in reads:
             written = slot in ready or writers.get(slot) is not None
             assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
@@ -187,10 +187,9 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             assert output.slot not in ready
             assert output.dtype is request.order[output.slot].meta.dtype
             writers[output.slot] = number
-        for stage in kernel.stages:
-            if isinstance(stage, Scattered):
-                assert stage.target not in writers, f"slot {stage.target} is computed twice"
-                writers[stage.target] = number
+        for slot in by_stages:
+            assert slot not in writers, f"slot {slot} is computed twice"
+            writers[slot] = number
         _check_alive(kernel)
     needed = request.wanted.union(*(k.reads() for k in kernels))
     assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"
