@@ -27,7 +27,7 @@ from py_tensor.backend.plan import (
 from py_tensor.backend.pool import Kind, bytes_of
 from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
-from py_tensor.codegen.choices import knobs
+from py_tensor.codegen.choices import tuning_parameters
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
@@ -128,7 +128,7 @@ class WebGPU(Connection):
 
     def _described_choices(self) -> dict[str, str]:
         named = self.profile.chosen.named()
-        return {name: named[name] for name in knobs(self.profile.software)}
+        return {name: named[name] for name in tuning_parameters(self.profile.software)}
 
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
