@@ -2,7 +2,7 @@
 
 A case has the form of the panel's (`web/python/benchmarks.py`), whose own cases are used where
 they fit. What the other libraries write for a case stands with them, under the case's name: in
-`pytorch.py` and in `web/bench/peers/*_forms.js`. This module runs on the host, which knows the
+`pytorch.py` and in `web/bench/peers/*_cases.js`. This module runs on the host, which knows the
 right answers, and in the page's worker, which computes; so it imports nothing that either of them
 lacks.
 """

@@ -13,7 +13,7 @@ from tests.perf.bench.cases import Case
 from tests.perf.bench.contender import Sample
 from tests.perf.bench.operands import Made
 
-FORMS: dict[str, Callable[..., Any]] = {
+CASES: dict[str, Callable[..., Any]] = {
     "softmax": lambda torch, x: torch.softmax(x, -1),
     "log-softmax": lambda torch, x: torch.log_softmax(x, -1),
     "layer norm": lambda torch, x: torch.layer_norm(x, x.shape[-1:]),
@@ -44,7 +44,7 @@ class PyTorch:
 
     def prepare(self, case: Case, operands: Sequence[Made]) -> None:
         self._case = case
-        self._form = FORMS.get(case.name, case.op)
+        self._run = CASES.get(case.name, case.op)
         self._operands = [self._operand(made) for made in operands]
 
     def _operand(self, made: Made) -> Any:
@@ -59,7 +59,7 @@ class PyTorch:
         self._torch.cuda.synchronize()
         started = time.perf_counter()
         for _ in range(count):
-            result = self._form(self._torch, *self._operands)
+            result = self._run(self._torch, *self._operands)
             self._calls.append(float(result) if finish == "number" else result)
             if finish == "each":
                 self._torch.cuda.synchronize()
