@@ -9,7 +9,8 @@ from py_tensor.codegen import lower
 from py_tensor.codegen.program import Binding, Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Const, Kernel, Pass
+from py_tensor.graph.body import Const
+from py_tensor.graph.kernel import Kernel, Pass
 from py_tensor.shapes import Shape, size_of
 
 FIRST = 1  # position in params of the first workgroup's number

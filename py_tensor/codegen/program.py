@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.library import Forms, fill
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import FAULTS, Const
+from py_tensor.graph.body import Const
+from py_tensor.graph.kernel import FAULTS
 
 _WORD = 2**32
 

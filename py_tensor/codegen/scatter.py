@@ -18,18 +18,8 @@ from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.dtypes import DType, int32, uint32
-from py_tensor.graph.kernel import (
-    NOWHERE,
-    Access,
-    Accumulated,
-    Body,
-    Kernel,
-    Load,
-    Output,
-    Scattered,
-    Sorted,
-    copied,
-)
+from py_tensor.graph.body import NOWHERE, Access, Accumulated, Body, Load, copied
+from py_tensor.graph.kernel import Kernel, Output, Scattered, Sorted
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import row_major, size_of
 

@@ -20,18 +20,8 @@ from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Body,
-    Fold,
-    Kernel,
-    Load,
-    Output,
-    Scanned,
-    Sorted,
-    Stage,
-)
+from py_tensor.graph.body import Access, Accumulated, Body, Load
+from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
 from py_tensor.graph.primitives import SUM
 from py_tensor.shapes import size_of
 

@@ -13,18 +13,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from py_tensor.dtypes import DType, uint32
+from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load, copied
 from py_tensor.graph.evaluate import Evaluator, View, identity, is_window, steps_beside
 from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Apply,
-    Body,
     Contraction,
     Fold,
-    Gather,
-    Index,
     Kernel,
-    Load,
     Output,
     Pass,
     Scanned,
@@ -32,7 +26,6 @@ from py_tensor.graph.kernel import (
     Sorted,
     Stage,
     Whole,
-    copied,
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Assign, Concat, Folding, Op, Scan, Scatter, Sort

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     Access,
     Apply,
     Body,

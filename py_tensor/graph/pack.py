@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
-from py_tensor.graph.kernel import Body, Const, Gather, Kernel, Load, Output, copied
+from py_tensor.graph.body import Body, Const, Gather, Load, copied
+from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.shapes import size_of
 
 SMALL = 1 << 14  # points, up to which launching a kernel is most of its time

@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     Access,
     Accumulated,
     Addressed,
     Body,
     Gather,
     Instruction,
-    Kernel,
     Load,
     Mask,
-    Output,
-    Stage,
     copied,
 )
+from py_tensor.graph.kernel import Kernel, Output, Stage
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import MAX_BODY
 from py_tensor.layout import still

@@ -15,8 +15,9 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import build
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import bind
+from py_tensor.graph.body import Body, Const
 from py_tensor.graph.build import Builder, Family
-from py_tensor.graph.kernel import Body, Const, Kernel
+from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.ops.define import Operand, Scalar, coerce, constant, node_of, number_of

@@ -22,27 +22,29 @@ from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
 from py_tensor.graph import arrays
 from py_tensor.graph.bind import LEAF
-from py_tensor.graph.build import schedule
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     NOWHERE,
     Access,
     Accumulated,
     Apply,
     Body,
     Const,
-    Contraction,
     Convert,
-    Fold,
     Gather,
     Index,
-    Kernel,
     Load,
     Mask,
-    Output,
     Place,
+    Select,
+)
+from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import (
+    Contraction,
+    Fold,
+    Kernel,
+    Output,
     Scanned,
     Scattered,
-    Select,
     Sorted,
     Stage,
 )
