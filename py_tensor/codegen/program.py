@@ -34,6 +34,10 @@ class Params:
         self.values.append(value % _WORD)
         return self.at(len(self.values) - 1)
 
+    def extend(self, *values: int) -> None:
+        for value in values:
+            self.add(value)
+
     def at(self, position: int) -> str:
         return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"
 

@@ -196,7 +196,7 @@ class _Radix:
         stage, profile = _stage(self.kernel), self.context.profile
         (length,) = self.kernel.reduced
         bits = profile.digit_bits(length)
-        shifts = range(0, 1 if stage.dtype.kind == "b" else 32, bits)
+        shifts = range(0, stage.bits, bits)
         words: _Words | None = None
         for shift in shifts:
             counts = self._counted(words, shift, bits)

@@ -281,7 +281,8 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            return Sorted(element, value, dtype, node.attrs[1], op.indices)
+            bits = 1 if dtype.kind == "b" else 32
+            return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)
 

@@ -158,7 +158,8 @@ class Sorted(BodyPass):
     """A pass that puts what lies along the one reduced dimension in order.
 
     It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
-    was (int32). Equal values stay in their order; NaN is the largest.
+    was (int32). Equal values stay in their order; NaN is the largest. The lowest `bits` of
+    a key decide its place, which takes the fewer passes.
     """
 
     element: Body
@@ -166,6 +167,7 @@ class Sorted(BodyPass):
     dtype: DType  # of the value
     descending: bool
     indices: bool
+    bits: int
 
     family: ClassVar[str] = "sort"
 
