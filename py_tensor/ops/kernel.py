@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
-from py_tensor.codegen.custom import Buffer, Written
+from py_tensor.codegen.custom import Buffer, CustomPass
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import build
@@ -111,7 +111,9 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     ]
     shapes = [meta.shape for meta in metas[:k]]
     count = results[0].size if op.dispatch is None else int(op.dispatch(*shapes))
-    stage = Written(op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup)
+    stage = CustomPass(
+        op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup
+    )
     builder.kernels.append(Kernel((count,), (), (stage,), Body(), (), op.name))
 
 
