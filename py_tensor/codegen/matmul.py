@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from py_tensor.codegen import vectors
+from py_tensor.codegen.adapter_profile import AdapterProfile, Column
 from py_tensor.codegen.choices import Block, Tile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
@@ -22,7 +23,6 @@ from py_tensor.codegen.map import (
     returns,
     store_results,
 )
-from py_tensor.codegen.profile import Column, Profile
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.quads import WORKGROUP, Side, quad_regions
 from py_tensor.codegen.reduce import Context
@@ -88,7 +88,7 @@ def lower_matmul(kernel: Kernel, roles: Roles, context: Context) -> Dispatch:
 
 
 class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, profile: Profile) -> None:
+    def __init__(self, kernel: Kernel, roles: Roles, profile: AdapterProfile) -> None:
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
@@ -133,7 +133,7 @@ class _Matmul:
         for value in (self.m, self.n, self.k, self.count, 0):
             self.params.add(value)
 
-    def _chosen(self, profile: Profile) -> Tile | Block | Column:
+    def _chosen(self, profile: AdapterProfile) -> Tile | Block | Column:
         column = None if self.roles.n else profile.column(self.m, self.count)
         if column is not None:
             return column

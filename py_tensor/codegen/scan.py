@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import XYZW, decode, load_mode
 from py_tensor.codegen.map import bind, gathered, interface, store
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits, to_bits
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import (
@@ -59,7 +59,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     ]
 
 
-def _arrange(kernel: Kernel, stage: Stage, profile: Profile) -> Walk:
+def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
     """How the last pass walks its space."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
     lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)

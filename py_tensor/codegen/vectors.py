@@ -7,7 +7,7 @@ in a turn, and loads an element of the vector once for all of them.
 
 from __future__ import annotations
 
-from py_tensor.codegen.profile import Column
+from py_tensor.codegen.adapter_profile import Column
 from py_tensor.codegen.quads import Side
 from py_tensor.codegen.tiles import lines
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from py_tensor.backend.device import Device
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, lower
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
@@ -117,7 +117,7 @@ class Simulator:
         self.kernels = pack(self.kernels, request.wanted, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
         if self.programs is not None:
-            profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)
+            profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
             check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
         buffers = run(self.kernels, request) if self.execute else {}
         for slot in request.wanted:

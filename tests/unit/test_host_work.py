@@ -16,7 +16,7 @@ import py_tensor
 import py_tensor as pt
 from py_tensor.backend import device as devices
 from py_tensor.backend.device import MAX_PENDING_NODES
-from py_tensor.codegen.profile import MOST_IN_FLIGHT
+from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
 from py_tensor.graph.node import Node
 from tests.unit.fake_bridge import GPU
 
