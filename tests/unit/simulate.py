@@ -52,7 +52,7 @@ from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MOST, pack
 from py_tensor.graph.primitives import CONCAT
-from py_tensor.graph.rows import fuse_rows
+from py_tensor.graph.row_fusion import fuse_rows
 from py_tensor.shapes import Shape, size_of
 
 Array = np.ndarray[Any, Any]

@@ -21,7 +21,7 @@ from py_tensor.graph.node import Node
 from tests.unit.fake_bridge import GPU
 
 FOLDER = os.path.dirname(py_tensor.__file__) + os.sep
-PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/rows", "graph/store", "layout")
+PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/row_fusion", "graph/store", "layout")
 
 
 def calls(action: Callable[[], object]) -> Counter[str]:
