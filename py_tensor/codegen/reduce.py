@@ -1,9 +1,9 @@
 """Reductions: which dimension the lanes lie along, how rows are shared out and sliced.
 
-After KERNELS.md section 5.2: lanes lie along the dimension that is contiguous in memory, be it
-reduced ("rows") or kept ("columns"); where there are too few rows to fill the device, rows are cut
-into slices and a second kernel folds the partial results. Each invocation keeps several
-accumulators, so that a sum's error grows like pairwise summation's.
+Lanes lie along the dimension that is contiguous in memory, be it reduced ("rows") or kept
+("columns"). Where there are too few rows to fill the device, rows are cut into slices, and a second
+kernel folds the partial results. Each invocation keeps several accumulators, so that a sum's error
+grows like pairwise summation's.
 """
 
 from __future__ import annotations

@@ -360,7 +360,7 @@ def test_special_values_pass_through(device: str) -> None:
 
 @pytest.mark.computes
 def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
-    """The product by broadcasting, and by the seeds' fused multiply-add."""
+    """The product by broadcasting, and by `fused_multiply_add`."""
     a, b = random(rng, 20, 30), random(rng, 30, 17)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     expected, bound = products(a, b)
