@@ -1,8 +1,8 @@
 """Running folds: `cumsum` and the like.
 
 Reduce, then scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009): rows that
-are long, or too few to fill the device, are cut into slices. One pass folds each slice, a second, by
-this same module, makes running folds of those results, and a third goes along the slices again,
+are long, or too few to fill the device, are cut into slices. One pass folds each slice, a second,
+by this same module, makes running folds of those results, and a third goes along the slices again,
 each from what those before it fold to. A short row takes one pass.
 
 Sums go in parts and parts of parts, as in a reduction: no chain of additions is long.
