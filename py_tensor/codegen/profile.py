@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import Block, Choices, Tile, defaults
+from py_tensor.codegen.choices import Choices, Tile, defaults
 from py_tensor.codegen.library import Forms
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
@@ -212,27 +212,8 @@ class Profile:
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
         )
 
-    def block(self, m: int, n: int) -> Block:
-        """The results that four invocations compute of a matrix product on a software adapter.
-
-        512 and 256 squared on SwiftShader on a busy CPU of two cores, ms: blocks of 16 x 16 take 77
-        and 9, of 16 x 8 96 and 12, of 8 x 8 120 and 14, of 4 x 4 (256 squared) 49.
-        """
-        block = self._use("block").block
-        return Block(block.rows if m > 4 else 4, block.columns if n > 4 else 4)
-
-    def column(self, rows: int, batch: int) -> Column | None:
-        """How to multiply matrices of so many rows with vectors; None: as any other reduction.
-
-        2048 squared on SwiftShader on a quiet CPU of two cores, ms: 1 row at once takes 15, 2 rows
-        11, 4 rows 8, 8 rows 6.5; as a reduction it takes 14, along columns 11.
-        """
-        return Column(8) if self.software and rows >= 32 and rows * batch >= 256 else None
-
-    def tile(self, m: int, n: int, batch: int) -> Tile | None:
-        """The tile of a matrix product; None for the kernel without workgroup memory."""
-        if self.software:
-            return None
+    def tile(self, m: int, n: int, batch: int) -> Tile:
+        """The tile of a matrix product."""
         for name in ("large_tile", "medium_tile"):
             choices = self._use(name, "enough")
             tile: Tile = getattr(choices, name)
@@ -244,15 +225,6 @@ class Profile:
     def parts(self, m: int, n: int, batch: int, k: int) -> int:
         """Parts, a power of two, in which to sum the k products of each result."""
         tile = self.tile(m, n, batch)
-        if tile is None:
-            return 1
         tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
         wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
         return 1 << max(0, wanted.bit_length() - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Rows of a matrix that an invocation multiplies with a vector at once; see `vectors.py`."""
-
-    rows: int

@@ -267,8 +267,6 @@ class TestChoosing:
     def test_what_cannot_be_tuned(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ValueError, match="there is no knob 'tiles'; there are large_tile, "):
             pt.tune("tiles")
-        with pytest.raises(ValueError, match="no knob 'block'"):  # it is one of software adapters
-            pt.tune("block")
         monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
         with pytest.raises(DeviceError, match=r"^tune: the cpu device"):
             pt.tune()
@@ -384,7 +382,6 @@ class TestTrouble:
             '{"choices": {"map_workgroup": "63"}}',
             '{"choices": {"map_workgroup": 64}}',
             '{"choices": {"map_workgroup": "64", "no knob": "1"}}',
-            '{"choices": {"block": "8x8"}}',
             "[" * 100_000,
         ],
     )
