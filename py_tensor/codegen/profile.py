@@ -165,24 +165,6 @@ class Profile:
             return self._use("short_row_lanes").short_row_lanes
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256
 
-    @property
-    def sorted_at_once(self) -> int:
-        """The longest row that one workgroup, or one invocation of a software adapter, sorts."""
-        return 32 if self.software else 1024
-
-    @property
-    def sort_tile(self) -> int:
-        """Elements that are counted, and moved, together in a pass of a radix sort."""
-        return 4096 if self.software else 2048
-
-    def digit_bits(self, length: int) -> int:
-        """Bits of the keys that a pass of a radix sort looks at.
-
-        Workgroup memory of 16 KiB holds the counters of 4. A software adapter counts in buffers,
-        where few elements do not pay for many counters.
-        """
-        return 8 if self.software and length >= 1024 else 4
-
     def scan_lanes(self, steps: int) -> int:
         """Invocations that share one row of a running fold, in tiles of 4 loads each."""
         if self.software:
