@@ -20,18 +20,8 @@ from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Body,
-    Fold,
-    Kernel,
-    Load,
-    Output,
-    Scanned,
-    Sorted,
-    Stage,
-)
+from py_tensor.graph.body import Access, Accumulated, Body, Load
+from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
 from py_tensor.graph.primitives import SUM
 from py_tensor.shapes import size_of
 
@@ -200,8 +190,7 @@ class _Radix:
     found: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def dispatches(self) -> list[Dispatch]:
-        is_bool = _stage(self.kernel).dtype.kind == "b"
-        shifts = range(0, 1 if is_bool else 32, DIGIT_BITS)
+        shifts = range(0, _stage(self.kernel).bits, DIGIT_BITS)
         words: _Words | None = None
         for shift in shifts:
             counts = self._counted(words, shift)
