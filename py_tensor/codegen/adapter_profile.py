@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import Block, Choices, Tile, defaults
+from py_tensor.codegen.choices import Choices, Tile, defaults
 from py_tensor.codegen.library import Implementations
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
@@ -165,24 +165,6 @@ class AdapterProfile:
             return self._use("short_row_lanes").short_row_lanes
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256
 
-    @property
-    def sorted_at_once(self) -> int:
-        """The longest row that one workgroup, or one invocation of a software adapter, sorts."""
-        return 32 if self.software else 1024
-
-    @property
-    def sort_tile(self) -> int:
-        """Elements that are counted, and moved, together in a pass of a radix sort."""
-        return 4096 if self.software else 2048
-
-    def digit_bits(self, length: int) -> int:
-        """Bits of the keys that a pass of a radix sort looks at.
-
-        Workgroup memory of 16 KiB holds the counters of 4. A software adapter counts in buffers,
-        where few elements do not pay for many counters.
-        """
-        return 8 if self.software and length >= 1024 else 4
-
     def scan_lanes(self, steps: int) -> int:
         """Invocations that share one row of a running fold, in tiles of 4 loads each."""
         if self.software:
@@ -212,27 +194,8 @@ class AdapterProfile:
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
         )
 
-    def block(self, m: int, n: int) -> Block:
-        """The results that four invocations compute of a matrix product on a software adapter.
-
-        512 and 256 squared on SwiftShader on a busy CPU of two cores, ms: blocks of 16 x 16 take 77
-        and 9, of 16 x 8 96 and 12, of 8 x 8 120 and 14, of 4 x 4 (256 squared) 49.
-        """
-        block = self._use("block").block
-        return Block(block.rows if m > 4 else 4, block.columns if n > 4 else 4)
-
-    def column(self, rows: int, batch: int) -> Column | None:
-        """How to multiply matrices of so many rows with vectors; None: as any other reduction.
-
-        2048 squared on SwiftShader on a quiet CPU of two cores, ms: 1 row at once takes 15, 2 rows
-        11, 4 rows 8, 8 rows 6.5; as a reduction it takes 14, along columns 11.
-        """
-        return Column(8) if self.software and rows >= 32 and rows * batch >= 256 else None
-
-    def tile(self, m: int, n: int, batch: int) -> Tile | None:
-        """The tile of a matrix product; None for the kernel without workgroup memory."""
-        if self.software:
-            return None
+    def tile(self, m: int, n: int, batch: int) -> Tile:
+        """The tile of a matrix product."""
         for name in ("large_tile", "medium_tile"):
             choices = self._use(name, "enough")
             tile: Tile = getattr(choices, name)
@@ -244,15 +207,6 @@ class AdapterProfile:
     def parts(self, m: int, n: int, batch: int, k: int) -> int:
         """Parts, a power of two, in which to sum the k products of each result."""
         tile = self.tile(m, n, batch)
-        if tile is None:
-            return 1
         tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
         wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
         return 1 << max(0, wanted.bit_length() - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Rows of a matrix that an invocation multiplies with a vector at once; see `vectors.py`."""
-
-    rows: int

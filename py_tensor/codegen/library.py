@@ -16,7 +16,6 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic)\b.*;$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 # (function, file of `shaders/lib/implementations`): where to take which functions from.
@@ -86,10 +85,7 @@ def template(name: str) -> str:
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
-    """A template with each region replaced, and the library items it then uses put in front.
-
-    Before those stand its directives, which must come first in a module.
-    """
+    """A template with each region replaced, and the library items it then uses put in front."""
     text = template(name)
     for region, code in regions.items():
         pattern = re.compile(
@@ -98,5 +94,4 @@ def fill(name: str, regions: Mapping[str, str], implementations: Implementations
         text, count = pattern.subn(lambda _, code=code: code.rstrip() + "\n", text)
         if count != 1:
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    directives = _DIRECTIVE.findall(text)
-    return "\n".join([*directives, used_by(text, implementations), _DIRECTIVE.sub("", text)])
+    return f"{used_by(text, implementations)}\n{text}"

@@ -29,9 +29,7 @@ FAMILIES = {
     "map": "map",
     "reduce": "reduce",
     "rows": "rows",
-    "matmul_quads": "matmul",
     "matmul_tiled": "matmul",
-    "matmul_vector": "matmul",
 }
 
 

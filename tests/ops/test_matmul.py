@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,33 +113,6 @@ def test_tiles(
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("swaps", [False, True], ids=["loads", "swaps"])
-@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
-def test_blocks(
-    swaps: bool, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel of software adapters: each block, past its edges, with and without subgroups."""
-    if device == "webgpu":
-        backend: Any = pt.default_device().backend
-        if swaps and not backend.profile.subgroups:
-            pytest.skip("this device has no subgroups")
-        monkeypatch.setattr(
-            backend, "profile", replace(backend.profile, software=True, subgroups=swaps)
-        )
-        backend._plans.clear()
-    left, _, right = form.partition(" @ ")
-    odd = [int(size) for size in rng.integers(5, 80, 3)]
-    for m, k, n in ((32, 64, 32), odd, (4, 7, 4), (3, 8, 40), (33, 9, 2)):
-        what = f"{form}, M, K, N = {m}, {k}, {n}"
-        a, b = random(rng, m, k), random(rng, k, n)
-        a[-1], b[0, 0] = np.nan, np.inf  # of which nothing may leak into other rows and columns
-        x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
-        near((x @ y)[:-1, 1:], *products(a[:-1], b[:, 1:]), what)
-        i, j = (rng.integers(-9, 9, s, dtype=np.int32) for s in ((m, k), (k, n)))
-        same(operand(i, "T" in left, device) @ operand(j, "T" in right, device), i @ j, what)
-
-
-@pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
 def test_what_lies_past_the_end_does_not_count(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -180,14 +152,8 @@ def test_vectors(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_tall_matrices_by_vectors(
-    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel of software adapters for many rows: odd sizes, views, batches, what follows."""
-    if device == "webgpu":
-        backend: Any = pt.default_device().backend
-        monkeypatch.setattr(backend, "profile", replace(backend.profile, software=True))
-        backend._plans.clear()
+def test_tall_matrices_by_vectors(device: str, rng: np.random.Generator) -> None:
+    """Odd sizes, views, batches, what follows."""
     odd = int(rng.integers(256, 400)), int(rng.integers(1, 600))
     for m, k in ((256, 1), (264, 4), (257, 255), (300, 1031), odd):
         what = f"M, K = {m}, {k}"
