@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
 from py_tensor.codegen.matmul import roles_of
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
@@ -60,7 +60,7 @@ class Lowered:
 
 def lower(
     kernels: Sequence[Kernel],
-    profile: Profile,
+    profile: AdapterProfile,
     programs: Programs,
     spare: Mapping[int, int] | None = None,
 ) -> Lowered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
     accesses,
@@ -15,7 +16,6 @@ from py_tensor.codegen.map import (
     returns,
     store_results,
 )
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
@@ -75,7 +75,7 @@ def lower_matmul(kernel: Kernel, roles: Roles, context: Context) -> Dispatch:
 
 
 class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, profile: Profile) -> None:
+    def __init__(self, kernel: Kernel, roles: Roles, profile: AdapterProfile) -> None:
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b

@@ -1,9 +1,9 @@
 """Reductions: which dimension the lanes lie along, how rows are shared out and sliced.
 
-After KERNELS.md section 5.2: lanes lie along the dimension that is contiguous in memory, be it
-reduced ("rows") or kept ("columns"); where there are too few rows to fill the device, rows are cut
-into slices and a second kernel folds the partial results. Each invocation keeps several
-accumulators, so that a sum's error grows like pairwise summation's.
+Lanes lie along the dimension that is contiguous in memory, be it reduced ("rows") or kept
+("columns"). Where there are too few rows to fill the device, rows are cut into slices, and a second
+kernel folds the partial results. Each invocation keeps several accumulators, so that a sum's error
+grows like pairwise summation's.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import part_dtypes, write
 from py_tensor.codegen.walk import Dimensions, Walk
@@ -36,7 +36,7 @@ NewTemporary = Callable[[int], int]  # bytes -> slot
 class Context:
     """What lowering a kernel needs from its surroundings."""
 
-    profile: Profile
+    profile: AdapterProfile
     programs: Programs
     temporary: NewTemporary
 
@@ -206,7 +206,7 @@ def _dispatch(
 
 
 def arrange(
-    kernel: Kernel, bodies: Sequence[Body], profile: Profile, *, vectors: bool = True
+    kernel: Kernel, bodies: Sequence[Body], profile: AdapterProfile, *, vectors: bool = True
 ) -> Walk:
     """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
 
@@ -250,7 +250,7 @@ def arrange(
     )
 
 
-def _lanes(profile: Profile, rows: int, steps: int, *, apart: bool) -> int:
+def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
     """How many invocations share a row of so many steps."""
     most = profile.lanes(steps)
     if not apart:
@@ -327,7 +327,7 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
     return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
 
 
-def _sliced(walk: Walk, profile: Profile) -> Walk:
+def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
     if walk.shared:
         worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share

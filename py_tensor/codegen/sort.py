@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded, encode
 from py_tensor.codegen.map import interface
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, from_bits
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
@@ -55,7 +55,7 @@ def _stage(kernel: Kernel) -> Sorted:
     return stage
 
 
-def _dimensions(kernel: Kernel, profile: Profile) -> Dimensions:
+def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
     """The kept dimensions, merged, and then the one to sort along."""
     element = _stage(kernel).element
     walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
@@ -73,7 +73,7 @@ class _Words:
 class _Writer:
     """The interface of one program: bindings, parameters, and what functions a template calls."""
 
-    def __init__(self, kernel: Kernel, profile: Profile) -> None:
+    def __init__(self, kernel: Kernel, profile: AdapterProfile) -> None:
         self.kernel = kernel
         self.profile = profile
         self.stage = _stage(kernel)

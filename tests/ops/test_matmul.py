@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import LARGE, MEDIUM, SMALL, Tile
-from py_tensor.codegen.profile import Profile
 from tests.ops.compare import element, same
 
 Array = Any
@@ -101,8 +101,8 @@ def test_tiles(
     tile: Tile, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile with operands that lie each way, in whole vectors and not, past its edges."""
-    monkeypatch.setattr(Profile, "tile", lambda *_: tile)
-    monkeypatch.setattr(Profile, "parts", lambda *_: 1)
+    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: tile)
+    monkeypatch.setattr(AdapterProfile, "parts", lambda *_: 1)
     left, _, right = form.partition(" @ ")
     whole = (tile.bm + 4, tile.bk + 4, tile.bn + 4)
     odd = (int(rng.integers(1, 2 * tile.bm)), int(rng.integers(1, 99)), tile.bn - 1)
@@ -118,7 +118,7 @@ def test_what_lies_past_the_end_does_not_count(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slices reach past K into the next row: a NaN there must not be multiplied, not even by 0."""
-    monkeypatch.setattr(Profile, "tile", lambda *_: SMALL)
+    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: SMALL)
     for k in (5, 8, 36):
         a, b = random(rng, 40, k + 4), random(rng, k + 4, 40)
         a[:, k:] = np.nan
@@ -326,7 +326,7 @@ def test_special_values_pass_through(device: str) -> None:
 
 @pytest.mark.computes
 def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
-    """The product by broadcasting, and by the seeds' fused multiply-add."""
+    """The product by broadcasting, and by `fused_multiply_add`."""
     a, b = random(rng, 20, 30), random(rng, 30, 17)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     expected, bound = products(a, b)
@@ -408,7 +408,9 @@ def test_long_sums_in_parts(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("py_tensor.codegen.profile.Profile.parts", lambda self, *sizes: parts)
+    monkeypatch.setattr(
+        "py_tensor.codegen.adapter_profile.AdapterProfile.parts", lambda self, *sizes: parts
+    )
     k += 4 * parts  # so that no plan for a whole sum is there
     a = rng.standard_normal((*batch, m, k)).astype(np.float32)
     b = rng.standard_normal((*batch, k, n)).astype(np.float32)

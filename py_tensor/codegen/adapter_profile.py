@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.choices import Choices, Tile, defaults
-from py_tensor.codegen.library import Forms
+from py_tensor.codegen.library import Implementations
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
 SHORTEST_PART = 1024  # of the summed dimension, that is worth a workgroup
@@ -13,7 +13,7 @@ MOST_IN_FLIGHT = 64  # flushes, however little they do
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class AdapterProfile:
     """Choices that depend on the adapter.
 
     Attributes
@@ -27,8 +27,8 @@ class Profile:
         Bytes that a workgroup may share.
     subgroups : bool
         The device has the feature of that name: invocations can swap values without a barrier.
-    forms : Forms
-        The cheaper forms of library functions that the device computes right.
+    implementations : Implementations
+        The cheaper implementations of library functions that the device computes right.
     choices : Choices or None
         The value of each tuning parameter; None: the defaults for this kind of adapter.
     used : set of str
@@ -39,7 +39,7 @@ class Profile:
     software: bool = False
     workgroup_memory: int = 16384
     subgroups: bool = False
-    forms: Forms = ()
+    implementations: Implementations = ()
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
@@ -53,13 +53,13 @@ class Profile:
         """The value of every parameter, whether it is used or not."""
         return self.choices or defaults(self.software)
 
-    def choosing(self, choices: Choices | None) -> Profile:
+    def choosing(self, choices: Choices | None) -> AdapterProfile:
         """The profile with these choices, but for the parameters that are used already."""
         used = {name: getattr(self.chosen, name) for name in self.used}
         choices = replace(choices or defaults(self.software), **used)
         return replace(self, choices=None if choices == defaults(self.software) else choices)
 
-    def trying(self, choices: Choices) -> Profile:
+    def trying(self, choices: Choices) -> AdapterProfile:
         """The profile with these choices, for plans that are none of the session's."""
         return replace(self, choices=choices, used=set())
 
