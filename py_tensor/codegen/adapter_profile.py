@@ -21,8 +21,8 @@ class AdapterProfile:
     max_buffers : int
         Storage buffers that one kernel may bind.
     software : bool
-        The adapter runs on a CPU, where a barrier costs thousands of instructions: work is then
-        split over invocations that never wait for each other.
+        The adapter runs on a CPU, where a barrier costs each invocation thousands of instructions:
+        few invocations share their work.
     workgroup_memory : int
         Bytes that a workgroup may share.
     subgroups : bool
@@ -114,6 +114,11 @@ class AdapterProfile:
         return self._use("unroll").unroll
 
     @property
+    def least_slice(self) -> int:
+        """Steps of an invocation of a reduction that are worth a slice of their row."""
+        return 256 if self.software else 4 * self.unroll
+
+    @property
     def levels(self) -> int:
         """Levels of partial sums in each invocation: with few invocations, each folds much."""
         return 4 if self.software else 2
@@ -160,7 +165,7 @@ class AdapterProfile:
         lanes 163, 95, 24.9; 256 lanes 165, 99, 26.2.
         """
         if self.software:
-            return 1
+            return self.reduce_workgroup
         if steps <= 64:
             return self._use("short_row_lanes").short_row_lanes
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256

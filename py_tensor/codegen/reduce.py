@@ -25,7 +25,6 @@ from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024
-LEAST_SLICE = 256  # steps of an invocation by itself, that are worth a slice
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
@@ -237,7 +236,6 @@ def arrange(
     return Walk(
         dims=dims,
         workgroup=profile.reduce_workgroup,
-        shared=not profile.software,
         unroll=profile.unroll,
         levels=profile.levels,
         width=width,
@@ -256,7 +254,8 @@ def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> in
     if not apart:
         return min(most, _power(steps))
     # Neighbours in memory are rows: as many lanes as a narrow workgroup leaves room for.
-    wide = profile.workgroup // min(_power(rows), profile.workgroup // COLUMN_LANES)
+    workgroup = profile.reduce_workgroup
+    wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
     return min(most, wide, _power(-(-steps // LEAST_COLUMN_STEPS)))
 
 
@@ -329,14 +328,8 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
 
 def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
-    if walk.shared:
-        worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
-        wanted = -(-profile.wanted_groups // walk.groups)
-    else:
-        worthwhile = walk.steps // LEAST_SLICE
-        wanted = 1
-        if walk.rows < profile.workgroup:  # few: cut finely, for many cores
-            wanted = 4 * profile.wanted_groups * profile.workgroup // walk.rows
+    worthwhile = walk.steps // (walk.lanes * profile.least_slice)
+    wanted = -(-profile.wanted_groups // walk.groups)
     wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile, MAX_SLICES))
     return walk.cut(-(-walk.steps // slices))

@@ -128,9 +128,8 @@ class _Writer:
         fold = stage.fold(split, names)
         lines = [*stage.start(), "if (row < rows) {", *(f"  {line}" for line in fold), "}"]
         lines += stage.share()
-        if self.walk.shared:
-            lines.append("workgroupBarrier();")
-            lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
+        lines.append("workgroupBarrier();")
+        lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
         for number in range(len(stage.folds)):
             lines.append(f"let {_total(first + number, 0)} = {stage.result(number, 0)};")
         return lines
