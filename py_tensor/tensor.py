@@ -178,11 +178,11 @@ class Tensor(Methods):
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the present one of its base."""
         node = _seen(view.base._node, view.layout)
+        if node.storage is None:  # first: whatever a tensor holds, its device has to know
+            node.meta.device.record(node)
         node.live += 1
         self._node = node
         view.owner.current[id(self)] = ref(self)
-        if node.storage is None:
-            node.meta.device.record(node)
         return node
 
     def _check_writeable(self, op: str) -> None:
@@ -281,6 +281,8 @@ class Tensor(Methods):
             self._alias.layout = layout
             self._made_current(self._alias)
             old.live -= 1
+            if not old.live:
+                old.meta.device.forget(old)
         else:
             self._set_node(_seen(self._node, layout))
 

@@ -151,6 +151,10 @@ class CPU:
         strides = tuple(width * s for s in layout.strides)
         return np.lib.stride_tricks.as_strided(view, layout.shape, strides, writeable=False)
 
+    def may_overwrite(self, node: Node) -> bool:
+        """Never: it computes everything into memory of its own."""
+        return False
+
     def read(self, node: Node) -> memoryview:
         return (
             memoryview(node.storage.reshape(-1).view("u1")).cast("B")

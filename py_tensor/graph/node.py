@@ -72,7 +72,7 @@ class Node:
 
     A node never changes what it stands for. What changes: `storage`, once it is computed (a leaf,
     or a realized node, which then drops its operands), `live`, the number of tensors that hold
-    it, and `slot`, its position in the flush being planned.
+    it, or a view of what is stored here, and `slot`, its position in the flush being planned.
 
     Attributes
     ----------

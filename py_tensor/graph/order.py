@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from py_tensor.graph.node import Node
@@ -18,7 +17,7 @@ GLANCED_NODES = 32
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
     """The nodes of a flush, operands first, and the slots whose elements are to be stored.
 
@@ -26,6 +25,8 @@ class Request:
     ----------
     spare : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
+    recorded : Node, optional
+        One that is no part of the flush and about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
     """
@@ -34,6 +35,7 @@ class Request:
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
     spare: frozenset[int] = frozenset()
+    recorded: Node | None = None
     read: int | None = None
 
     def signature(self) -> tuple[int, ...]:
@@ -89,13 +91,9 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
     most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
-    large: list[int] = []
-    for slot in [n.slot for n in order if n.live or n.storage is not None]:
+    for slot in [n.slot for n in order if n.live and n.storage is None]:
         node = order[slot]
-        if node.storage is not None:
-            if node.meta.stored_nbytes >= OVERWRITTEN_BYTES:
-                large.append(slot)
-        elif node.meta.stored_nbytes <= most:
+        if node.meta.stored_nbytes <= most:
             if type(node.op) is Elementwise:  # as most are: no view, and no constant
                 wanted.add(slot)
             else:
@@ -103,19 +101,7 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if root.slot not in wanted:
             _want(order, root.slot, wanted, root=True)
-    spare = _spare(order, wanted, large) if large else frozenset[int]()
-    return Request(order, wanted, max_bytes, spare)
-
-
-def _references(objects: Sequence[object], position: int) -> int:
-    """References to one of `objects`: those of whoever holds it, of the sequence, and of this call.
-
-    So exact a question can only be asked where no local name refers to the object.
-    """
-    return sys.getrefcount(objects[position])
-
-
-_OWN_REFERENCES = _references([object()], 0)
+    return Request(order, wanted, max_bytes)
 
 
 def uses_of(order: list[Node]) -> list[int]:
@@ -128,27 +114,96 @@ def uses_of(order: list[Node]) -> list[int]:
     return uses
 
 
-def _spare(order: list[Node], wanted: set[int], leaves: list[int]) -> frozenset[int]:
-    """Those of `leaves` to which nothing refers but nodes of this flush that let go of them.
+def spare_leaves(
+    request: Request, holders: Iterable[Node], may_overwrite: Callable[[Node], bool]
+) -> frozenset[int]:
+    """The large leaves of a request that nobody can read once it is carried out.
 
-    A node that is stored drops its operands. One that is computed in passing lives on if anything
-    else refers to it: a tensor, or a pending node that is no part of the flush.
+    A tensor reads what it holds, and so do the views of it that tensors hold: both count as
+    `live`. A pending node reads its operands: those of the flush drop theirs as they are stored,
+    and what is computed in passing is needed no more, unless something outside reaches it.
+
+    Parameters
+    ----------
+    holders : iterable of Node
+        Whatever may still be computed: the pending nodes, and those that others compute now.
+        Called for only if there is a leaf in question; nodes of the flush may be among them.
+    may_overwrite : callable
+        Whether the backend can write over the elements of a stored node.
     """
-    uses = uses_of(order)
-    kept = [False] * len(order)  # by a node that lives on
-    for slot in range(len(order) - 1, -1, -1):
-        if order[slot].storage is not None or slot in wanted:
-            continue
-        if kept[slot] or _references(order, slot) > _OWN_REFERENCES + uses[slot]:
-            for number in [operand.slot for operand in order[slot].inputs]:
-                kept[number] = True
-    return frozenset(
+    order, wanted = request.order, request.wanted
+    leaves = [
         slot
-        for slot in leaves
-        if not kept[slot]
-        and _references(order, slot) == _OWN_REFERENCES + uses[slot]
-        and _references([order[slot].storage], 0) == _OWN_REFERENCES + 1
-    )
+        for slot, node in enumerate(order)
+        if node.storage is not None
+        and not node.live
+        and node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+        and may_overwrite(node)
+    ]
+    if not leaves:
+        return frozenset()
+    kept = [False] * len(order)
+    outside: list[Node] = []
+    for node in holders:
+        if _is_inside(node, order):
+            kept[node.slot] = True
+        else:
+            outside.append(node)
+    for slot in _reached(order, outside):
+        kept[slot] = True
+    for slot in range(len(order) - 1, -1, -1):
+        node = order[slot]
+        if node.storage is None and slot not in wanted and (kept[slot] or node.live):
+            for operand in node.inputs:
+                kept[operand.slot] = True
+    return frozenset(slot for slot in leaves if not kept[slot])
+
+
+def _is_inside(node: Node, order: list[Node]) -> bool:
+    """Whether a node is part of the request that was made last."""
+    return 0 <= node.slot < len(order) and order[node.slot] is node
+
+
+def _reached(order: list[Node], outside: Iterable[Node]) -> set[int]:
+    """The slots of those nodes of a flush that are operands of nodes outside and their ancestors.
+
+    Goes no further than the flush, and leaves slots as they are.
+    """
+    found: set[int] = set()
+    count = len(order)
+    nodes = list(outside)
+    seen = set(nodes)
+    for node in nodes:  # grows on the way
+        for operand in node.inputs:
+            slot = operand.slot
+            if 0 <= slot < count and order[slot] is operand:
+                found.add(slot)
+            elif operand.inputs and operand not in seen:
+                seen.add(operand)
+                nodes.append(operand)
+    return found
+
+
+def _needing(order: list[Node], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
+    """Those nodes outside a flush that need some of its nodes, by a path with no other of them."""
+    needing = set(needed)
+    done: set[Node] = set()
+    stack = outside[::-1]
+    while stack:
+        node = stack[-1]
+        rest = [
+            operand
+            for operand in node.inputs
+            if operand.inputs and operand not in done and not _is_inside(operand, order)
+        ]
+        if rest and node not in done:
+            stack += rest
+            continue
+        stack.pop()
+        done.add(node)
+        if not needing.isdisjoint(node.inputs):
+            needing.add(node)
+    return [node for node in outside if node in needing]
 
 
 def dependents(request: Request, pending: Mapping[Node, int]) -> list[Node]:
@@ -161,33 +216,23 @@ def dependents(request: Request, pending: Mapping[Node, int]) -> list[Node]:
     if len(pending) <= sum(1 for node in order if node.live and node.storage is None):
         return []  # all are inside
     passing = [
-        slot
-        for slot, node in enumerate(order)
+        node
+        for node in order
         if node.inputs and not node.live and not _will_be_at_hand(node, wanted)
     ]
-    uses = uses_of(order)
-    shared = {
-        id(order[slot])
-        for slot in passing
-        if _references(order, slot) > _OWN_REFERENCES + uses[slot]
-    }
-    if not shared or _is_glance(order):
+    if not passing or _is_glance(order):
         return []
-    inside = set(map(id, order))
     # list(): finalizers may take nodes out while this runs.
     outside = [
         node
         for node in list(pending)
-        if id(node) not in inside and node.live and node.meta.stored_nbytes <= request.max_bytes
+        if node.live
+        and node.meta.stored_nbytes <= request.max_bytes
+        and not _is_inside(node, order)
     ]
-    needs: list[bool] = []
-    for node in topological(outside):
-        operands = () if node.storage is not None else node.inputs
-        needs.append(id(node) in shared or any(needs[operand.slot] for operand in operands))
-    found = [node for node in outside if needs[node.slot]]
-    for slot, node in enumerate(order):
-        node.slot = slot  # the walk gave other numbers, and the request may stay as it is
-    return found
+    reached = _reached(order, outside)
+    shared = [node for node in passing if node.slot in reached]
+    return _needing(order, shared, outside) if shared else []
 
 
 def _will_be_at_hand(node: Node, wanted: set[int]) -> bool:

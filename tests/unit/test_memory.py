@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import gc
 from collections.abc import Callable
+from threading import Semaphore, Thread, get_ident
+from typing import Any
 
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import is_at_hand
 from py_tensor.errors import GPUError
 from py_tensor.graph.order import OVERWRITTEN_BYTES
-from tests.unit.fake_bridge import GPU, MIB
+from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
 
 SIZE = 256 * MIB
@@ -161,6 +164,187 @@ def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor
     assert buffer_of(y.realize()) != before
     del held
     assert data(y)
+
+
+def _summed(gpu: GPU) -> pt.Tensor:
+    """What a reduction gives is a view of what it computes."""
+    return pt.full((2, LARGE // 4), 0.5, device=gpu.device).sum(0).realize()
+
+
+def _reshaped(gpu: GPU) -> pt.Tensor:
+    x = large(gpu, LARGE)
+    x.shape = (512, 512)
+    return x
+
+
+@pytest.mark.parametrize("make", [_summed, _reshaped])
+@pytest.mark.parametrize("held", [False, True])
+def test_a_view_at_hand_keeps_what_it_shows(
+    gpu: GPU, make: Callable[[GPU], pt.Tensor], held: bool
+) -> None:
+    """No tensor holds the node that is stored."""
+    x = make(gpu)
+    assert x._node.storage is None
+    before = buffer_of(x)
+    y, kept = x + 1, x if held else None
+    del x
+    assert (buffer_of(y.realize()) != before) == held
+    assert (kept is None) != held
+
+
+def test_views_of_views_are_counted_once_each(gpu: GPU) -> None:
+    x = _summed(gpu)
+    stored = x._stored()
+    tensors = [pt.Tensor(x._node) for _ in range(3)]
+    assert stored.live == 1
+    del x
+    assert stored.live == 1
+    tensors.clear()
+    assert stored.live == 0
+    assert not gpu.device._views
+
+
+def test_a_late_finalizer_only_prevents_it(gpu: GPU) -> None:
+    for collected in (False, True):
+        x = large(gpu, LARGE)
+        before = buffer_of(x)
+        cycle: list[object] = [x, x.T]
+        cycle.append(cycle)
+        y = x + 1
+        gc.disable()
+        try:
+            del x, cycle
+            if collected:
+                gc.collect()
+            assert (buffer_of(y.realize()) == before) == collected
+        finally:
+            gc.enable()
+
+
+@pytest.mark.parametrize("hold", [None, lambda x: x + 2, lambda x: x.copy()])
+def test_a_write_to_a_part_is_made_in_place(
+    gpu: GPU, hold: Callable[[pt.Tensor], object] | None
+) -> None:
+    x = large(gpu, LARGE)
+    view, before, info = x[5:], buffer_of(x), gpu.backend.memory_info()
+    held = None if hold is None else hold(x)
+    for place in range(1, 4):
+        x[place] = 7.0
+        x.realize()
+        if hold is not None:
+            break
+    assert (buffer_of(x) == before) == (held is None)
+    assert view.shape == (x.size - 5,)
+    after = gpu.backend.memory_info()
+    assert after["live_buffers"] - info["live_buffers"] == (held is not None)
+    assert after["device_buffers"] - info["device_buffers"] == (held is not None)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_node_that_is_recorded_keeps_its_operands(gpu: GPU, recorded: bool) -> None:
+    """What makes room for it knows no tensor that holds it."""
+    x = large(gpu, LARGE)
+    before, y = buffer_of(x), x + 1
+    node = (x * 3)._node
+    assert not node.live
+    del x
+    gpu.device.flush(node if recorded else None)
+    assert (buffer_of(y) != before) == recorded
+
+
+# -- Tasks that run while another one waits -----------------------------------------------------
+
+
+class Tasks:
+    """Functions in threads, of which one runs at a time: until it waits, or comes to its end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._turns: dict[int, Semaphore] = {}
+        self._waits = Semaphore(0)
+        monkeypatch.setattr(js, "wait", self._wait)
+
+    def _wait(self, promise: Any, what: str) -> Any:
+        turn = self._turns.get(get_ident())
+        if turn is not None:
+            self._waits.release()
+            assert turn.acquire(timeout=60)
+        return promise.value
+
+    def start(self, function: Callable[[], object]) -> Callable[[], bool]:
+        """Run until its first wait; what is returned runs it on, and says if that is its end."""
+        turn = Semaphore(0)
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            self._turns[get_ident()] = turn
+            try:
+                function()
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                del self._turns[get_ident()]
+                self._waits.release()
+
+        thread = Thread(target=run, daemon=True)
+
+        def go_on() -> bool:
+            turn.release()
+            assert self._waits.acquire(timeout=60)
+            if thread.ident in self._turns:
+                return False
+            thread.join()
+            if errors:
+                raise errors[0]
+            return True
+
+        thread.start()
+        assert self._waits.acquire(timeout=60)
+        assert thread.ident in self._turns, "it did not wait"
+        return go_on
+
+
+def finish(go_on: Callable[[], bool]) -> None:
+    while not go_on():
+        pass
+
+
+def test_what_is_read_by_who_waits_is_not_written_over(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One task waits for its kernels; meanwhile another one drops the operand and computes."""
+    other = new_gpu(gpu.bridge.heap)
+    x = large(other, LARGE)
+    expected = contents(other, pt.tanh(x) * 3)
+    x = large(gpu, LARGE)
+    before, first, second = buffer_of(x), pt.tanh(x) * 3, x + 1
+    del x
+    node = first._node
+    go_on = Tasks(monkeypatch).start(lambda: gpu.device.compute([node]))
+    del first  # now only the task that waits reads what x was
+    assert buffer_of(second.realize()) != before
+    finish(go_on)
+    assert gpu.bridge.contents[node.storage.number] == expected
+
+
+def test_who_resumes_after_its_operand_was_written_over_begins_anew(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is computed in passing has become the only place of what it was computed from."""
+    other = new_gpu(gpu.bridge.heap)
+    expected = contents(other, pt.exp((large(other, LARGE) + 1).realize()))
+    x = large(gpu, LARGE)
+    before, tensors = buffer_of(x), [x + 1]
+    del x
+    tasks = Tasks(monkeypatch)
+    node = tensors[0]._node
+    first = tasks.start(lambda: gpu.device.compute([node]))
+    results = [pt.exp(tensors.pop())]
+    assert not node.live
+    second = tasks.start(lambda: results[0].realize())
+    finish(first)
+    assert node.storage.number == before
+    finish(second)
+    assert contents(gpu, results[0]) == expected
 
 
 def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) -> None:

@@ -17,7 +17,7 @@ from py_tensor.backend.plan import DISPATCH, Plan
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Movement
-from py_tensor.graph.order import request, topological
+from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import CONST
 
 MOST_NODES = 400
@@ -47,7 +47,7 @@ def trace(expression: str) -> None:
     lesson |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
     backend = result.device.backend
     if isinstance(backend, WebGPU) and lesson["kernels"]:
-        wanted = request([result._node], backend.max_bytes)
+        wanted = result.device.request([result._node])
         start = perf_counter()
         plan = backend.plan_for(backend.profile, wanted)
         lesson["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
