@@ -13,10 +13,16 @@ from py_tensor.autotune.tuning import tune as tune
 from py_tensor.autotune.tuning import tuning as tuning
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
-from py_tensor.displaying import Display as Display
-from py_tensor.displaying import display as display
-from py_tensor.displaying import imshow as imshow
-from py_tensor.displaying import plot as plot
+from py_tensor.convert.conversion import array as array
+from py_tensor.convert.conversion import asanyarray as asanyarray
+from py_tensor.convert.conversion import asarray as asarray
+from py_tensor.convert.conversion import ascontiguousarray as ascontiguousarray
+from py_tensor.convert.conversion import tensor as tensor
+from py_tensor.convert.formatting import set_printoptions as set_printoptions
+from py_tensor.display.screen import Display as Display
+from py_tensor.display.screen import display as display
+from py_tensor.display.screen import imshow as imshow
+from py_tensor.display.screen import plot as plot
 from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import float32 as float32
@@ -31,19 +37,16 @@ from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
-from py_tensor.explaining import Explanation as Explanation
-from py_tensor.explaining import explain as explain
-from py_tensor.interop import array as array
-from py_tensor.interop import asanyarray as asanyarray
-from py_tensor.interop import asarray as asarray
-from py_tensor.interop import ascontiguousarray as ascontiguousarray
-from py_tensor.interop import set_printoptions as set_printoptions
-from py_tensor.interop import tensor as tensor
+from py_tensor.inspect.explaining import Explanation as Explanation
+from py_tensor.inspect.explaining import explain as explain
+from py_tensor.inspect.profiling import Profile as Profile
+from py_tensor.inspect.profiling import profile as profile
 from py_tensor.ops.assignment import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
+from py_tensor.ops.kernel import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
@@ -54,8 +57,6 @@ from py_tensor.ops.scan import *  # noqa: F403
 from py_tensor.ops.scatter import *  # noqa: F403
 from py_tensor.ops.sorting import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
-from py_tensor.profiling import Profile as Profile
-from py_tensor.profiling import profile as profile
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand

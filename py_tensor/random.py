@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
-from py_tensor.graph.node import Node, make, meta_of
+from py_tensor.graph.bind import bind
+from py_tensor.graph.node import Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import const, index
 from py_tensor.ops.define import empty_node, register
@@ -63,6 +64,7 @@ UNIFORM = Elementwise(
     "rand",
     wgsl={"*": "uniform_from_bits({0})"},
     numpy=lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
+    gives=dtypes.float32,
     vjp=NOT_DIFFERENTIABLE,
 )
 NORMAL = Elementwise(
@@ -70,6 +72,7 @@ NORMAL = Elementwise(
     wgsl={"*": "normal_from_bits({0}, {1})"},
     numpy=_normal,
     cost=50,
+    gives=dtypes.float32,
     vjp=NOT_DIFFERENTIABLE,
 )
 RANDINT = Elementwise(
@@ -77,6 +80,7 @@ RANDINT = Elementwise(
     wgsl={"*": "randint_from_bits({0}, bitcast<i32>({1}), {2})"},
     numpy=lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
     cost=8,
+    gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
 )
 # From all of int32: its span does not fit a word, and the word itself is the draw.
@@ -84,6 +88,7 @@ RANDINT_ANY = Elementwise(
     "randint",
     wgsl={"*": "bitcast<i32>({0} + {1})"},
     numpy=lambda np, bits, low: (bits + low).astype(np.int32),
+    gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
 )
 OFFSET = Elementwise(
@@ -116,15 +121,10 @@ class Generator:
         if low + size > 2**32:  # a draw does not cross into the next block of counters
             high, low = high + 1, 0
         self._drawn = high * 2**32 + low + size
-        meta = meta_of(shape, dtypes.uint32, device)
         keys = (self.seed & _MASK, (self.seed >> 32) ^ (high & _MASK))
-        counter = make(
-            OFFSET,
-            (index(shape, device, dtypes.uint32), const(low, dtypes.uint32, device)),
-            None,
-            meta,
-        )
-        return make(BITS, (counter, *(const(k, dtypes.uint32, device) for k in keys)), None, meta)
+        numbers = index(shape, device, dtypes.uint32)
+        counter = bind(OFFSET, (numbers, const(low, dtypes.uint32, device)))
+        return bind(BITS, (counter, *(const(k, dtypes.uint32, device) for k in keys)))
 
     def _draw(
         self, op: Elementwise, words: int, shape: Shape, dtype: Any, device: Any, *more: int
@@ -136,7 +136,7 @@ class Generator:
             return Tensor(empty_node(meta))
         inputs = [self._bits(shape, place) for _ in range(words)]
         inputs += [const(value, dtypes.uint32, place) for value in more]
-        return Tensor(make(op, tuple(inputs), None, meta))
+        return Tensor(bind(op, tuple(inputs)))
 
     def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
         """float32 from the uniform distribution over [0, 1), multiples of 2**-24."""

@@ -8,11 +8,12 @@ from py_tensor.backend.device import (
     GPU_DEVICE,
     Device,
     default_device,
+    parse,
     set_default_device,
 )
-from py_tensor.describing import DeviceInfo
+from py_tensor.convert.conversion import tensor
 from py_tensor.errors import DeviceError
-from py_tensor.interop import tensor
+from py_tensor.inspect.device_info import DeviceInfo
 
 
 async def init() -> DeviceInfo:
@@ -59,8 +60,6 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
     `"self_test"` tells for NaN, infinities, signed zero and integer overflow whether this device
     computes with them as NumPy does.
     """
-    from py_tensor.backend.device import parse
-
     place = parse(device)
     info = DeviceInfo(place.backend.info())
     if place is CPU_DEVICE or bridge.can_wait():
@@ -97,8 +96,6 @@ def _run_self_test(device: Device) -> dict[str, bool]:
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:
     """Buffers and bytes in use, kept for reuse, and at their peak."""
-    from py_tensor.backend.device import parse
-
     return parse(device).backend.memory_info()
 
 

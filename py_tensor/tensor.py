@@ -10,21 +10,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType, typed
-from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
-from py_tensor.graph.op import Movement, Op
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
-    CONST,
     COPY,
-    EMPTY,
     EXPAND,
-    INDEX,
     RESHAPE,
     VIEW,
-    leaf,
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
@@ -163,8 +160,10 @@ class Tensor(Methods):
         return meta_of(shape, meta.dtype, meta.device).layout
 
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
-        """A view of this tensor's memory."""
+        """A view of this tensor's memory; of a scalar, which never changes, its value."""
         alias = self._alias
+        if alias is None and not self._node.meta.shape:
+            return Tensor(_seen(self._node, layout))
         if type(alias) is View:
             base, writeable = alias.base, writeable and alias.writeable
         else:
@@ -203,10 +202,10 @@ class Tensor(Methods):
         if layout.size == meta.size and layout.is_contiguous:
             value = _apart(value)
             if value.meta is not meta:
-                value = make(RESHAPE if value.meta.shape else EXPAND, (value,), None, meta)
+                value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
         else:
             attrs = layout.shape, layout.strides, layout.offset
-            value = make(ASSIGN, (base._node, value), attrs, meta)
+            value = bind(ASSIGN, (base._node, value), attrs)
         base._set_node(value)
 
     def _set_node(self, node: Node) -> None:
@@ -258,6 +257,13 @@ class Tensor(Methods):
 
         Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
         """
+        copied = self._value()
+        if not (self._node.meta.shape or self.is_scalar):
+            copied._owner()
+        return copied
+
+    def _value(self) -> Tensor:
+        """A copy, which is a scalar if it is 0-d."""
         return Tensor(_apart(self._node))
 
     # -- What it is -----------------------------------------------------------------------------
@@ -327,10 +333,6 @@ class Tensor(Methods):
     def __deepcopy__(self, memo: object) -> Tensor:
         return self.copy()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """The elements, for pickling; where they are restored they go to the default device."""
-        return _restored, (bytes(self._read()), self.shape, self.dtype.name)
-
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d tensor")
@@ -362,8 +364,8 @@ class Tensor(Methods):
             node = node.inputs[0]
         if node.storage is None:
             node.meta.device.backend.check(self._node.op.name, node.meta)
-            if isinstance(node.op, Movement) or node.op is CONST or node.op is INDEX:
-                node = make(COPY, (node,), None, node.meta)
+            if node.op.reads_by_map or node.op.generates:
+                node = bind(COPY, (node,))
         return node
 
     def _stored(self) -> Node:
@@ -443,15 +445,11 @@ class Tensor(Methods):
 
     def numpy(self) -> Any:
         """The elements as a new NumPy array of the same shape and dtype."""
-        from py_tensor.backend.bridge import load_numpy
-
-        return self._as_array(load_numpy(), self._read())
+        return self._as_array(bridge.load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
         """The same, awaited: for hosts in which Python cannot block."""
-        from py_tensor.backend.bridge import load_numpy_async
-
-        return self._as_array(await load_numpy_async(), await self._read_async())
+        return self._as_array(await bridge.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
         flat = np.frombuffer(data, dtype=self.dtype.name, count=self.size)
@@ -464,38 +462,14 @@ class Tensor(Methods):
         return array if dtype is None else array.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from py_tensor.numpy_functions import of_ufunc
+        from py_tensor.convert.numpy_functions import of_ufunc
 
         return of_ufunc(ufunc.__name__, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from py_tensor.numpy_functions import of_function
+        from py_tensor.convert.numpy_functions import of_function
 
         return of_function(function, args, options)
-
-    # -- Elsewhere ------------------------------------------------------------------------------
-
-    def to(self, device: str | Device) -> Tensor:
-        """The same elements on another device; self if it is there already."""
-        from py_tensor.interop import to_device
-
-        return to_device(self, device)
-
-    def __repr__(self) -> str:
-        from py_tensor.interop import text
-
-        return text(self, "repr")
-
-    def __str__(self) -> str:
-        from py_tensor.interop import text
-
-        return text(self, "str")
-
-    async def __repr_async__(self) -> str:
-        """`repr` for hosts in which Python cannot block."""
-        from py_tensor.interop import text_async
-
-        return await text_async(self, "repr")
 
 
 class Flags:
@@ -558,38 +532,33 @@ class Flags:
 
 def _apart(node: Node) -> Node:
     """The same elements, not as a part of what is larger and would be kept for them alone."""
-    if isinstance(node.op, Movement) and bottom(node).meta.size > node.meta.size > 0:
-        return make(COPY, (node,), None, node.meta)
+    if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
+        return bind(COPY, (node,))
     return node
 
 
-_Made = tuple[Op, Any, Meta, int]
-_made: dict[tuple[Meta, Shape, tuple[int, ...], int], _Made] = {}  # how a view's node is made
-_MADE_LIMIT = 4096
+# The steps to a view of an operand of this meta; None where it has no elements.
+_views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
 
 
 def _seen(node: Node, layout: Layout) -> Node:
     """The elements of a node as a layout of its flat indices sees them."""
     key = node.meta, layout.shape, layout.strides, layout.offset
-    found = _made.get(key)
-    if found is None:
-        if len(_made) >= _MADE_LIMIT:
-            _made.clear()
-        found = _made[key] = _how_seen(node.meta, layout)
-    op, attrs, meta, number = found
-    if not number:
-        return node if meta.size else leaf(meta, EMPTY)
-    return Node(op, (node,), attrs, meta, number)
+    try:
+        steps = _views[key]
+    except KeyError:
+        steps = _views.keep(key, _steps_to(node.meta, layout))
+    if steps is None:
+        return leaf(meta_of(layout.shape, node.meta.dtype, node.meta.device), EMPTY)
+    return follow(node, steps)
 
 
-def _how_seen(source: Meta, layout: Layout) -> _Made:
-    """Op, attributes, meta and key; the key is 0 where no node is needed."""
-    meta = meta_of(layout.shape, source.dtype, source.device)
-    op, attrs = VIEW, (layout.strides, layout.offset)
+def _steps_to(source: Meta, layout: Layout) -> tuple[Step, ...] | None:
+    if not layout.size:
+        return None
     if layout.size == source.size and layout.is_contiguous:
-        op, attrs = RESHAPE, None
-    needed = meta.size and (op is VIEW or meta is not source)
-    return op, attrs, meta, key_of(op, attrs, meta) if needed else 0
+        return () if layout.shape == source.shape else (step(RESHAPE, source, layout.shape),)
+    return (step(VIEW, source, (layout.shape, layout.strides, layout.offset)),)
 
 
 def _nest(flat: list[Any], shape: Shape) -> Any:
@@ -644,13 +613,27 @@ def install(name: str, function: Method | property) -> None:
     setattr(Tensor, name, function)
 
 
-__all__ = ["INSTALLED", "Tensor", "View", "install", "realize"]
+Convert = Callable[..., Tensor]  # as `convert.conversion.asarray`
+_convert: Convert | None = None
 
 
-def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
-    """A tensor out of a pickle."""
-    from py_tensor.dtypes import parse, typed
-    from py_tensor.interop import tensor
+def convert_by(convert: Convert) -> None:
+    """Have `tensor_of` use `convert`, which stands above the ops, because it is made of them."""
+    global _convert
+    _convert = convert
 
-    kind = parse(dtype)
-    return tensor(typed(memoryview(data), kind.typecode), dtype=kind).reshape(shape)
+
+def tensor_of(
+    x: Any, op: str, *, dtype: DType | None = None, device: Device | None = None
+) -> Tensor:
+    """An operand as a tensor: itself, unless another dtype or device is asked for.
+
+    The one way by which an op takes what is no tensor. Errors name `op`.
+    """
+    if isinstance(x, Tensor) and dtype is None and device is None:
+        return x
+    assert _convert is not None, "py_tensor.convert is not imported"
+    return _convert(x, dtype, device=device, op=op)
+
+
+__all__ = ["INSTALLED", "Tensor", "View", "convert_by", "install", "realize", "tensor_of"]

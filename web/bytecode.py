@@ -21,8 +21,15 @@ from pathlib import Path
 ROOT = Path("/lib")
 LIBRARY = str(ROOT / "python313.zip")
 PACKAGES = ("py_tensor", "py_tensor_page")
-UNUSED = {"_pydatetime.py", "_pyio.py"}
-"""Of the archive: Pyodide has these in C."""
+UNUSED = {
+    *("_pydatetime.py", "_pyio.py"),  # Pyodide has these in C
+    *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py", "xmlrpc/server.py"),  # need sockets
+    *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
+}
+"""Of the archive: what no program in a browser can use."""
+UNCOMPILED = {"tarfile.py", "subprocess.py"}
+"""Of the archive: what this build imports and a first visit does not. Their bytecode would take
+84 kB of it, and the limit is 8 MB."""
 ALIKE = "encodings/"
 HASHED, CHECKED = 1, 2
 TIME = (2020, 2, 2, 0, 0, 0)
@@ -62,7 +69,7 @@ def write_library(target: str) -> None:
             if not name.startswith(ALIKE):
                 source.compress_type = zipfile.ZIP_DEFLATED
             new.writestr(source, content, compresslevel=9)
-            if path in wanted:
+            if path in wanted and name not in UNCOMPILED:
                 compiled = bytecode(content, path, checked=False)
                 new.writestr(zipfile.ZipInfo(name + "c", TIME), compiled)
     write(target, whole.getvalue())

@@ -22,7 +22,7 @@ from typing import Any
 EXAMPLES = Path(__file__).parent / "reference" / "examples.txt"
 
 SECTIONS = {
-    "interop": "Tensors from data",
+    "conversion": "Tensors from data",
     "creation": "Creation",
     "random": "Random numbers",
     "elementwise": "Elementwise",
@@ -40,10 +40,12 @@ SECTIONS = {
     "gather": "Indexing",
     "assignment": "Assignment",
     "tensor": "Tensor",
-    "displaying": "Pictures and plots",
+    "screen": "Pictures and plots",
+    "formatting": "Looking inside",
     "explaining": "Looking inside",
     "profiling": "Looking inside",
     "tuning": "Looking inside",
+    "kernel": "Kernels of your own",
     "session": "Device",
     "device": "Device",
 }

@@ -16,9 +16,9 @@ from py_tensor.backend.candidate import Candidate
 from py_tensor.backend.device import Device
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.choices import Choices, Tile, Value, knobs
+from py_tensor.convert.conversion import tensor
 from py_tensor.errors import GPUError
-from py_tensor.interop import tensor
-from py_tensor.profiling import is_rounded
+from py_tensor.inspect.profiling import is_rounded
 from py_tensor.tensor import Tensor
 
 MARGIN = 0.05  # by which a value must be faster than the default

@@ -16,7 +16,7 @@ from py_tensor.backend import bridge
 from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, knobs, value_of
 from py_tensor.errors import DeviceError, DeviceLostError
-from py_tensor.profiling import duration
+from py_tensor.inspect.profiling import duration
 
 if TYPE_CHECKING:
     from py_tensor.autotune.contest import Attempt

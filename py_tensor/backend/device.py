@@ -12,14 +12,11 @@ from py_tensor.backend import bridge
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Elementwise, Movement, Reduction
 from py_tensor.graph.order import Request, bottom, dependents, request, spare_leaves
-from py_tensor.graph.primitives import CONTRACT
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
-TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
 MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is at hand now
 LOOK = 16  # nodes, or work that counts as much, between two looks at what is held
 YOUNG = 16  # of the pending nodes, which an expression still being written may have a use for
@@ -127,7 +124,7 @@ class Device:
 
     def record(self, node: Node) -> None:
         """Note a node that a tensor holds; compute what is pending when it is too much."""
-        if type(node.op) is Elementwise:
+        if node.op.inline:
             elements = node.meta.size
         elif (below := bottom(node)).storage is not None:
             if node not in self._views:
@@ -135,7 +132,7 @@ class Device:
                 self._views[node] = below
             return
         else:
-            elements = _work_of(node)
+            elements = node.op.work(node)
         if self._load >= self._look:
             self._relieve(node)
             if self._is_view_at_hand(node):
@@ -320,18 +317,6 @@ class Device:
 def is_at_hand(node: Node) -> bool:
     """Whether the elements are stored, the node's own or those that it is a view of."""
     return bottom(node).storage is not None
-
-
-def _work_of(node: Node) -> int:
-    """Elements that computing the node visits: those of what it reduces, else its own.
-
-    The terms of a matrix product cost a fraction of that each: they do not come from memory.
-    """
-    if isinstance(node.op, Movement):
-        node = node.inputs[0]
-    folds = isinstance(node.op, Reduction) or node.op is CONTRACT
-    visited = node.inputs[0].meta.size if folds and node.inputs else node.meta.size
-    return visited // TERMS_PER_VISIT if node.op is CONTRACT else visited
 
 
 def _make(name: str) -> Backend:

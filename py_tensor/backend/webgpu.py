@@ -34,11 +34,11 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.kernel import Kernel, Scattered
+from py_tensor.graph.bind import leaf_key
+from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
-from py_tensor.graph.primitives import leaf_key
 from py_tensor.graph.reasons import Notes
 
 MAX_PLANS = 512
@@ -337,13 +337,7 @@ class WebGPU(Connection):
         Small ones are only written over by what writes a part of them: a copy would be one
         more dispatch.
         """
-        bases = {kernel.over.slot for kernel in kernels if kernel.over is not None}
-        bases |= {
-            stage.base
-            for kernel in kernels
-            for stage in kernel.stages
-            if isinstance(stage, Scattered)
-        }
+        bases = set[int]().union(*(kernel.bases() for kernel in kernels))
         spare = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)

@@ -141,12 +141,16 @@ class BodyCode:
     ----------
     modes : dict
         Load instruction -> mode, see `load_mode`.
+    noted : list of str, optional
+        The words for indices out of range that `reports` stores in the end. Without a list the
+        function stores each at once, and the loads of neighbours then wait for each other.
     """
 
     body: Body
     bindings: list[Binding]
     modes: dict[Instruction, str]
     mask_dims: Callable[[int], int]
+    noted: list[str] | None = None
 
     def inputs(self) -> list[Instruction]:
         """The instructions that are arguments of the body's function."""
@@ -199,11 +203,27 @@ class BodyCode:
                 guard = "" if place.guard is None else f" & v{place.guard}"
                 word = params.add(place.words[j])
                 bits = f"bitcast<u32>({index})"
-                noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
-                lines.append(f"if ({bad}{guard}) {{ {noted} }}")
+                if self.noted is not None:
+                    name = f"noted{len(self.noted)}"
+                    self.noted.append(word)
+                    lines.append(f"{name} = max({name}, select(0u, {bits}, {bad}{guard}));")
+                else:
+                    noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
+                    lines.append(f"if ({bad}{guard}) {{ {noted} }}")
         if not place.clips:
             lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
         return lines
+
+    def declarations(self) -> list[str]:
+        """The variables in which indices out of range are noted."""
+        return [f"var<private> noted{n} = 0u;" for n in range(len(self.noted or ()))]
+
+    def reports(self) -> list[str]:
+        """Statements that store what was noted."""
+        return [
+            f"if (noted{n} != 0u) {{ atomicMax(&b{self._faults()}[{word}], noted{n}); }}"
+            for n, word in enumerate(self.noted or ())
+        ]
 
     def _faults(self) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.map import lower_map, writing_over
@@ -28,6 +28,7 @@ from py_tensor.graph.kernel import (
     Kernel,
     Load,
     Output,
+    Pass,
     Place,
     Scanned,
     Scattered,
@@ -99,27 +100,18 @@ def lower(
                 dispatches.append(lower_map(_copy(whole, output), profile, programs))
             # What it reads of the whole is what it writes over: it reads that there.
             kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
-        elif spare and not kernel.stages and not kernel.slab:
-            over = {
-                slot: spare[slot] for slot in kernel.reads() & spare.keys() if last_use[slot] == n
-            }
-            kernel, pairs = writing_over(kernel, over)
-            replaced |= pairs
-        elif (
-            spare
-            and isinstance(stage := kernel.stages[0], Scattered)
-            and stage.base in spare
-            and last_use[stage.base] == n
-        ):
-            ahead, kernel = scattering_over(kernel, context)
+        elif spare and not kernel.slab and (over := _family_of(kernel).over) is not None:
+            slots = kernel.reads() & spare.keys()
+            last = {slot: spare[slot] for slot in slots if last_use[slot] == n}
+            ahead, kernel, pairs = over(kernel, last, context)
             dispatches += ahead
-            replaced[stage.target] = stage.base
+            replaced |= pairs
         if kernel.slab:
             assert not replaced.keys() & kernel.writes(), "a slab is written once"
             slot = temporary(slab_of(kernel).nbytes)
             slabs[slot] = tuple(output.slot for output in kernel.outputs)
             kernel = in_slab(kernel, slot)
-        dispatches += _lower_one(kernel, context)
+        dispatches += _family_of(kernel).lower(kernel, context)
     return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs, checks)
 
 
@@ -137,10 +129,7 @@ def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
             ]
         )
 
-    stages = tuple(
-        stage if isinstance(stage, Contraction) else replace(stage, element=body(stage.element))
-        for stage in kernel.stages
-    )
+    stages = tuple(stage.with_bodies(body) for stage in kernel.stages)
     return replace(kernel, stages=stages, row=body(kernel.row), spread=body(kernel.spread))
 
 
@@ -163,26 +152,79 @@ def _copy(whole: Whole, target: Output) -> Kernel:
     return Kernel((whole.size,), (), (), row, (output,), "copy")
 
 
-def _lower_one(kernel: Kernel, context: Context) -> list[Dispatch]:
-    if not kernel.stages:
-        return [lower_map(kernel, context.profile, context.programs)]
-    if isinstance(kernel.stages[0], Contraction):
-        roles = roles_of(kernel)
-        if roles is not None and roles.n:
-            return lower_product(kernel, roles, context)
-        kernel = _as_reduction(kernel, kernel.stages[0])
-    if isinstance(kernel.stages[0], Scanned):
-        return lower_scan(kernel, context)
-    if isinstance(kernel.stages[0], Sorted):
-        return lower_sort(kernel, context)
-    if isinstance(kernel.stages[0], Scattered):
-        return lower_scatter(kernel, context)
-    if kernel.revisits:
-        return [lower_rows(kernel, context)]
+Over = tuple[list[Dispatch], Kernel, dict[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How kernels of one kind become dispatches.
+
+    Attributes
+    ----------
+    matches : callable
+        Whether a kernel is of this kind.
+    lower : callable
+    over : callable, optional
+        ``over(kernel, last, context)`` has a kernel write over what it is the last to read: those
+        slots, with their bytes, are `last`. It gives dispatches that run before, the kernel, and
+        which slot replaces which.
+    """
+
+    matches: Callable[[Kernel], bool]
+    lower: Callable[[Kernel, Context], list[Dispatch]]
+    over: Callable[[Kernel, Mapping[int, int], Context], Over] | None = None
+
+
+def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
+    return lambda kernel: isinstance(kernel.stages[0], kind)
+
+
+def _family_of(kernel: Kernel) -> Family:
+    return next(family for family in FAMILIES if family.matches(kernel))
+
+
+def _lower_map(kernel: Kernel, context: Context) -> list[Dispatch]:
+    return [lower_map(kernel, context.profile, context.programs)]
+
+
+def _map_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> Over:
+    if kernel.slab:
+        return [], kernel, {}
+    return [], *writing_over(kernel, last)
+
+
+def _scatter_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> Over:
+    (base,) = kernel.bases()
+    (target,) = kernel.writes()
+    return (*scattering_over(kernel, context), {target: base}) if base in last else ([], kernel, {})
+
+
+def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
+    roles = roles_of(kernel)
+    if roles is not None and roles.n:
+        return lower_product(kernel, roles, context)
+    return _lower_reduction(_as_reduction(kernel), context)
+
+
+def _lower_rows(kernel: Kernel, context: Context) -> list[Dispatch]:
+    return [lower_rows(kernel, context)]
+
+
+def _lower_reduction(kernel: Kernel, context: Context) -> list[Dispatch]:
     product = _by_a_vector(kernel, context.profile)
-    if product is not None:
-        return [lower_matmul(*product, context)]
-    return lower_reduce(kernel, context)
+    return lower_reduce(kernel, context) if product is None else [lower_matmul(*product, context)]
+
+
+# The first that matches a kernel lowers it.
+FAMILIES = [
+    Family(lambda kernel: not kernel.stages, _lower_map, _map_over),
+    Family(begins(Contraction), _lower_contraction),
+    Family(begins(Scanned), lower_scan),
+    Family(begins(Sorted), lower_sort),
+    Family(begins(Scattered), lower_scatter, _scatter_over),
+    Family(lambda kernel: kernel.revisits, _lower_rows),
+    Family(begins(Stage), _lower_reduction),
+]
 
 
 def _by_a_vector(kernel: Kernel, profile: Profile) -> tuple[Kernel, Roles] | None:
@@ -192,7 +234,7 @@ def _by_a_vector(kernel: Kernel, profile: Profile) -> tuple[Kernel, Roles] | Non
     """
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
-    match stage.element.instructions, stage.folds:
+    match stage.element.instructions, stage.folded:
         case [Load() as a, Load() as b, Apply() as product], (Fold() as fold,):
             if product.op is not MUL or fold.op is not SUM or product.args != (0, 1):
                 return None
@@ -206,8 +248,10 @@ def _by_a_vector(kernel: Kernel, profile: Profile) -> tuple[Kernel, Roles] | Non
     return (kernel, roles) if profile.column(rows, size_of(kernel.kept) // rows) else None
 
 
-def _as_reduction(kernel: Kernel, contraction: Contraction) -> Kernel:
+def _as_reduction(kernel: Kernel) -> Kernel:
     """A contraction that is no product of matrices, as a sum of products."""
+    contraction = kernel.stages[0]
+    assert isinstance(contraction, Contraction)
     element = Body()
     a, b = element.add(contraction.a), element.add(contraction.b)
     dtype = contraction.a.dtype

@@ -241,7 +241,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         ],
         [(o, width == 4) for o in kernel.outputs],
     )
-    code = BodyCode(kernel.row, bindings, {**modes}, sweep.position)
+    code = BodyCode(kernel.row, bindings, {**modes}, sweep.position, noted=[])
     params = Params()
     if blocks is None:
         items = size_of(sweep.steps(width))
@@ -251,6 +251,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
     params.add(0)  # the first workgroup's number
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
+    compute = "\n".join([*code.declarations(), compute])
     variant = _variant(sweep, width, blocks)
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     # What is read at every turn is read ahead of the first.
@@ -262,6 +263,7 @@ def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
         ahead += split
     else:
         work = _blocks(kernel, code, given, blocks, modes)
+    work += code.reports()
     constants = {"WORKGROUP": workgroup, "TURNS": turns}
     regions = {
         "interface": interface(bindings, params, constants, declaration, compute),

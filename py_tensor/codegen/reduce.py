@@ -160,7 +160,7 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = _lanes(profile, whole.rows, steps, apart=whole.lanes_apart)
     first, (words,) = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
-    (fold,) = stage.folds
+    (fold,) = stage.folded
     return first, replace(words, dtype=fold.dtype)
 
 

@@ -85,7 +85,7 @@ class _Writer:
             assert isinstance(stage, Stage)
             writer = StageWriter(
                 self.walk,
-                stage.folds,
+                stage.folded,
                 stage.element,
                 self.params,
                 self.bindings,

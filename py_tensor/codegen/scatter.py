@@ -54,9 +54,9 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
     """
     stage = _stage(kernel)
     found: list[Dispatch] = []
-    if stage.base != stage.target:
+    if stage.into != stage.target:
         access = Access((1,), 0)
-        row = Body.of([Load(stage.base, stage.dtype, access)])
+        row = Body.of([Load(stage.into, stage.dtype, access)])
         output = Output(stage.target, 0, stage.dtype, access)
         copy = Kernel((stage.size,), (), (), row, (output,), kernel.label)
         found.append(lower_map(copy, context.profile, context.programs))
@@ -69,8 +69,8 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
     Values and indices that are computed from the base's elements are stored first.
     """
     stage = _stage(kernel)
-    stored = replace(stage, base=stage.target)
-    if stage.base not in stage.element.slots():
+    stored = replace(stage, into=stage.target)
+    if stage.into not in stage.element.slots():
         return [], replace(kernel, stages=(stored,))
     access = Access(row_major(kernel.kept), 0)
     outputs: list[Output] = []

@@ -8,10 +8,11 @@ own if nothing computed it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import cast
 
-from py_tensor.dtypes import uint32
+from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.evaluate import Evaluator, View, identity, is_window, steps_beside
 from py_tensor.graph.kernel import (
     Access,
@@ -25,6 +26,7 @@ from py_tensor.graph.kernel import (
     Kernel,
     Load,
     Output,
+    Pass,
     Scanned,
     Scattered,
     Sorted,
@@ -33,24 +35,13 @@ from py_tensor.graph.kernel import (
     copied,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Reduction, Scan, Sort
+from py_tensor.graph.op import Assign, Concat, Folding, Op, Scan, Scatter, Sort
 from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.primitives import (
-    ASSIGN,
-    CONCAT,
-    CONST,
-    CONTRACT,
-    MUL,
-    PAD,
-    SCATTER,
-    SUM,
-)
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
     decide,
-    is_anchor,
     is_flat,
     is_folded,
     is_inline,
@@ -76,7 +67,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     apart: set[int] = set()
     cut: set[int] = set()
     while True:
-        builder = _Builder(request, max_buffers, frozenset(apart), cut)
+        builder = Builder(request, max_buffers, frozenset(apart), cut)
         kernels = builder.build()
         ordered = in_order(kernels)
         placed = set(map(id, ordered))
@@ -146,7 +137,18 @@ def _first_write(kernel: Kernel) -> int:
     return min(kernel.writes())
 
 
-class _Builder:
+class Builder:
+    """Makes the kernels of a request, a family of them for each node.
+
+    Attributes
+    ----------
+    order, wanted, spare
+        As of the request.
+    decisions : Decisions
+    kernels : list of Kernel
+        Those made, in no order.
+    """
+
     def __init__(
         self, request: Request, max_buffers: int, apart: frozenset[int], cut: set[int]
     ) -> None:
@@ -194,22 +196,19 @@ class _Builder:
 
     def _kernels_of(self, slot: int) -> None:
         node = self.order[slot]
-        if node.op is CONCAT:
-            self._concat(slot, node)
-        elif node.op is ASSIGN:
-            self._assign(slot, node)
-        elif node.op is SCATTER:
-            self._scatter(slot, node)
-        elif isinstance(node.op, Scan | Sort):
-            self._along(slot, node, node.op)
-        elif is_anchor(node):
-            self._reduce(slot, [slot])
+        next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
+
+    def fold(self, slot: int, node: Node) -> None:
+        """A kernel that folds: sums of products of matrices, and all other reductions."""
+        self._reduce(slot, [slot])
+
+    def inline(self, slot: int, node: Node) -> None:
+        """A kernel of what is inline: behind the folds that it can join, if there are any."""
+        anchors = [] if slot in self.apart else self._fusable_anchors(slot)
+        if anchors:
+            self._reduce(slot, anchors)
         else:
-            anchors = [] if slot in self.apart else self._fusable_anchors(slot)
-            if anchors:
-                self._reduce(slot, anchors)
-            else:
-                self._map(slot, node)
+            self._map(slot, node)
 
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
@@ -221,14 +220,14 @@ class _Builder:
 
         Over it the movement is an affine map, which it may not be over the shape after a reshape.
         """
-        while node.storage is None and (is_flat(node) or is_inline(node)) and node.op is not PAD:
-            operands = [x for x in node.inputs if x.op is not CONST]
+        while node.storage is None and (is_flat(node) or is_inline(node)) and not node.op.shifts:
+            operands = [x for x in node.inputs if not x.op.constant]
             if len(operands) != 1:
                 break
             node = operands[0]
         return node.meta.shape
 
-    def _concat(self, slot: int, node: Node) -> None:
+    def concat(self, slot: int, node: Node) -> None:
         axis: int = node.attrs
         start = 0
         self.decisions.notes.setdefault(slot, Reason.CONCAT)
@@ -240,7 +239,7 @@ class _Builder:
                 self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
             start += operand.meta.shape[axis]
 
-    def _assign(self, slot: int, node: Node) -> None:
+    def assign(self, slot: int, node: Node) -> None:
         """A value written over a part of another: in one pass over both, or over that part alone.
 
         In one pass where the part is most of the whole, or the whole has to be copied anyway. The
@@ -277,7 +276,23 @@ class _Builder:
             return node.slot in self.spare
         return node.slot not in self.wanted
 
-    def _along(self, slot: int, node: Node, op: Scan | Sort) -> None:
+    def scan(self, slot: int, node: Node) -> None:
+        op = cast("Scan", node.op)
+
+        def stage(element: Body, value: int, dtype: DType) -> Pass:
+            return Scanned(element, Fold(op.fold, value, dtype))
+
+        self._along(slot, node, stage)
+
+    def sort(self, slot: int, node: Node) -> None:
+        op = cast("Sort", node.op)
+
+        def stage(element: Body, value: int, dtype: DType) -> Pass:
+            return Sorted(element, value, dtype, node.attrs[1], op.indices)
+
+        self._along(slot, node, stage)
+
+    def _along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
         """A kernel that goes along one axis, and leaves something at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape
@@ -288,23 +303,20 @@ class _Builder:
         )
         element = Evaluator(self, extents, root=None)
         value, dtype = element.value(operand.slot, view), operand.meta.dtype
-        if isinstance(op, Scan):
-            stage = Scanned(element.body, Fold(op.fold, value, dtype))
-        else:
-            stage = Sorted(element.body, value, dtype, node.attrs[1], op.indices)
+        passed = stage(element.body, value, dtype)
         spread = Body.of([Accumulated(0, node.meta.dtype)])
         output = Output(slot, 0, node.meta.dtype, view.access)
-        label = "_".join(dict.fromkeys([*_names(element.body), op.name]))
+        label = "_".join(dict.fromkeys([*_names(element.body), node.op.name]))
         self.kernels.append(
-            Kernel(extents[:-1], extents[-1:], (stage,), Body(), (), label, spread, (output,))
+            Kernel(extents[:-1], extents[-1:], (passed,), Body(), (), label, spread, (output,))
         )
 
-    def _scatter(self, slot: int, node: Node) -> None:
+    def scatter(self, slot: int, node: Node) -> None:
         """A kernel over the values, that puts each where its indices say."""
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op, mode, unique = node.attrs
         values, shape = node.inputs[1], node.meta.shape
-        base = self.decisions.bases[slot]
+        base = self.decisions.buffered[slot][0].slot
         self.need(base)
         element = Evaluator(self, values.meta.shape, root=None)
         whole, units = identity(element.extents), row_major(shape)
@@ -336,7 +348,7 @@ class _Builder:
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
             row.given[anchor] = row.body.add(accumulated)
-        row.inside = inside_of(stage)
+        row.inside = stage.reads()
         value = row.value(slot)
         stored = self.decisions.stored
         self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
@@ -369,9 +381,9 @@ class _Builder:
             node = self.order[anchor]
             values = [element.value(operand.slot, view) for operand in node.inputs]
             dtype = node.inputs[0].meta.dtype
-            if node.op is CONTRACT:
-                values = [element.body.add(Apply(MUL, dtype, tuple(values)))]
-            op = node.op if isinstance(node.op, Reduction) else SUM
+            op, product = cast("Folding", node.op).folding()
+            if product is not None:
+                values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
             folds.append(Fold(op, values[0], dtype, index))
         return Stage(element.body, tuple(folds))
@@ -421,7 +433,7 @@ class _Builder:
             and slot not in d.cut
             and slot not in self.produced
             and d.depth[slot] == d.depth[root]
-            and self.order[slot].op is not PAD
+            and not self.order[slot].op.shifts
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
@@ -460,8 +472,7 @@ class _Builder:
 
     def parts(self, slot: int) -> int:
         """The parts of an anchor's accumulator."""
-        op = self.order[slot].op
-        return len(op.parts) if isinstance(op, Reduction) else 1
+        return self.order[slot].op.work_buffers
 
     def heaviest(self, slot: int) -> int | None:
         """The operand of a node, not stored yet, that brings most into its kernel."""
@@ -480,29 +491,49 @@ class _Builder:
         self,
         row: Evaluator,
         reduced: tuple[int, ...],
-        stages: tuple[Stage | Contraction, ...],
+        stages: tuple[Pass, ...],
         outputs: list[tuple[int, int]],
         access: Access,
     ) -> Kernel:
         whole = row.root is not None
         written = tuple(Output(s, v, row.body.dtype(v), access, whole) for s, v in outputs)
-        names = [op for stage in stages for op in _stage_names(stage)] + _names(row.body)
+        names: list[str] = []
+        for stage in stages:
+            names += [name for body in stage.bodies() for name in _names(body)] + stage.ops()
+        names += _names(row.body)
         label = "_".join(dict.fromkeys(names)) or "copy"
         kernel = Kernel(row.extents, reduced, stages, row.body, written, label)
         self.kernels.append(kernel)
         return kernel
 
 
-def inside_of(stage: Stage | Contraction) -> set[int]:
-    """The nodes that a stage reads."""
-    return stage.element.slots() if isinstance(stage, Stage) else {stage.a.slot, stage.b.slot}
-
-
 def _names(body: Body) -> list[str]:
     return [i.op.name for i in body.instructions if isinstance(i, Apply)]
 
 
-def _stage_names(stage: Stage | Contraction) -> list[str]:
-    if isinstance(stage, Contraction):
-        return ["matmul"]
-    return _names(stage.element) + [fold.op.name for fold in stage.folds]
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How the kernels of some ops are made.
+
+    Attributes
+    ----------
+    of : type
+        The class of the ops.
+    build : callable
+        ``build(builder, slot, node)`` adds kernels to `Builder.kernels` that compute the node.
+    """
+
+    of: type[Op]
+    build: Callable[[Builder, int, Node], None]
+
+
+# The first whose ops a node's is one of makes its kernels.
+FAMILIES = [
+    Family(Concat, Builder.concat),
+    Family(Assign, Builder.assign),
+    Family(Scatter, Builder.scatter),
+    Family(Scan, Builder.scan),
+    Family(Sort, Builder.sort),
+    Family(Folding, Builder.fold),
+    Family(Op, Builder.inline),
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from py_tensor.graph.kernel import (
     Access,
@@ -25,8 +25,17 @@ from py_tensor.graph.kernel import (
     Select,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement
-from py_tensor.graph.primitives import ASSIGN, CONST, GATHER, INDEX, PAD, layout_of
+from py_tensor.graph.op import (
+    Assign,
+    Cast,
+    Count,
+    Elementwise,
+    Movement,
+    Op,
+    Pad,
+    layout_of,
+)
+from py_tensor.graph.op import Gather as GatherOp
 from py_tensor.graph.reasons import Reason
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
 from py_tensor.layout import Layout, Range, compose, coordinates, still
@@ -138,28 +147,12 @@ class Evaluator:
         if slot in self.given and view == self._identity:
             self.used.add(slot)
             return [], lambda values: self.given[slot]
-        if node.op is CONST and node.storage is None:
+        if node.op.constant and node.storage is None:
             return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
         if self._is_load(slot, node, view):
             self.builder.need(slot)
             return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
-        if node.op is INDEX:
-            return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
-        if isinstance(node.op, Movement):
-            if is_flat(node):
-                return [(node.inputs[0].slot, view)], lambda values: values[0]
-            composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
-            if composed is None:
-                return self._load_anyway(slot, node, view)
-            inner = View(still(composed[0], self.extents), composed[1], view.ranges)
-            return [(node.inputs[0].slot, inner)], lambda values: values[0]
-        if node.op is PAD:
-            return self._inside(slot, node, view, node.attrs)
-        if node.op is ASSIGN:
-            return self._assigned(slot, node, view)
-        if node.op is GATHER:
-            return self._gather(slot, node, view)
-        return self._apply(node, view)
+        return _STEPS[type(node.op)](self, slot, node, view)
 
     def _is_load(self, slot: int, node: Node, view: View) -> bool:
         """Whether the value is read from a buffer rather than computed here."""
@@ -198,16 +191,29 @@ class Evaluator:
         self.builder.need(slot)
         return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
 
-    def _apply(self, node: Node, view: View) -> tuple[list[Key], Make]:
+    def index(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
+
+    def moved(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        """The operand, seen by the movement's map composed into the view."""
+        if is_flat(node):
+            return [(node.inputs[0].slot, view)], lambda values: values[0]
+        composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
+        if composed is None:
+            return self._load_anyway(slot, node, view)
+        inner = View(still(composed[0], self.extents), composed[1], view.ranges)
+        return [(node.inputs[0].slot, inner)], lambda values: values[0]
+
+    def convert(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+        needs = [(node.inputs[0].slot, view)]
+        return needs, lambda values: self.body.add(Convert(node.meta.dtype, values[0]))
+
+    def apply(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         needs = [(operand.slot, view) for operand in node.inputs]
-        dtype = node.meta.dtype
-        if isinstance(node.op, Cast):
-            return needs, lambda values: self.body.add(Convert(dtype, values[0]))
-        op = node.op
-        assert isinstance(op, Elementwise)
+        op, dtype = cast("Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
-    def _gather(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def gather(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """Where the indices say along some axes, where the space says along the others."""
         split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
         if split is None:
@@ -216,7 +222,7 @@ class Evaluator:
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op = node.attrs
         shape = node.inputs[0].meta.shape
-        source = self.builder.decisions.gathers[slot]
+        source = self.builder.decisions.buffered[slot][0]
         steps = steps_beside(source.strides, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
         offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
@@ -262,19 +268,17 @@ class Evaluator:
             Place(access, tuple(indices), extents, strides, clips, checks, guard=guard)
         )
 
-    def _assigned(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def assigned(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """The value where the coordinates lie in the window that it is written to."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "no part of this kind is written in one pass with the whole"
         return self._window(slot, node, view, widths, value, whole)
 
-    def _inside(
-        self, slot: int, node: Node, view: View, widths: tuple[Range, ...]
-    ) -> tuple[list[Key], Make]:
+    def padded(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""
         operand, fill = node.inputs
-        return self._window(slot, node, view, widths, operand, fill)
+        return self._window(slot, node, view, node.attrs, operand, fill)
 
     def _window(
         self,
@@ -300,6 +304,18 @@ class Evaluator:
             return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
 
         return [(inside.slot, inner), (outside.slot, view)], make
+
+
+# How the ops of each family are written into a body.
+_STEPS: dict[type[Op], Callable[[Evaluator, int, Node, View], tuple[list[Key], Make]]] = {
+    Assign: Evaluator.assigned,
+    Cast: Evaluator.convert,
+    Count: Evaluator.index,
+    Elementwise: Evaluator.apply,
+    GatherOp: Evaluator.gather,
+    Movement: Evaluator.moved,
+    Pad: Evaluator.padded,
+}
 
 
 def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:

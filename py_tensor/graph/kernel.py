@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, ClassVar, Self, cast
 
 from py_tensor.dtypes import DType, bool_, uint32
-from py_tensor.graph.op import Elementwise, Reduction
+from py_tensor.graph.op import SCATTER_BUFFERS, Elementwise, Reduction
+from py_tensor.graph.reasons import Reason
 from py_tensor.shapes import Shape, size_of
 
 FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
@@ -340,16 +341,98 @@ class Fold:
         return self.op.rounds and self.dtype.kind == "f"
 
 
+class Pass:
+    """What a kernel does over its whole space; base of all kinds of stages.
+
+    Attributes
+    ----------
+    family : str
+        What a kernel with such a stage is called; "" where its programs say it.
+    apart : Reason, optional
+        Why `graph/rows.py` joins no other kernel with one that has such a stage.
+    """
+
+    __slots__ = ()
+    family: ClassVar[str] = ""
+    apart: ClassVar[Reason | None] = Reason.ALONG
+
+    def bodies(self) -> tuple[Body, ...]:
+        """The code that is evaluated at each point."""
+        return ()
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Self:
+        return self
+
+    def loads(self) -> list[Load]:
+        """What it loads besides that code."""
+        return []
+
+    def folds(self) -> tuple[Fold, ...]:
+        return ()
+
+    @property
+    def operations(self) -> int:
+        """For one point, besides those of its code."""
+        return len(self.folds())
+
+    def ops(self) -> list[str]:
+        """The names of what it does with the values of its code."""
+        return [fold.op.name for fold in self.folds()]
+
+    def base(self) -> int | None:
+        """The slot whose elements stay where it does not write."""
+        return None
+
+    def reads(self) -> set[int]:
+        loaded = {load.slot for load in self.loads()}
+        base = self.base()
+        inside = loaded.union(*(body.slots() for body in self.bodies()))
+        return inside if base is None else inside | {base}
+
+    def writes(self) -> set[int]:
+        """The slots that it writes by itself: no outputs of the kernel."""
+        return set()
+
+    def written(self, points: int) -> int:
+        """The bytes of those."""
+        return 0
+
+    def buffers(self, together: int, faults: int) -> int | None:
+        """The most storage buffers that a dispatch binds, `together` of them all kernel's own.
+
+        None where nothing but accumulators passes from one dispatch to the next.
+        """
+        return None
+
+
+class BodyPass(Pass):
+    """A pass that evaluates a body, `element`."""
+
+    __slots__ = ()
+    element: Body
+
+    def bodies(self) -> tuple[Body, ...]:
+        return (self.element,)
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Self:
+        return replace(cast("Any", self), element=change(self.element))
+
+
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(BodyPass):
     """A pass over the whole space: `element` is evaluated at each point and folded."""
 
     element: Body
-    folds: tuple[Fold, ...]
+    folded: tuple[Fold, ...]
+
+    apart: ClassVar[Reason | None] = None
+
+    def folds(self) -> tuple[Fold, ...]:
+        return self.folded
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(BodyPass):
     """A pass that folds along the one reduced dimension and leaves a value at every point of it.
 
     That is accumulator 0 in the spread body: the fold of the points up to this one, and of itself.
@@ -358,9 +441,20 @@ class Scanned:
     element: Body
     fold: Fold
 
+    family: ClassVar[str] = "scan"
+
+    def folds(self) -> tuple[Fold, ...]:
+        return (self.fold,)
+
+    def ops(self) -> list[str]:
+        return [f"running {self.fold.op.name}"]
+
+    def buffers(self, together: int, faults: int) -> int:
+        return together + 1
+
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class Sorted(BodyPass):
     """A pass that puts what lies along the one reduced dimension in order.
 
     It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
@@ -373,9 +467,18 @@ class Sorted:
     descending: bool
     indices: bool
 
+    family: ClassVar[str] = "sort"
+
+    def ops(self) -> list[str]:
+        return ["argsort" if self.indices else "sort"]
+
+    def buffers(self, together: int, faults: int) -> int:
+        """Passes hand over pairs and their places."""
+        return max(together + 2, 5)
+
 
 @dataclass(frozen=True, slots=True)
-class Scattered:
+class Scattered(BodyPass):
     """A pass over values that go to places of a buffer with the elements of another.
 
     It is the only stage of a kernel over the values, which has no other outputs.
@@ -384,7 +487,7 @@ class Scattered:
     ----------
     at, value : int
         The address of a value, and the value.
-    base, target : int
+    into, target : int
         The slots of the elements that the values are combined with, and of the result.
     dtype : DType
         Of all these.
@@ -399,24 +502,49 @@ class Scattered:
     element: Body
     at: int
     value: int
-    base: int
+    into: int
     target: int
     dtype: DType
     size: int
     mode: str
     unique: bool
 
+    family: ClassVar[str] = "scatter"
+
+    def ops(self) -> list[str]:
+        return [f"scatter {self.mode}"]
+
+    def base(self) -> int:
+        return self.into
+
+    def writes(self) -> set[int]:
+        return {self.target}
+
+    def written(self, points: int) -> int:
+        return points * self.dtype.stored_itemsize
+
+    def buffers(self, together: int, faults: int) -> int:
+        return max(len(self.element.slots()) + faults + SCATTER_BUFFERS, 5)
+
 
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
-SCATTER_BUFFERS = 3  # that a pass binds beside those with operands: addresses, their order, target
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction:
+class Contraction(Pass):
     """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
 
     a: Load
     b: Load
+
+    apart: ClassVar[Reason | None] = Reason.PRODUCT
+
+    @property
+    def operations(self) -> int:
+        return 2
+
+    def ops(self) -> list[str]:
+        return ["matmul"]
 
     def loads(self) -> list[Load]:
         return [self.a, self.b]
@@ -465,7 +593,7 @@ class Kernel:
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    stages: tuple[Stage | Scanned | Sorted | Scattered | Contraction, ...]
+    stages: tuple[Pass, ...]
     row: Body
     outputs: tuple[Output, ...]
     label: str
@@ -481,21 +609,20 @@ class Kernel:
 
     def bodies(self) -> list[Body]:
         """Those that run over the whole space."""
-        passes = (s for s in self.stages if not isinstance(s, Contraction))
-        return [*(s.element for s in passes), self.spread]
+        return [*(body for stage in self.stages for body in stage.bodies()), self.spread]
 
     def reads(self) -> set[int]:
-        slots = self.row.slots().union(*(body.slots() for body in self.bodies()))
-        for stage in self.stages:
-            if isinstance(stage, Contraction):
-                slots |= {stage.a.slot, stage.b.slot}
-            elif isinstance(stage, Scattered):
-                slots.add(stage.base)
+        slots = self.row.slots().union(self.spread.slots(), *(s.reads() for s in self.stages))
         return slots if self.over is None else slots | {self.over.slot}
 
     def writes(self) -> set[int]:
-        scattered = {stage.target for stage in self.stages if isinstance(stage, Scattered)}
-        return scattered | {output.slot for output in (*self.outputs, *self.spread_outputs)}
+        outputs = {output.slot for output in (*self.outputs, *self.spread_outputs)}
+        return outputs.union(*(stage.writes() for stage in self.stages))
+
+    def bases(self) -> set[int]:
+        """The slots whose elements stay where the kernel does not write."""
+        found = {base for stage in self.stages if (base := stage.base()) is not None}
+        return found if self.over is None else found | {self.over.slot}
 
     def checks(self) -> list[Check]:
         found = self.row.checks()
@@ -505,15 +632,14 @@ class Kernel:
         return found
 
     def folds(self) -> list[Fold]:
-        folds = [fold for s in self.stages if isinstance(s, Stage) for fold in s.folds]
-        return folds + [s.fold for s in self.stages if isinstance(s, Scanned)]
+        return [fold for stage in self.stages for fold in stage.folds()]
 
     def operations(self) -> int:
         """Elementwise ops and additions of folds over all points."""
         rows = size_of(self.kept)
         points = rows * size_of(self.reduced)
-        products = sum(isinstance(stage, Contraction) for stage in self.stages)
-        each = sum(body.operations for body in self.bodies()) + len(self.folds()) + 2 * products
+        each = sum(body.operations for body in self.bodies())
+        each += sum(stage.operations for stage in self.stages)
         return points * each + rows * self.row.operations
 
     def traffic(self) -> int:
@@ -521,9 +647,7 @@ class Kernel:
         read: dict[int, int] = {}
         whole = self.kept + self.reduced
         spaces = [(body.loads(), whole) for body in self.bodies()]
-        spaces += [
-            (stage.loads(), whole) for stage in self.stages if isinstance(stage, Contraction)
-        ]
+        spaces += [(stage.loads(), whole) for stage in self.stages]
         for loads, extents in (*spaces, (self.row.loads(), self.kept)):
             for load in loads:
                 moved = load.access.footprint(extents) * load.dtype.stored_itemsize
@@ -534,27 +658,21 @@ class Kernel:
                 read[gather.slot] = read.get(gather.slot, 0) + moved
         written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
         written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
-        written += sum(
-            size_of(whole) * stage.dtype.stored_itemsize
-            for stage in self.stages
-            if isinstance(stage, Scattered)
-        )
+        written += sum(stage.written(size_of(whole)) for stage in self.stages)
         return sum(read.values()) + written
 
     def buffers(self) -> int:
         """The most storage buffers that a dispatch of it may bind, in one pass or in several.
 
-        Passes hand over every part of every accumulator; those of a sort pairs and their places.
+        Passes hand over every part of every accumulator, or what their stage says.
         """
         stored = 1 if self.slab else len(self.outputs)
         faults = 1 if self.checks() else 0
         together = len(self.reads()) + stored + len(self.spread_outputs) + faults
-        if any(isinstance(stage, Scanned) for stage in self.stages):
-            return together + 1
-        if any(isinstance(stage, Sorted) for stage in self.stages):
-            return max(together + 2, 5)
-        if any(isinstance(stage, Scattered) for stage in self.stages):
-            return max(len(self.bodies()[0].slots()) + faults + SCATTER_BUFFERS, 5)
+        for stage in self.stages:
+            found = stage.buffers(together, faults)
+            if found is not None:
+                return found
         if self.revisits:
             return together
         parts = sum(len(fold.op.parts) for fold in self.folds())

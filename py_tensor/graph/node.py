@@ -6,12 +6,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.dtypes import DType
-from py_tensor.graph.op import Op, Structural
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
+    from py_tensor.graph.op import Op
 
 _TABLE_LIMIT = 1 << 16  # entries; past it a table starts anew, which costs time and nothing else
 
@@ -101,9 +101,3 @@ class Node:
     def __repr__(self) -> str:
         state = "realized" if self.storage is not None else "pending"
         return f"<{self.op.name} {self.meta} {state}>"
-
-
-def make(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
-    """A node with its key looked up; the fast path of elementwise ops knows its key already."""
-    structure = (attrs, len(inputs)) if isinstance(op, Structural) else attrs
-    return Node(op, inputs, attrs, meta, key_of(op, structure, meta))

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement
-from py_tensor.graph.primitives import CONST, EDGES, INDEX
+from py_tensor.graph.primitives import EDGES
 
 _walks = itertools.count(2)
 
@@ -94,7 +93,7 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for slot in [n.slot for n in order if n.live and n.storage is None]:
         node = order[slot]
         if node.meta.stored_nbytes <= most:
-            if type(node.op) is Elementwise:  # as most are: no view, and no constant
+            if node.op.inline:  # as most are: no view, and no constant
                 wanted.add(slot)
             else:
                 _want(order, slot, wanted)
@@ -248,12 +247,13 @@ def _is_glance(order: list[Node]) -> bool:
     """
     pending: list[Node] = []
     for node in order:
-        if node.storage is None and node.op is not CONST:
+        if node.storage is None and not node.op.constant:
             pending.append(node)
             if len(pending) > GLANCED_NODES:
                 return False
     return any(n.op is EDGES for n in pending) and all(
-        isinstance(n.op, Elementwise | Cast | Movement) or n.op is INDEX for n in pending
+        n.op.reads_by_map or n.op.generates or (n.op.inline and not n.op.buffered(n))
+        for n in pending
     )
 
 
@@ -270,7 +270,7 @@ def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False)
         return
     if below.slot in wanted and not root:
         return
-    if below.op is CONST or below.op is INDEX:
+    if below.op.generates:
         if root:
             wanted.add(slot)
         return
@@ -279,6 +279,6 @@ def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False)
 
 def bottom(node: Node) -> Node:
     """The pending or stored node that a chain of movement starts from."""
-    while node.storage is None and isinstance(node.op, Movement):
+    while node.storage is None and node.op.reads_by_map:
         node = node.inputs[0]
     return node

@@ -10,52 +10,42 @@ from typing import Any
 
 from py_tensor import layout
 from py_tensor.dtypes import DType, int32
-from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
+from py_tensor.graph.bind import bind, generate
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
+    Assign,
     Cast,
+    Concat,
+    Constant,
+    Contract,
+    Count,
     Elementwise,
+    Gather,
     Movement,
+    Pad,
     Reduction,
-    Structural,
+    Scatter,
 )
 from py_tensor.shapes import Shape
 
-EMPTY = object()  # the storage of a node without elements
-LEAF = Structural("leaf", vjp=NOT_DIFFERENTIABLE)
-CONST = Structural("const", vjp=NOT_DIFFERENTIABLE)
-# The row-major number of each element, as int32 or uint32.
-INDEX = Structural("index", vjp=NOT_DIFFERENTIABLE)
-
-
-def leaf(meta: Meta, storage: Any) -> Node:
-    """A node whose elements are there already."""
-    node = Node(LEAF, (), None, meta, leaf_key(meta))
-    node.storage = storage
-    return node
-
-
-def leaf_key(meta: Meta) -> int:
-    """The structural key of a node whose elements are there: its meta is all that matters."""
-    if not meta.leaf_key:
-        meta.leaf_key = key_of(LEAF, None, meta)
-    return meta.leaf_key
+CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
+INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
 def const(value: int | float | bool, dtype: DType, device: Any) -> Node:
     """A 0-d constant, which any elementwise op takes as operand beside tensors of any shape."""
-    meta = meta_of((), dtype, device)
-    return Node(CONST, (), value, meta, key_of(CONST, None, meta))
+    return generate(CONST, value, meta_of((), dtype, device))
 
 
 def filled(value: float, meta: Meta) -> Node:
     """One value at every place."""
     node = const(value, meta.dtype, meta.device)
-    return make(EXPAND, (node,), None, meta) if meta.shape else node
+    return bind(EXPAND, (node,), meta.shape) if meta.shape else node
 
 
 def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
-    return make(INDEX, (), None, meta_of(shape, dtype, device))
+    return generate(INDEX, None, meta_of(shape, dtype, device))
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -72,9 +62,9 @@ def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.sum(axes, keepdims=True).reshape(x.shape),)
 
 
-def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[tuple[int, ...], int]) -> tuple[Any, ...]:
+def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Each element's gradient goes to where the element lies; those of one element add up."""
-    strides, offset = attrs
+    _, strides, offset = attrs
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
     g = g.sum(repeated, keepdims=True) if repeated else g
@@ -159,53 +149,36 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     return of_base, of_values, *(None for _ in indices)
 
 
+# To the dtype `attrs`.
 CAST = Cast("astype", vjp=_grad_cast)
+# To the shape `attrs`.
 RESHAPE = Movement(
     "reshape",
     vjp=_grad_reshape,
-    layout=lambda attrs, source, target: layout.Layout.contiguous(target),
+    layout=lambda shape, source: layout.Layout.contiguous(shape),
 )
 EXPAND = Movement(
     "expand",
     vjp=_grad_expand,
-    layout=lambda attrs, source, target: layout.Layout.contiguous(source).expanded(target),
+    layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
 )
-# Elements of the operand by strides and an offset, (strides, offset): a view of an array.
+# Elements of the operand by (shape, strides, offset): a view of an array.
 VIEW = Movement(
     "view",
     vjp=_grad_view,
-    layout=lambda attrs, source, target: layout.Layout(target, *attrs),
+    layout=lambda attrs, source: layout.Layout(*attrs),
 )
 # (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
 EDGES = Movement(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
-    layout=lambda attrs, source, target: layout.edges(source, *attrs),
+    layout=lambda attrs, source: layout.edges(source, *attrs),
 )
-# (x, fill): x inside a window of the result, the constant `fill` around it.
-PAD = Structural("pad", vjp=_grad_pad)
-# (x, value): x with `value` at the places of a view of it, (shape, strides, offset), in which no
-# place occurs twice. `value` has the view's shape, or is a constant.
-ASSIGN = Structural("setitem", vjp=_grad_assign)
-# (a, b) of one shape: the sum over `attrs`, kept as length 1, of a * b. Matmul is this on expanded
-# operands, and so is the seeds' fused_multiply_add.
-CONTRACT = Structural("fused_multiply_add", vjp=_grad_product)
-# Operands side by side along the axis `attrs`, each written by a dispatch of its own.
-CONCAT = Structural("concat", vjp=_grad_concat)
-
-# (x, i1, ..., ik): elements of `x` that the indices name along the axes of the first attribute. The
-# result's shape is that of x's other axes in their order, with the axes over which the indices are
-# broadcast inserted at the second attribute; each index has that shape. Negative indices count from
-# the end; those out of range raise IndexError in the name of the third, and count as the nearest in
-# range. "" says that all are known to be in range.
-GATHER = Structural("take_along_axis", vjp=_grad_gather)
-
-# (base, values, i1, ..., ik): `base` with values at the places that the indices name: attributes
-# are (axes, at, op, mode, unique), the first three as those of a gather that would give `values`.
-# Mode "set" keeps the last of several at one place, "add", "min" and "max" combine them all with
-# the element; "add_atomic" adds floats in any order. `unique` promises one value for each place.
-# Nothing is written out of range.
-SCATTER = Structural("scatter", vjp=_grad_scatter)
+PAD = Pad("pad", vjp=_grad_pad)
+ASSIGN = Assign("setitem", vjp=_grad_assign)
+CONCAT = Concat("concat", vjp=_grad_concat)
+GATHER = Gather("take_along_axis", vjp=_grad_gather)
+SCATTER = Scatter("scatter", vjp=_grad_scatter)
 
 # Known to the scheduler, which recognises a product summed and can copy anything into order.
 MUL = Elementwise(
@@ -226,9 +199,5 @@ SUM = Reduction(
     rounds=True,
     vjp=_grad_sum,
 )
-
-
-def layout_of(node: Node) -> layout.Layout:
-    """The map of a movement node, from its coordinates to its operand's flat index."""
-    assert isinstance(node.op, Movement)
-    return node.op.layout(node.attrs, node.inputs[0].meta.shape, node.meta.shape)
+# Matmul is this on expanded operands, and so is the seeds' fused_multiply_add.
+CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

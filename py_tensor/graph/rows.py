@@ -15,7 +15,6 @@ from py_tensor.graph.kernel import (
     Accumulated,
     Addressed,
     Body,
-    Contraction,
     Gather,
     Instruction,
     Kernel,
@@ -150,11 +149,9 @@ class _Fuser:
 
 def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
     """Why `join` found no kernel for two."""
-    stages = (*producer.stages, *consumer.stages)
-    if any(isinstance(stage, Contraction) for stage in stages):
-        return Reason.PRODUCT
-    if not all(isinstance(stage, Stage) for stage in stages):
-        return Reason.ALONG
+    for stage in (*producer.stages, *consumer.stages):
+        if stage.apart is not None:
+            return stage.apart
     return Reason.AXES if consumer.stages else Reason.SHAPE
 
 
@@ -172,7 +169,7 @@ def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
     """
     if not producer.stages or producer.spread_outputs or consumer.over is not None:
         return None
-    if not all(isinstance(stage, Stage) for stage in (*producer.stages, *consumer.stages)):
+    if any(stage.apart is not None for stage in (*producer.stages, *consumer.stages)):
         return None
     if consumer.stages:
         return _join_reduction(producer, consumer)
@@ -313,7 +310,7 @@ class _Joiner:
         body, values = found
         folds = (
             replace(f, value=values[f.value], index=None if f.index is None else values[f.index])
-            for f in stage.folds
+            for f in stage.folded
         )
         return Stage(body, tuple(folds))
 

@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from py_tensor.graph.kernel import FAULTS, SCATTER_BUFFERS
+from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Cast, Elementwise, Movement, Reduction, Scan, Sort
+from py_tensor.graph.op import layout_of
 from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.primitives import (
-    ASSIGN,
-    CONCAT,
-    CONST,
-    CONTRACT,
-    GATHER,
-    INDEX,
-    MUL,
-    PAD,
-    SCATTER,
-    SUM,
-    layout_of,
-)
+from py_tensor.graph.primitives import CONTRACT, MUL, SUM
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
@@ -63,10 +51,9 @@ class Decisions:
         Nodes of equal depth can share a kernel.
     contractions : dict
         Anchors that are computed as a matrix product.
-    gathers : dict
-        What each gather reads by index. It is in `cut`: no kernel both computes and gathers it.
-    bases : dict
-        The slot of the buffer with the elements among which each scatter puts its values.
+    buffered : dict
+        What a node reads from buffers by indices, as `Op.buffered` names it. It is in `cut`: no
+        kernel both computes it and reads it so.
     notes : dict
         Why a slot is stored, where that was decided here.
     """
@@ -81,8 +68,7 @@ class Decisions:
     contractions: dict[int, tuple[Operand, Operand]] = field(
         default_factory=dict[int, tuple[Operand, Operand]]
     )
-    gathers: dict[int, Operand] = field(default_factory=dict[int, Operand])
-    bases: dict[int, int] = field(default_factory=dict[int, int])
+    buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
     max_bytes: int = 2**62  # of one buffer
     notes: Notes = field(default_factory=dict[int, Reason])
 
@@ -94,28 +80,23 @@ class Decisions:
 
 def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
-    return is_folded(node) or (
-        node.storage is None
-        and (isinstance(node.op, Scan | Sort) or node.op in (CONCAT, ASSIGN, SCATTER))
-    )
+    return node.storage is None and (node.op.folds or node.op.barrier)
 
 
 def is_folded(node: Node) -> bool:
     """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
-    return node.storage is None and (isinstance(node.op, Reduction) or node.op is CONTRACT)
+    return node.storage is None and node.op.folds
 
 
 def is_inline(node: Node) -> bool:
     """Whether the node, if pending, can be computed inside its consumer's kernel."""
-    return node.storage is None and (
-        isinstance(node.op, Elementwise | Cast) or node.op is PAD or node.op is GATHER
-    )
+    return node.storage is None and node.op.inline
 
 
 def is_flat(node: Node) -> bool:
     """Whether a movement keeps every flat index: a reshape, or a permutation that moves nothing."""
     return (
-        isinstance(node.op, Movement)
+        node.op.reads_by_map
         and node.meta.size == node.inputs[0].meta.size
         and layout_of(node).is_contiguous
     )
@@ -129,7 +110,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
     _contractions(decisions)
-    _gathers(decisions)
+    _buffered(decisions)
     _cut_large(decisions, max_buffers)
     _store_shared(decisions)
     _depths(decisions)
@@ -175,24 +156,19 @@ def _contractions(d: Decisions) -> None:
                     d.store(operand.slot, Reason.FACTOR)
 
 
-def _gathers(d: Decisions) -> None:
-    """Store what is gathered from or scattered into, apart from what does that."""
+def _buffered(d: Decisions) -> None:
+    """Store what ops read from buffers by indices, apart from what does that."""
     for slot, node in enumerate(d.order):
-        if node.storage is None and node.op is GATHER:
-            source = node.inputs[0]
-            found = _trace(d, source, tuple(range(len(source.meta.shape))))
-            d.gathers[slot] = found
-            if d.order[found.slot].storage is None:
-                d.store(found.slot, Reason.GATHERED)
-                d.cut.add(found.slot)
-        elif node.storage is None and node.op is SCATTER:
-            base = node.inputs[0]
-            while base.storage is None and base.slot not in d.stored and is_flat(base):
-                base = base.inputs[0]
-            d.bases[slot] = base.slot
-            if base.storage is None:
-                d.store(base.slot, Reason.BASE)
-                d.cut.add(base.slot)
+        buffered = node.op.buffered(node) if node.storage is None else ()
+        if buffered:
+            # An address inside a body can follow any map; a pass of its own reads buffers in order.
+            trace = _trace if node.op.inline else _in_order
+            found = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
+            d.buffered[slot] = tuple(found)
+            for operand in found:
+                if d.order[operand.slot].storage is None:
+                    d.store(operand.slot, node.op.stored_because)
+                    d.cut.add(operand.slot)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
@@ -214,7 +190,7 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     units = row_major(node.meta.shape)
     strides, offset = tuple(units[a] for a in axes), 0
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
-    while node.storage is None and isinstance(node.op, Movement) and node.slot not in d.stored:
+    while node.storage is None and node.op.reads_by_map and node.slot not in d.stored:
         if not is_flat(node):
             composed = compose(strides, offset, ranges, layout_of(node))
             if composed is None:
@@ -224,13 +200,21 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     return Operand(node.slot, strides, offset)
 
 
+def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
+    """The node whose buffer holds the elements in their order."""
+    units = row_major(node.meta.shape)
+    while node.storage is None and node.slot not in d.stored and is_flat(node):
+        node = node.inputs[0]
+    return Operand(node.slot, units, 0)
+
+
 def _cut_large(d: Decisions, max_buffers: int) -> None:
     """Store operands where a kernel would bind too many buffers or grow too long."""
     for slot, node in enumerate(d.order):
         if node.storage is not None:
             d.sources.append(frozenset((slot,)))
             d.inlined.append(frozenset())
-        elif node.op is CONST or node.op is INDEX:
+        elif node.op.generates:
             d.sources.append(frozenset())
             d.inlined.append(frozenset())
         elif is_anchor(node):
@@ -249,16 +233,9 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
-    """A reduction in two passes writes its accumulator's parts beside what it reads.
-
-    A scan reads the part that it goes on from and writes its result; a sort reads where things go,
-    and writes elements and their places.
-    """
-    op = node.op
-    parts = len(op.parts) if isinstance(op, Reduction) else 1
-    parts = 2 if isinstance(op, Scan) else 3 if isinstance(op, Sort) else parts
-    parts = SCATTER_BUFFERS if op is SCATTER else parts
-    while len(_gather(d, node)[0]) + parts > max_buffers and _cut_one(d, node, Reason.BUFFERS):
+    """A pass binds buffers beside what it reads: parts of accumulators, places, the result."""
+    beside = node.op.work_buffers
+    while len(_gather(d, node)[0]) + beside > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
 
@@ -275,7 +252,7 @@ def _gather(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
     for operand in node.inputs:
         more, code = _seen(d, operand.slot)
         sources, inlined = sources | more, inlined | code
-    if node.op in (GATHER, SCATTER) and node.attrs[2]:
+    if node.op.notes_faults(node):
         sources |= {FAULTS}
     return sources, inlined
 
@@ -309,7 +286,7 @@ def _store_shared(d: Decisions) -> None:
             ends = consumer in d.stored or is_anchor(above)
             if len(reached) < MANY_SINKS:
                 reached |= frozenset((consumer,)) if ends else sinks[consumer]
-            if isinstance(above.op, Movement) and node.meta.size:
+            if above.op.reads_by_map and node.meta.size:
                 beyond = 1.0 if consumer in d.stored else copies[consumer]
                 repeated = max(repeated, beyond * above.meta.size / node.meta.size)
             elif not ends:
@@ -330,7 +307,7 @@ def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reas
     if d.order[slot].meta.stored_nbytes > d.max_bytes:
         return None
     reads = len(d.sources[slot] - {FAULTS})
-    cost = sum(_cost(d.order[s]) for s in d.inlined[slot])
+    cost = sum(d.order[s].op.cost for s in d.inlined[slot])
     if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):
         return Reason.REPEATED
     recomputes = kernels * reads <= reads + 1 + kernels and kernels * cost <= MAX_RECOMPUTED_COST
@@ -339,10 +316,6 @@ def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reas
 
 def _has_pending_source(d: Decisions, slot: int) -> bool:
     return any(d.order[s].storage is None for s in d.sources[slot] if s != FAULTS)
-
-
-def _cost(node: Node) -> int:
-    return node.op.cost if isinstance(node.op, Elementwise) else 1
 
 
 def _depths(d: Decisions) -> None:
@@ -354,9 +327,9 @@ def _depths(d: Decisions) -> None:
     for node in d.order:
         depth = 0
         if node.storage is None:
-            shifts = (isinstance(node.op, Movement) and not is_flat(node)) or node.op is PAD
+            shifts = (node.op.reads_by_map and not is_flat(node)) or node.op.shifts
             for operand in node.inputs:
-                pending = operand.storage is None and operand.op is not CONST
+                pending = operand.storage is None and not operand.op.constant
                 ends = is_anchor(operand) or operand.slot in d.cut
                 depth = max(depth, d.depth[operand.slot] + (pending and (shifts or ends)))
             if is_anchor(node):

@@ -9,11 +9,12 @@ from py_tensor.ops.define import Operand, check_kind, number_like, register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import combine, fitted, getitem, setitem, write
-from py_tensor.ops.movement import converted, in_shape, tensor_of
+from py_tensor.ops.movement import converted, in_shape
+from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
 from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
 
@@ -119,8 +120,6 @@ def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
 
 def _repeated(values: Tensor, size: int) -> Tensor:
     """The elements over and over, so many in all."""
-    from py_tensor.ops.rearrange import tile
-
     flat = in_shape(values, (values.size,))
     if flat.size == size:
         return flat

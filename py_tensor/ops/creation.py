@@ -28,9 +28,9 @@ from py_tensor.ops.define import (
     register,
 )
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import converted, expand, expand_dims, tensor_of
+from py_tensor.ops.movement import converted, expand, expand_dims
 from py_tensor.shapes import Shape, parse_shape
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
@@ -170,7 +170,7 @@ def empty_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tenso
 
 def _named(op: Movement, x: Tensor) -> Tensor:
     """The same tensor, under the name of what made it."""
-    return build(op, (x,), None, x.shape, x.dtype, x.device)
+    return build(op, (x,), x.shape)
 
 
 def eye(

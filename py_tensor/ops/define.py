@@ -18,7 +18,19 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.node import Meta, Node, key_of, make, meta_of
+from py_tensor.graph.bind import (
+    EMPTY,
+    Recipe,
+    Recipes,
+    Step,
+    bind,
+    follow,
+    is_traced,
+    leaf,
+    recipe,
+    steps,
+)
+from py_tensor.graph.node import Meta, Node, key_of, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
     Elementwise,
@@ -26,9 +38,9 @@ from py_tensor.graph.op import (
     NotDifferentiable,
     Op,
 )
-from py_tensor.graph.primitives import CAST, CONST, EMPTY, EXPAND, const, leaf
-from py_tensor.shapes import Shape, broadcast
-from py_tensor.tensor import Tensor, install
+from py_tensor.graph.primitives import CAST, CONST, EXPAND, const
+from py_tensor.shapes import Shape, broadcast, size_of
+from py_tensor.tensor import Tensor, install, tensor_of
 
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
@@ -85,25 +97,11 @@ INTEGRAL_AS_INT = Accepts(
 )
 LOGICAL = Accepts("biuf", lambda dtype: dtypes.bool_, "any dtype")
 
-# A step from an operand to what the op's node takes: (op, attributes, meta, key).
-Step = tuple[Op, Any, Meta, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What an op does for operands of given metas: steps for each, and the node itself."""
-
-    steps: tuple[tuple[Step, ...], ...]
-    meta: Meta
-    key: int
-
-
 # The meta and key of the result, and those of the number.
 WithNumber = tuple[Meta, int, Meta, int]
 
 
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
-RECIPES = 4096  # kept of an op
 
 
 def node_of(x: Tensor) -> Node:
@@ -119,13 +117,19 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
     node = constant(op.name, value, meta.dtype, meta.device)
     if not meta.size:
         return Tensor(empty_node(meta))
-    return Tensor(make(op, (node,), None, meta) if meta.shape else node)
+    return Tensor(bind(op, (node,), meta.shape) if meta.shape else node)
 
 
 def as_array(x: Tensor) -> Tensor:
-    """A tensor that is an array if it is 0-d, and no scalar."""
-    x._owner()  # pyright: ignore[reportPrivateUsage]
+    """The tensor, of which a 0-d one is an array from now on, and no scalar."""
+    if not node_of(x).meta.shape:
+        x._owner()  # pyright: ignore[reportPrivateUsage]
     return x
+
+
+def as_value(x: Tensor) -> Tensor:
+    """A copy, which is a scalar if it is 0-d."""
+    return x._value()  # pyright: ignore[reportPrivateUsage]
 
 
 def number_of(op: str, name: str, value: object) -> Scalar:
@@ -154,36 +158,19 @@ def _is_number(x: object) -> bool:
     return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
 
 
-def build(
-    op: Op, inputs: Sequence[Tensor], attrs: Any, shape: Shape, dtype: DType, device: Device
-) -> Tensor:
-    """A tensor on a new node; one without elements needs no computing."""
-    meta = meta_of(shape, dtype, device)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    return Tensor(make(op, tuple(map(node_of, inputs)), attrs, meta))
-
-
-def follow(node: Node, steps: tuple[Step, ...]) -> Node:
-    for op, attrs, meta, key in steps:
-        node = Node(op, (node,), attrs, meta, key)
-    return node
-
-
-def step(op: Op, attrs: Any, meta: Meta) -> Step:
-    return op, attrs, meta, key_of(op, attrs, meta)
+def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
+    """An op on tensors."""
+    return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
 
 
 def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     """The cast and the expansion that lead from `meta` to a shape and a dtype."""
-    steps: list[Step] = []
+    applied: list[tuple[Op, Any]] = []
     if meta.dtype is not dtype:
-        meta = meta_of(meta.shape, dtype, meta.device)
-        steps.append(step(CAST, None, meta))
+        applied.append((CAST, dtype))
     if meta.shape != shape:
-        meta = meta_of(shape, dtype, meta.device)
-        steps.append(step(EXPAND, None, meta))
-    return tuple(steps)
+        applied.append((EXPAND, shape))
+    return steps(meta, *applied)
 
 
 def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
@@ -192,8 +179,6 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     NumPy's scalars beside tensors are as weak as Python's. Arrays come in at the default precision,
     but beside a tensor of 64 bits in their own.
     """
-    from py_tensor.interop import asarray
-
     result: list[Tensor | Scalar] = []
     device: Device | None = None
     wide = False
@@ -212,9 +197,10 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
             result.append(number_of(op, "an operand", x))
         else:
             own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-            result.append(asarray(x, dtypes.BY_NAME.get(own or ""), device=device, op=op))
+            found = dtypes.BY_NAME.get(own or "")
+            result.append(tensor_of(x, op, dtype=found, device=device))
     if not any(isinstance(x, Tensor) for x in result):
-        result[0] = asarray(result[0], device=device, op=op)
+        result[0] = tensor_of(result[0], op)
     return result
 
 
@@ -253,7 +239,6 @@ def apply(
     op: Elementwise,
     operands: Sequence[Operand],
     accepts: Accepts,
-    result: DType | None,
     uncast: int = 0,
 ) -> Tensor:
     """Record an elementwise op on any operands: coerced, promoted, broadcast.
@@ -270,39 +255,39 @@ def apply(
         dtype = common_dtype(op.name, rest)
     dtype = accepts.check(op.name, dtype)
     device = device_of(given)
-    meta = meta_of(shape, result or dtype, device)
-    if not meta.size:
-        return Tensor(empty_node(meta))
+    if not size_of(shape):
+        return Tensor(empty_node(meta_of(shape, op.gives or dtype, device)))
     kinds = [dtypes.bool_] * uncast + [dtype] * len(rest)
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
     if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
         nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
-    return Tensor(make(op, nodes, None, meta))
+    return Tensor(bind(op, nodes))
 
 
-def _recipe(
-    op: Elementwise, metas: tuple[Meta, ...], accepts: Accepts, result: DType | None
-) -> Recipe | None:
-    """The recipe of an op on tensors; None where nothing is computed, or an error is to raise."""
-    if any(m.device is not metas[0].device for m in metas) or not all(m.size for m in metas):
+def _recipe(op: Elementwise, metas: tuple[Meta, ...], accepts: Accepts) -> Recipe | None:
+    """The recipe of an op on tensors; None where `apply` does more, or raises."""
+    if (
+        is_traced()
+        or any(m.device is not metas[0].device for m in metas)
+        or not all(m.size for m in metas)
+    ):
         return None
     dtype = metas[0].dtype
     for m in metas[1:]:
         dtype = dtypes.promote(op.name, dtype, m.dtype)
     dtype = accepts.check(op.name, dtype)
     shape = broadcast(op.name, *(m.shape for m in metas))
-    meta = meta_of(shape, result or dtype, metas[0].device)
-    return Recipe(tuple(steps_to(m, shape, dtype) for m in metas), meta, key_of(op, None, meta))
+    return recipe(op, tuple(steps_to(m, shape, dtype) for m in metas), metas)
 
 
-def _with_number(
-    op: Elementwise, meta: Meta, accepts: Accepts, result: DType | None
-) -> WithNumber | None:
+def _with_number(op: Elementwise, meta: Meta, accepts: Accepts) -> WithNumber | None:
     """What an op on a tensor of this meta and a number does; None unless it computes in floats."""
     dtype = meta.dtype
-    if dtype.kind != "f" or not meta.size or accepts.check(op.name, dtype) is not dtype:
+    if is_traced() or dtype.kind != "f" or not meta.size:
         return None
-    made = meta_of(meta.shape, result or dtype, meta.device)
+    if accepts.check(op.name, dtype) is not dtype:
+        return None
+    made = op.infer((meta,), None)
     constant = meta_of((), dtype, meta.device)
     return made, key_of(op, None, made), constant, key_of(CONST, None, constant)
 
@@ -398,8 +383,8 @@ def unary(
     method: bool = True,
 ) -> Unary:
     """Define an elementwise op of one operand."""
-    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
-    return unary_of(op, accepts, doc=doc, result=result, method=method)
+    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost, gives=result)
+    return unary_of(op, accepts, doc=doc, method=method)
 
 
 def unary_of(
@@ -407,11 +392,10 @@ def unary_of(
     accepts: Accepts,
     *,
     doc: str,
-    result: DType | None = None,
     method: bool = True,
 ) -> Unary:
     """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
-    recipes: dict[Meta, Recipe] = {}
+    recipes = Recipes[Meta, Recipe]()
 
     def function(
         x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
@@ -428,23 +412,17 @@ def unary_of(
                     None  # what is raised below shall not be shown as raised while handling this
                 )
             if recipe is None:
-                recipe = _recipe(op, (node.meta,), accepts, result)
+                recipe = _recipe(op, (node.meta,), accepts)
                 if recipe is None:
-                    return apply(op, (x,), accepts, result)
-                _remember(recipes, node.meta, recipe)
-            if recipe.steps[0]:
-                node = follow(node, recipe.steps[0])
+                    return apply(op, (x,), accepts)
+                recipes.keep(node.meta, recipe)
+            if recipe.before[0]:
+                node = follow(node, recipe.before[0])
             return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
-        return apply(op, (x,), accepts, result)
+        return apply(op, (x,), accepts)
 
     signature = "(x, /, out=None, *, where=True, dtype=None)"
     return _finish(function, op, op.name, doc, signature, method)
-
-
-def _remember(recipes: dict[Any, Any], key: Any, recipe: Recipe | WithNumber | None) -> None:
-    if len(recipes) >= RECIPES:
-        recipes.clear()
-    recipes[key] = recipe
 
 
 def binary(
@@ -463,8 +441,8 @@ def binary(
 
     `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``.
     """
-    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost)
-    return binary_of(op, accepts, doc=doc, result=result, operator=operator)
+    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost, gives=result)
+    return binary_of(op, accepts, doc=doc, operator=operator)
 
 
 def comparison(
@@ -480,15 +458,17 @@ def comparison(
 
     A Python integer that the tensor's dtype cannot hold lies on one side of all that it can.
     """
-    op = Elementwise(name, vjp=NOT_DIFFERENTIABLE, wgsl=_mapping(wgsl), numpy=numpy)
+    op = Elementwise(
+        name, vjp=NOT_DIFFERENTIABLE, wgsl=_mapping(wgsl), numpy=numpy, gives=dtypes.bool_
+    )
     decide: Callable[[int, int], bool] = getattr(python_operator, operator)
 
     def record(x: Operand, y: Operand) -> Tensor:
         given = coerce(name, (x, y))
         decided = _decided(decide, given[0], given[1])
-        return apply(op, given, accepts, dtypes.bool_) if decided is None else decided
+        return apply(op, given, accepts) if decided is None else decided
 
-    return binary_of(op, accepts, doc=doc, result=dtypes.bool_, operator=operator, record=record)
+    return binary_of(op, accepts, doc=doc, operator=operator, record=record)
 
 
 def _decided(
@@ -509,7 +489,6 @@ def binary_of(
     accepts: Accepts,
     *,
     doc: str,
-    result: DType | None = None,
     operator: str | None = None,
     record: Binary | None = None,
 ) -> Binary:
@@ -517,14 +496,12 @@ def binary_of(
 
     `record` stands in for `apply` where the operands are not two tensors.
     """
-    recipes: dict[tuple[Meta, Meta], Recipe] = {}
-    with_numbers: dict[Meta, WithNumber | None] = {}
+    recipes = Recipes[tuple[Meta, Meta], Recipe]()
+    with_numbers = Recipes[Meta, WithNumber | None]()
 
     def recipe_of(a: Node, b: Node) -> Recipe | None:
-        recipe = _recipe(op, (a.meta, b.meta), accepts, result)
-        if recipe is not None:
-            _remember(recipes, (a.meta, b.meta), recipe)
-        return recipe
+        recipe = _recipe(op, (a.meta, b.meta), accepts)
+        return None if recipe is None else recipes.keep((a.meta, b.meta), recipe)
 
     def with_number(x: Operand, y: Operand) -> Tensor | None:
         """The op on a tensor in floating point and a Python number; None for all else."""
@@ -534,8 +511,7 @@ def binary_of(
         node = tensor._node  # pyright: ignore[reportPrivateUsage]
         recipe = with_numbers.get(node.meta)
         if recipe is None and node.meta not in with_numbers:
-            recipe = _with_number(op, node.meta, accepts, result)
-            _remember(with_numbers, node.meta, recipe)
+            recipe = with_numbers.keep(node.meta, _with_number(op, node.meta, accepts))
         if recipe is None or (type(number) is int and not dtypes.holds(node.meta.dtype, number)):
             return None
         meta, key, constant_meta, constant_key = recipe
@@ -544,7 +520,7 @@ def binary_of(
         return Tensor(Node(op, nodes, None, meta, key))
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
-        return apply(op, (x, y), accepts, result)
+        return apply(op, (x, y), accepts)
 
     def recording(other: Callable[[Any, Any], Any]) -> Binary:
         """The op, which leaves to `other` what is not two tensors.
@@ -564,7 +540,7 @@ def binary_of(
                     recipe = recipe_of(a, b)
                     if recipe is None:
                         return any_operands(x, y)
-                first, second = recipe.steps
+                first, second = recipe.before
                 if first:
                     a = follow(a, first)
                 if second:
@@ -599,9 +575,7 @@ def binary_of(
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
     """An operand converted to a dtype that the caller asked to compute in."""
-    from py_tensor.interop import asarray
-
-    given = asarray(x, op=op)
+    given = tensor_of(x, op)
     target = dtypes.parse(dtype)
     if given.dtype is target:
         return given

@@ -21,6 +21,7 @@ from py_tensor.ops.define import (
     Out,
     Unary,
     apply,
+    as_array,
     assign_result,
     binary,
     binary_of,
@@ -509,7 +510,7 @@ def where(
         return nonzero(condition)
     if x is None or y is None:
         raise TypeError("where: takes a condition alone, or with both x and y")
-    return apply(WHERE, (condition, x, y), ANY, None, uncast=1)
+    return as_array(apply(WHERE, (condition, x, y), ANY, uncast=1))
 
 
 register(where, WHERE, method=False)

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.primitives import GATHER
+from py_tensor.graph.primitives import GATHER, RESHAPE
 from py_tensor.ops.define import Operand, build, register
-from py_tensor.ops.movement import expand, in_shape, ravel, reshape, tensor_of
+from py_tensor.ops.movement import expand, ravel, reshape
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["take", "take_along_axis"]
 
@@ -120,13 +120,14 @@ def gather_nd(
         range.
     """
     spread = spread_over(op or "index", x.shape, axes, indices, at)
-    return in_shape(gathered(x, axes, spread.indices, at, op), spread.shape)
+    found = gathered(x, axes, spread.indices, at, op)
+    return found if found.shape == spread.shape else build(RESHAPE, (found,), spread.shape)
 
 
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
     """The same for indices that have the result's shape already, and may vary along all of it."""
     inputs = (x, *indices)
-    return build(GATHER, inputs, (tuple(axes), at, op), indices[0].shape, x.dtype, x.device)
+    return build(GATHER, inputs, (tuple(axes), at, op))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +178,6 @@ class Indices:
 
 def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     """Indices as a tensor on the device of `x`, checked as far as they are known."""
-    from py_tensor.interop import asarray
-
     if isinstance(given, Tensor):
         if given.device is not x.device:
             raise DeviceError(
@@ -201,7 +200,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
             raise DTypeError(f"{op}: indices are integers, not {given!r}") from None
         if values:
             _check(op, min(values), max(values), x, axis)
-    return Indices(asarray(given, dtype=dtypes.int32, device=x.device, op=op), "")
+    return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
 
 
 def _flat(given: Any) -> Iterator[Any]:

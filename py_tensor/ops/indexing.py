@@ -13,11 +13,11 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, constant, number_like
+from py_tensor.ops.define import Binary, Operand, as_value, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -31,7 +31,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter
 from py_tensor.shapes import Shape, broadcast, check_rank
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 _ALL = slice(None)
 
@@ -52,7 +52,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
         # of one integer is an int, but what it selects is a copy.
         is_view = found.ndim or Ellipsis in keys
-        return found if is_view and not any(map(_is_array, keys)) else found.copy()
+        return found if is_view and not any(map(_is_array, keys)) else as_value(found)
     return _Selection.of(x, keys).read()
 
 
@@ -107,9 +107,7 @@ def fitted(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tens
 
     Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
     """
-    from py_tensor.interop import asarray
-
-    given = value if isinstance(value, Tensor) else asarray(value, device=x.device, op=op)
+    given = _as_given(x, value, op)
     if given.device is not x.device:
         given = given.to(x.device) if given.device.name == "cpu" else _refused(op, x, given)
     given = converted(given, x.dtype)
@@ -126,9 +124,12 @@ def fitted(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tens
         ) from None
 
 
-def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
-    from py_tensor.errors import DeviceError
+def _as_given(x: Tensor, value: Operand, op: str = "setitem") -> Tensor:
+    """A value as a tensor: on the device of `x`, unless it is one already."""
+    return value if isinstance(value, Tensor) else tensor_of(value, op, device=x.device)
 
+
+def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
     raise DeviceError(
         f"{op}: operands on {x.device} and {given.device}; move one with x.to(device)"
     )
@@ -371,14 +372,6 @@ class _Selection:
         return where(in_shape(mask, (*mask.shape, *(1 for _ in rest))), taken, window)
 
 
-def _as_given(window: Tensor, value: Operand) -> Tensor:
-    from py_tensor.interop import asarray
-
-    return (
-        value if isinstance(value, Tensor) else asarray(value, device=window.device, op="setitem")
-    )
-
-
 def _is_mask(key: Any) -> bool:
     return getattr(getattr(key, "dtype", None), "kind", None) == "b"
 
@@ -397,15 +390,13 @@ def _flag(key: Any, x: Tensor) -> Tensor:
 
 def _with_masks(given: Any, x: Tensor) -> Any:
     """A part of a key; bools in lists and arrays as a tensor."""
-    from py_tensor.interop import asarray
-
     if isinstance(given, Tensor):
         if given.dtype.kind == "f":
             raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
         return given
     if isinstance(given, bool) or not is_mask(given):
         return given
-    return asarray(given, dtype=dtypes.bool_, device=x.device, op="index")
+    return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
 
 
 def _is_empty(key: Any) -> bool:
@@ -417,9 +408,7 @@ def _is_empty(key: Any) -> bool:
 
 def _indices_along(key: Any, x: Tensor, axis: int, *, check: bool) -> Indices:
     if not check and not isinstance(key, Tensor):
-        from py_tensor.interop import asarray
-
-        return Indices(asarray(key, dtype=dtypes.int32, device=x.device, op="index"), "")
+        return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
     try:
         return indices_of("index", key, x, axis)
     except DTypeError as error:

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.node import Meta, Node, key_of, meta_of
+from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
+from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import (
-    RECIPES,
     Operand,
     Out,
-    Step,
     assign_result,
     build,
     coerce,
     common_dtype,
-    follow,
     node_of,
     register,
-    step,
     steps_to,
     stored,
     takes,
 )
-from py_tensor.ops.movement import converted, expand, tensor_of
+from py_tensor.ops.movement import converted, expand
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "dot",
@@ -58,7 +53,7 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     if not size_of(tuple(shape[axis] for axis in summed)):
         return zeros(result, dtype=a.dtype, device=a.device)
     a, b = expand(a, shape), expand(b, shape)
-    return build(CONTRACT, (a, b), summed, result, a.dtype, a.device) if summed else a * b
+    return build(CONTRACT, (a, b), summed) if summed else a * b
 
 
 def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
@@ -74,31 +69,20 @@ def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     a, b = node_of(x), node_of(y)
-    recipe = _recipe(a.meta, b.meta)
-    if recipe.key is None:
-        return zeros(recipe.meta.shape, dtype=recipe.meta.dtype, device=recipe.meta.device)
-    nodes = follow(a, recipe.left), follow(b, recipe.right)
-    product = Node(CONTRACT, nodes, recipe.axes, recipe.meta, recipe.key)
-    return Tensor(follow(product, recipe.after))
+    try:
+        found = _recipes[a.meta, b.meta]
+    except KeyError:
+        found = _recipes.keep((a.meta, b.meta), _recipe_of(a.meta, b.meta))
+    if isinstance(found, Meta):
+        return zeros(found.shape, dtype=found.dtype, device=found.device)
+    return Tensor(record(found, a, b))
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """What `matmul` does for operands of given metas: steps for each, the product, and after it.
-
-    Without a key there is nothing to multiply: the result is zeros, if anything, of that meta.
-    """
-
-    left: tuple[Step, ...]
-    right: tuple[Step, ...]
-    axes: tuple[int, ...]
-    meta: Meta
-    key: int | None
-    after: tuple[Step, ...]
+# What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
+_recipes = Recipes[tuple[Meta, Meta], Recipe | Meta]()
 
 
-@lru_cache(RECIPES)
-def _recipe(a: Meta, b: Meta) -> _Recipe:
+def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """The recipe of a product; vectors are matrices of one row, or of one column."""
     dtype = _matmul_dtype(a, b)
     batch, m, k, n = _sizes(a.shape, b.shape)
@@ -106,13 +90,9 @@ def _recipe(a: Meta, b: Meta) -> _Recipe:
     left = _seen(a, (*a.shape[:-2], m, k, 1), shape, dtype)
     right = _seen(b, (*b.shape[:-2], 1, k, n), shape, dtype)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
-    result = meta_of(kept, dtype, a.device)
     if not size_of(shape):
-        return _Recipe((), (), (), result, None, ())
-    axes = (len(shape) - 2,)
-    product = meta_of((*batch, m, 1, n), dtype, a.device)
-    after = (step(RESHAPE, None, result),)
-    return _Recipe(left, right, axes, product, key_of(CONTRACT, axes, product), after)
+        return meta_of(kept, dtype, a.device)
+    return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept))
 
 
 def _matmul_dtype(a: Meta, b: Meta) -> DType:
@@ -150,7 +130,8 @@ def _seen(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]
     """The steps from an operand to what a product reads: cast, with an axis more, expanded."""
     reshaped = meta_of(inner, dtype, x.device)
     cast = steps_to(x, x.shape, dtype)
-    return (*cast, step(RESHAPE, None, reshaped), *steps_to(reshaped, shape, dtype))
+    source = meta_of(x.shape, dtype, x.device)
+    return (*cast, step(RESHAPE, source, inner), *steps_to(reshaped, shape, dtype))
 
 
 def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:

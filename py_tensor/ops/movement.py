@@ -13,12 +13,15 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.graph.node import make, meta_of
+from py_tensor.graph.bind import bind
+from py_tensor.graph.node import meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
 from py_tensor.layout import Layout
 from py_tensor.ops.define import (
     Operand,
     Scalar,
+    as_array,
+    as_value,
     build,
     empty_node,
     filled,
@@ -36,7 +39,7 @@ from py_tensor.shapes import (
     parse_sizes,
     resolve_reshape,
 )
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "array_split", "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "diagonal",
@@ -45,12 +48,6 @@ __all__ = [
     "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes", "transpose",
     "unsqueeze",
 ]  # fmt: skip
-
-
-def tensor_of(x: Operand, op: str) -> Tensor:
-    from py_tensor.interop import asarray
-
-    return x if isinstance(x, Tensor) else asarray(x, op=op)
 
 
 def _ints(values: Sequence[Any]) -> Sequence[Any]:
@@ -71,7 +68,10 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
         Whether a tensor that has the dtype is copied; otherwise it is returned itself.
     """
     x, target = tensor_of(x, "astype"), dtypes.parse(dtype)
-    return x.copy() if copy and x.dtype is target else converted(x, target)
+    if x.dtype is target:
+        return x.copy() if copy else x
+    cast = converted(x, target)
+    return cast if x.is_scalar else as_array(cast)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -79,7 +79,7 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     if x.dtype is dtype:
         return x
     x.device.backend.check("astype", meta_of((), dtype, x.device))
-    return build(CAST, (x,), None, x.shape, dtype, x.device)
+    return build(CAST, (x,), dtype)
 
 
 def _layout(x: Tensor) -> Layout:
@@ -123,14 +123,12 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
         raise ValueError(f"reshape: {x.shape} of these strides cannot become {target} uncopied")
     if target == x.shape:
         return x.copy()
-    return build(RESHAPE, (x,), None, target, x.dtype, x.device)
+    return build(RESHAPE, (x,), target)
 
 
 def in_shape(x: Tensor, shape: Shape) -> Tensor:
-    """The same elements in another shape, and no view: for what an op makes of its own."""
-    if shape == x.shape:
-        return x.copy()
-    return build(RESHAPE, (x,), None, shape, x.dtype, x.device)
+    """The same elements in another shape, as an array of its own and no view."""
+    return as_array(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -258,7 +256,7 @@ def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
-    return view_by(x, _layout(x).flipped(axes)) if x.ndim else x.copy()
+    return view_by(x, _layout(x).flipped(axes)) if x.ndim else as_value(x)
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
@@ -319,7 +317,7 @@ def pad(
     if not x.size:
         return filled(constant_values, meta)
     fill = lift("pad", constant_values, (), dtype, x.device)
-    return Tensor(make(PAD, (node_of(x), fill), pairs, meta))
+    return Tensor(bind(PAD, (node_of(x), fill), pairs))
 
 
 def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:
@@ -375,17 +373,11 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     if not first.ndim:
         raise ShapeError("concat: 0-d tensors have no axis to join along; use stack")
     at = normalize_axis("concat", axis, first.ndim)
-    for x in given[1:]:
-        if x.ndim != first.ndim or any(
-            n != m for a, (n, m) in enumerate(zip(x.shape, first.shape, strict=True)) if a != at
-        ):
-            raise ShapeError(f"concat: shapes {first.shape} and {x.shape} differ beside axis {at}")
-    total = sum(x.shape[at] for x in given)
-    shape = tuple(total if a == at else n for a, n in enumerate(first.shape))
+    CONCAT.infer(tuple(node_of(x).meta for x in given), at)
     parts = [x for x in given if x.size]
     if len(parts) == 1:
         return parts[0].copy()
-    return build(CONCAT, parts, at, shape, first.dtype, first.device)
+    return build(CONCAT, parts or given, at)
 
 
 def stack(tensors: Sequence[Operand], /, axis: int = 0) -> Tensor:

@@ -6,10 +6,10 @@ from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.define import FLOATING, Operand, coerce, register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
-from py_tensor.ops.movement import converted, reshape, tensor_of
+from py_tensor.ops.movement import converted, reshape
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.shapes import normalize_axes
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["layer_norm", "log_softmax", "softmax"]
 

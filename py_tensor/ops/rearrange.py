@@ -23,11 +23,10 @@ from py_tensor.ops.movement import (
     permute,
     ravel,
     reshape,
-    tensor_of,
 )
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "tile", "trace", "tril",

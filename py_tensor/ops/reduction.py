@@ -6,13 +6,13 @@ import builtins
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
-from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.bind import Recipes, Step, follow, steps
+from py_tensor.graph.node import Meta
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import RESHAPE, SUM
 from py_tensor.ops.creation import full, ones_like
@@ -21,17 +21,14 @@ from py_tensor.ops.define import (
     FLOATING,
     INTEGRAL_AS_INT,
     LOGICAL,
-    RECIPES,
     Accepts,
     Operand,
     Out,
     Scalar,
-    Step,
+    as_value,
     build,
-    follow,
     node_of,
     register,
-    step,
     stored,
 )
 from py_tensor.ops.elementwise import (
@@ -47,9 +44,9 @@ from py_tensor.ops.elementwise import (
     subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import converted, tensor_of
+from py_tensor.ops.movement import converted
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "isclose", "max",
@@ -193,6 +190,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
         result="i32({a1})",
         numpy=numpy,
         indexed=True,
+        gives=dtypes.int32,
         vjp=NOT_DIFFERENTIABLE,
     )
 
@@ -213,18 +211,21 @@ def _reduce(
     x: Tensor,
     axis: Axes,
     keepdims: bool,
-    result: DType | None = None,
     *,
     empty: float | bool | None,
 ) -> Tensor:
     """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
     axes = normalize_axes(op.name, axis, x.ndim)
     node = node_of(x)
-    steps = _steps(op, node.meta, axes, result or x.dtype, bool(keepdims))
-    if steps is not None:
-        return Tensor(follow(node, steps))
+    key = op, node.meta, axes, bool(keepdims)
+    try:
+        found = _recipes[key]
+    except KeyError:
+        found = _recipes.keep(key, _steps_of(*key))
+    if found is not None:
+        return Tensor(follow(node, found))
     shape = reduced(x.shape, axes)
-    dtype = result or x.dtype
+    dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
         if empty is None and size_of(shape):
             raise ValueError(
@@ -232,25 +233,25 @@ def _reduce(
             )
         y = full(shape, empty or 0, dtype=dtype, device=x.device)
     elif not axes:
-        y = x.astype(dtype)
+        y = as_value(converted(x, dtype))
     else:  # no results
-        y = build(op, (x,), axes, shape, dtype, x.device)
+        y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))
 
 
-@lru_cache(RECIPES)
-def _steps(
-    op: Reduction, meta: Meta, axes: tuple[int, ...], dtype: DType, keepdims: bool
+_Key = tuple[Reduction, Meta, tuple[int, ...], bool]
+_recipes = Recipes[_Key, tuple[Step, ...] | None]()
+
+
+def _steps_of(
+    op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[Step, ...] | None:
     """The nodes from an operand to its reduction; None where nothing is reduced."""
     if not axes or not meta.size:
         return None
-    shape = reduced(meta.shape, axes)
-    made = meta_of(shape, dtype, meta.device)
-    steps = [step(op, axes, made)]
-    if not keepdims:
-        steps.append(step(RESHAPE, None, meta_of(dropped(shape, axes), dtype, meta.device)))
-    return tuple(steps)
+    if keepdims:
+        return steps(meta, (op, axes))
+    return steps(meta, (op, axes), (RESHAPE, dropped(reduced(meta.shape, axes), axes)))
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
@@ -280,7 +281,7 @@ def _fold(
         op = _OF_FLOATS[name]
     if where is not True:
         # What is left out changes nothing: an identity of the op, or what it starts from.
-        least = identity_of(op, x.dtype) if empty is not None else initial
+        least = initial if empty is None else empty
         if least is None:
             raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
         x = choose(where, x, least)
@@ -290,11 +291,6 @@ def _fold(
     if initial is not None:
         y = _WITH_INITIAL[name](y, initial)
     return y if out is None else stored(name, y, out)
-
-
-def identity_of(op: Reduction, dtype: DType) -> Scalar:
-    """The value that leaves every other as it is."""
-    return {"sum": 0, "prod": 1, "any": False, "all": True}[op.name]
 
 
 def sum(
@@ -405,8 +401,8 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
     if not x.ndim:
         x = x.reshape((1,))
-        return _reduce(op, x, 0, False, dtypes.int32, empty=None)
-    return _reduce(op, x, axes, keepdims, dtypes.int32, empty=None)
+        return _reduce(op, x, 0, False, empty=None)
+    return _reduce(op, x, axes, keepdims, empty=None)
 
 
 def argmax(

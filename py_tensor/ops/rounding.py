@@ -19,8 +19,7 @@ from py_tensor.ops.define import (
     unary_of,
 )
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
-from py_tensor.ops.movement import tensor_of
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["divmod", "round", "trunc"]
 

@@ -12,10 +12,10 @@ from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Out, Scalar, build, register, stored
 from py_tensor.ops.elementwise import equal, where
-from py_tensor.ops.movement import concat, converted, flip, ravel, tensor_of
+from py_tensor.ops.movement import concat, converted, flip, ravel
 from py_tensor.ops.reduction import PROD
 from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
@@ -68,7 +68,7 @@ def _scan(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> T
     if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
         return converted(_scan(op, name, converted(x, target), at, dtypes.int32), target)
     x = converted(x, target)
-    return build(op, (x,), (at,), x.shape, target, x.device)
+    return build(op, (x,), (at,))
 
 
 def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:

@@ -12,11 +12,11 @@ from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import Operand, build, register
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, indices_of, spread_over
-from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack, tensor_of
+from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack
 from py_tensor.ops.reduction import max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"]
 
@@ -74,16 +74,14 @@ def scattered(
     if not values.size:
         return x
     attrs = tuple(axes), at, op, mode, unique
-    return build(SCATTER, (x, values, *indices), attrs, x.shape, x.dtype, x.device)
+    return build(SCATTER, (x, values, *indices), attrs)
 
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
     """Values in the dtype and on the device of `x`, expanded to a shape."""
-    from py_tensor.interop import asarray
-
     if isinstance(values, bool | int | float):
         return full(shape, values, dtype=x.dtype, device=x.device)
-    given = converted(asarray(values, device=x.device, op=op), x.dtype)
+    given = converted(tensor_of(values, op, device=x.device), x.dtype)
     if broadcast(op, given.shape, shape) != shape:
         raise ShapeError(f"{op}: values of shape {given.shape} do not broadcast to {shape}")
     return expand(given, shape)
@@ -216,9 +214,7 @@ def extract(condition: Operand, x: Operand, /) -> Tensor:
 
 def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
     """A condition as bool, on the device of `x`."""
-    from py_tensor.interop import asarray
-
-    return converted(asarray(condition, device=x.device, op=op), dtypes.bool_)
+    return converted(tensor_of(condition, op, device=x.device), dtypes.bool_)
 
 
 def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
@@ -263,9 +259,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
 
 
 def _weights(x: Tensor, weights: Operand) -> Tensor:
-    from py_tensor.interop import asarray
-
-    found = asarray(weights, device=x.device, op="bincount")
+    found = tensor_of(weights, "bincount", device=x.device)
     if found.shape != x.shape:
         raise ShapeError(f"bincount: weights of shape {found.shape} for elements of {x.shape}")
     return found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from py_tensor import dtypes
-from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.define import Operand, build, register
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.movement import ravel, tensor_of
+from py_tensor.ops.movement import ravel
 from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["argsort", "sort"]
 
@@ -26,14 +24,14 @@ SORT = Sort("sort", indices=False, vjp=_grad_sort)
 ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 
 
-def _along(op: Sort, x: Operand, axis: int | None, descending: bool, dtype: DType | None) -> Tensor:
+def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     x = tensor_of(x, op.name)
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis(op.name, axis, x.ndim)
     if x.shape[at] > 2**31:
         raise ShapeError(f"{op.name}: a place along axis {at} of {x.shape} does not fit int32")
-    return build(op, (x,), (at, bool(descending)), x.shape, dtype or x.dtype, x.device)
+    return build(op, (x,), (at, bool(descending)))
 
 
 def sort(
@@ -45,14 +43,14 @@ def sort(
     the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in
     place, as NumPy's does.
     """
-    return _along(SORT, x, axis, descending, None)
+    return _along(SORT, x, axis, descending)
 
 
 def argsort(
     x: Operand, axis: int | None = -1, *, descending: bool = False, stable: bool = True
 ) -> Tensor:
     """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
-    return _along(ARGSORT, x, axis, descending, dtypes.int32)
+    return _along(ARGSORT, x, axis, descending)
 
 
 register(sort, SORT, method=False)

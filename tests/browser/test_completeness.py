@@ -89,9 +89,10 @@ class TestCompleteness:
 
     def test_pythons_own_answer_for_each_line_of_some_modules(self, page: Page, run: Run) -> None:
         code = (
-            "import codeop, inspect, json, py_tensor.printing, shlex, textwrap\n"
+            "import codeop, inspect, json, shlex, textwrap\n"
+            "from py_tensor.convert import printing\n"
             "texts, answers = [], []\n"
-            "for module in (py_tensor.printing, shlex, textwrap):\n"
+            "for module in (printing, shlex, textwrap):\n"
             "    lines = inspect.getsource(module).split('\\n')\n"
             "    for n in range(1, len(lines)):\n"
             "        if lines[n - 1].endswith('\\\\'):\n"

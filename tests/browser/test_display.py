@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from py_tensor import colormaps
+from py_tensor.display import colormaps
 from tests.browser.app import AppPage, AppSession
 from tests.browser.test_boot import serve_without_jspi
 

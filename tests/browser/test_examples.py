@@ -47,7 +47,7 @@ SHOWN = {
 """What each shows, in its order; k-means ends when its centres rest."""
 
 RECORDER = """
-import py_tensor.displaying as displaying
+from py_tensor.display import screen as displays
 class Recorder:
     def __init__(self):
         self.shown = []
@@ -63,14 +63,14 @@ class Recorder:
         self.shown.append("then " * is_update + what)
     async def drawn(self, number, blocking):
         pass
-page, recorder = displaying._screen, Recorder()
-displaying.set_screen(recorder)
+page, recorder = displays._screen, Recorder()
+displays.set_screen(recorder)
 """
 """Takes the place of the page, so that an example meets the real `imshow`, `plot` and `display`."""
 
 REPLAY = """
 import json
-displaying.set_screen(page)
+displays.set_screen(page)
 print(json.dumps(recorder.shown))
 """
 

@@ -64,7 +64,7 @@ def forget(names):
         if not name.startswith("__"): del names[name]
 forget(globals())
 import dataclasses, secrets
-from py_tensor.printing import DEFAULT_OPTIONS
+from py_tensor.convert.printing import DEFAULT_OPTIONS
 pt.set_printoptions(**dataclasses.asdict(DEFAULT_OPTIONS) | {"linewidth": 75})
 pt.manual_seed(secrets.randbits(32))
 pt.debug(sync=False, poison=False, wgsl=False)

@@ -183,7 +183,7 @@ def test_each_layout(device: str, rng: np.random.Generator) -> None:
             if not w.size and kind == "a list":
                 continue
             key = key_of(w, np)
-            ours = pt.tensor(key, device=device) if kind == "a mask" else key
+            ours: Any = pt.tensor(key, device=device) if kind == "a mask" else key
             value = w[key] * 3 + 1
             v[ours] = v[ours] * 3 + 1
             w[key] = value
@@ -262,8 +262,8 @@ def test_overlapping_operands(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 def test_chained_reads_and_writes(device: str) -> None:
     """x[i][j] = v writes through a view, and into the copy that a list selects."""
-    x = pt.zeros((3, 4), device=device)
-    a = np.zeros((3, 4), np.float32)
+    x: Any = pt.zeros((3, 4), device=device)
+    a: Any = np.zeros((3, 4), np.float32)
     for target in (x, a):
         target[1][2] = 5
         target[[0, 1]][0] = 9  # a copy

@@ -1,5 +1,7 @@
 """In and out: lists, scalars, buffers, NumPy arrays; and what the tensor tells about itself."""
 
+# pyright: reportArgumentType=false
+# What it calls with is often what the types do not admit.
 from __future__ import annotations
 
 import array
@@ -681,8 +683,8 @@ def test_numpys_functions_of_tensors(device: str) -> None:
     for call, match in (
         (lambda: np.cbrt(x), r"^np\.cbrt: .*np\.cbrt\(x\.numpy\(\)\)"),
         (lambda: np.add.reduce(x), r"^np\.add\.reduce: .*x\.numpy\(\)"),
-        (lambda: np.sqrt(x, out=np.empty(2, np.float32)), r"^np\.sqrt: .*out.*pt\.sqrt"),
-        (lambda: np.add(x, 1, where=a > 1), r"^np\.add: .*where.*pt\.add"),
+        (lambda: np.sqrt(x, out=np.empty(2, np.float32)), r"^sqrt: out is a tensor, not nd"),
+        (lambda: np.add(x, 1, casting="no"), r"^np\.add: .*casting.*pt\.add"),
     ):
         with pytest.raises(TypeError, match=match):
             call()

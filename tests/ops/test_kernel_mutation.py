@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import cpu
 from py_tensor.codegen import program
+from py_tensor.graph import arrays
 from py_tensor.ops import scan
 from py_tensor.ops.scatter import scatter
 from tests.ops.compare import same
@@ -175,16 +175,16 @@ WRONG_ON_CPU: dict[str, tuple[Any, str, Any, Check]] = {
         rows(30),
     ),
     "equal elements change places": (
-        cpu,
-        "_sorted",
+        arrays,
+        "in_order",
         lambda np, x, axis, descending, indices: (
             np.argsort(x, axis, kind="stable")[..., ::-1] if indices else np.sort(x, axis)
         ),
         ties(30),
     ),
     "negative indices are clipped": (
-        cpu,
-        "_from_the_end",
+        arrays,
+        "from_the_end",
         lambda np, places, n: np.maximum(places, 0),
         taken,
     ),

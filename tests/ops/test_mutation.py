@@ -80,6 +80,7 @@ def _functions(op: Any) -> Iterator[Any]:
             v for n in function.__code__.co_names if callable(v := function.__globals__.get(n))
         ]
         cells = function.__closure__ or ()
+        todo += [v for c in cells if callable(v := _content(c))]
         if any(_content(c) is op for c in cells):
             yield function
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import colormaps, pictures
-from py_tensor.charts import MOST_POINTS, chart
-from py_tensor.drawing_options import ChartOptions, ImageOptions
-from py_tensor.interop import drawable
+from py_tensor.convert.conversion import drawable
+from py_tensor.display import colormaps, pictures
+from py_tensor.display.charts import MOST_POINTS, chart
+from py_tensor.display.options import ChartOptions, ImageOptions
 
 Array = np.ndarray[Any, Any]
 AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, rounding decides

@@ -9,8 +9,8 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import testing
+from py_tensor.convert.printing import edge_indices, format_str, format_tensor
 from py_tensor.graph.order import topological
-from py_tensor.printing import edge_indices, format_str, format_tensor
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (1001,),

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.cpu import _cast, _sorted
 from py_tensor.backend.device import Device
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
+from py_tensor.graph import arrays
+from py_tensor.graph.bind import LEAF
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
     NOWHERE,
@@ -48,7 +49,7 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MOST, pack
-from py_tensor.graph.primitives import CONCAT, LEAF
+from py_tensor.graph.primitives import CONCAT
 from py_tensor.graph.rows import fuse_rows
 from py_tensor.shapes import Shape, size_of
 
@@ -204,7 +205,7 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
         return
     for stage in kernel.stages:
         if isinstance(stage, Stage):
-            parts = sum(len(fold.op.parts) for fold in stage.folds)
+            parts = sum(len(fold.op.parts) for fold in stage.folds())
             assert len(stage.element.slots()) + parts <= max_buffers
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
 
@@ -228,7 +229,7 @@ def _check_alive(kernel: Kernel) -> None:
     ]
     for stage in kernel.stages:
         if isinstance(stage, Stage):
-            folds = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
+            folds = {v for f in stage.folds() for v in (f.value, f.index) if v is not None}
             roots.append((stage.element, folds))
         elif isinstance(stage, Scattered):
             roots.append((stage.element, {stage.at, stage.value}))
@@ -291,9 +292,11 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
         elif isinstance(stage, Scanned | Sorted):
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
             accumulated.append(_along(stage, values))
-        else:
+        elif isinstance(stage, Stage):
             values = _evaluate(stage.element, whole, request, buffers, accumulated)
-            accumulated += [_fold(fold, values, kernel) for fold in stage.folds]
+            accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
+        else:
+            raise TypeError(f"{kernel.label}: no simulation of {type(stage).__name__}")
     row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
     for output in kernel.outputs:
         _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
@@ -377,7 +380,7 @@ def _evaluate(
                 value = Value(data, np.logical_and.reduce([a.defined for a in args]))
             case Convert():
                 given = values[i.arg]
-                value = Value(_cast(np, given.data, i.dtype.name), given.defined)
+                value = Value(arrays.cast(np, given.data, i.dtype.name), given.defined)
             case Select():
                 value = _select(values[i.mask], values[i.inside], values[i.outside])
             case Accumulated():
@@ -433,7 +436,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
         data = running(value.data, axis=-1, dtype=value.data.dtype)
         return Value(data, np.logical_and.accumulate(value.defined, axis=-1))
     value = values[stage.value]
-    data = _sorted(np, value.data, -1, stage.descending, stage.indices)
+    data = arrays.in_order(np, value.data, -1, stage.descending, stage.indices)
     defined = value.defined.all(axis=-1, keepdims=True)
     return Value(data, np.broadcast_to(defined, data.shape))
 
@@ -441,7 +444,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
 def _scatter(
     stage: Scattered, values: list[Value], request: Request, buffers: dict[int, Buffer]
 ) -> None:
-    base, at, value = buffers[stage.base], values[stage.at], values[stage.value]
+    base, at, value = buffers[stage.into], values[stage.at], values[stage.value]
     assert base.written.all()
     assert at.defined.all()
     inside = at.data != NOWHERE

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.displaying import set_screen
+from py_tensor.display import screen as displays
+from py_tensor.display.screen import set_screen
 
 
 class Recorder:
@@ -260,7 +261,7 @@ class Slow(Recorder):
 @pytest.fixture
 def slow(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> Slow:
     """A screen, and a Python, where everything waits for a GPU and nothing can block."""
-    monkeypatch.setattr("py_tensor.displaying._Content.must_wait", lambda self: True)
+    monkeypatch.setattr(displays._Content, "must_wait", lambda self: True)
     found = Slow()
     set_screen(found)
     return found
@@ -362,7 +363,7 @@ def test_a_picture_that_comes_too_late_is_given_back(
         late.set()
         await first
 
-    monkeypatch.setattr("py_tensor.displaying.taken", taken)
+    monkeypatch.setattr(displays, "taken", taken)
     asyncio.run(program())
     assert [pixels for _, _, pixels, _ in screen.posted] == [made[0], made[2]]
     assert [bitmap.is_closed for bitmap in made] == [False, True, False]

@@ -12,10 +12,10 @@ from py_tensor.backend.plan import DISPATCH
 from py_tensor.backend.webgpu import Storage
 from py_tensor.codegen import map as maps
 from py_tensor.codegen import walk
-from py_tensor.explaining import Kernel
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import meta_of
-from py_tensor.graph.primitives import leaf
 from py_tensor.graph.reasons import Reason
+from py_tensor.inspect.explaining import Kernel
 from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]

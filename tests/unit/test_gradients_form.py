@@ -13,10 +13,11 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.graph.bind import LEAF
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.graph.order import topological
-from py_tensor.graph.primitives import CONST, LEAF
+from py_tensor.graph.primitives import CONST
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.graph.node import make, meta_of
+from py_tensor.graph.bind import bind
 from py_tensor.graph.order import request
 from py_tensor.graph.primitives import CONCAT
 from tests.unit.fake_bridge import GPU
@@ -66,10 +66,9 @@ def signature(*results: pt.Tensor) -> tuple[int, ...]:
 def test_a_signature_tells_whose_operands_are_whose(gpu: GPU) -> None:
     """Two and three operands, or three and two, in one order: the same lists of operands."""
     a, b, c, d, e = (gpu.tensor(n) for n in range(5))
-    shape = meta_of((3,), pt.float32, gpu.device)
 
     def concats(*parts: tuple[pt.Tensor, ...]) -> tuple[int, ...]:
-        nodes = [make(CONCAT, tuple(x._node for x in part), 0, shape) for part in parts]
+        nodes = [bind(CONCAT, tuple(x._node for x in part), 0) for part in parts]
         return request(nodes).signature()
 
     assert concats((a, b), (c, d, e)) != concats((a, b, c), (d, e))

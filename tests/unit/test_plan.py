@@ -15,9 +15,10 @@ from py_tensor.backend.plan import DISPATCH, START, SUBMIT, Plan, make_plan
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, from_bits, groups_for, to_bits
 from py_tensor.dtypes import float32, int32
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Node, meta_of
 from py_tensor.graph.order import Request
-from py_tensor.graph.primitives import const, leaf
+from py_tensor.graph.primitives import const
 from tests.unit import simulate
 
 PLACE = simulate.device(execute=False)

@@ -1,4 +1,4 @@
-"""The text of tensors against NumPy's own, which py_tensor.printing does not import.
+"""The text of tensors against NumPy's own, which py_tensor.convert.printing does not import.
 
 Random cases are fresh in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.printing import (
+from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
     edge_indices,
@@ -405,7 +405,7 @@ def test_float32_thousand_in_20_ms() -> None:
 
 def test_imports_nothing_but_the_standard_library() -> None:
     """Boot must not wait for NumPy, and the module runs where js and pyodide are missing."""
-    path = Path(__file__).parents[2] / "py_tensor" / "printing.py"
+    path = Path(__file__).parents[2] / "py_tensor" / "convert" / "printing.py"
     code = (
         "import runpy, sys; runpy.run_path(sys.argv[1], run_name='display');"
         "print(sorted({n.partition('.')[0] for n in sys.modules} - sys.stdlib_module_names))"

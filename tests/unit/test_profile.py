@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import py_tensor as pt
-from py_tensor import profiling
 from py_tensor.backend import device as devices
-from py_tensor.profiling import Compile, Dispatch, Profile
+from py_tensor.inspect import profiling
+from py_tensor.inspect.profiling import Compile, Dispatch, Profile
 from tests.unit.fake_bridge import GPU
 
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.displaying import set_screen
+from py_tensor.display import charts
+from py_tensor.display.screen import set_screen
 
 SOURCE = Path(__file__).parents[2] / "web" / "python"
 PACKAGE = "py_tensor_page"
@@ -163,7 +164,7 @@ def test_histograms_of_extremes(a: Any) -> None:
 def test_of_too_many_elements_a_part_is_looked_at(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("py_tensor.charts.LOOKED_AT", 1 << 20)
+    monkeypatch.setattr(charts, "LOOKED_AT", 1 << 20)
     x = pt.arange(int(np.prod(shape))).reshape(shape)
     found = look(x, "histogram")
     assert 1 < found["step"] < 10

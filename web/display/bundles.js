@@ -1,5 +1,5 @@
 /**
- * What Python asks the page to show: one kind of bundle each. py_tensor/displaying.py, web/python/rich.py and
+ * What Python asks the page to show: one kind of bundle each. py_tensor/display/screen.py, web/python/rich.py and
  * web/python/views.py make them.
  *
  * @typedef {{ kind: "text", text: string }} TextBundle

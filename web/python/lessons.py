@@ -16,9 +16,7 @@ import py_tensor as pt
 from py_tensor.backend.plan import DISPATCH, Plan
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Movement
 from py_tensor.graph.order import topological
-from py_tensor.graph.primitives import CONST
 
 MOST_NODES = 400
 HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
@@ -83,9 +81,9 @@ def described(node: Node, nodes: list[Node]) -> dict[str, Any]:
         "shape": node.meta.shape,
         "dtype": str(node.meta.dtype),
         "inputs": [nodes.index(operand) for operand in node.inputs],
-        "value": written(node.attrs) if node.op is CONST else None,
+        "value": written(node.attrs) if node.op.constant else None,
         "stored": node.storage is not None,
-        "moves": isinstance(node.op, Movement),
+        "moves": node.op.reads_by_map,
     }
 
 

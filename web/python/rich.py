@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import py_tensor as pt
-from py_tensor.displaying import Bundle, set_screen
+from py_tensor.display.screen import Bundle, set_screen
 
 from . import views
 

@@ -10,10 +10,18 @@ from math import prod
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.charts import chart, most_looked_at
-from py_tensor.drawing_options import ChartOptions, ImageOptions
-from py_tensor.pictures import PLAIN, can_paint, is_colour, picture, taken, thumbnail, value_range
-from py_tensor.printing import format_str
+from py_tensor.convert.printing import format_str
+from py_tensor.display.charts import chart, most_looked_at
+from py_tensor.display.options import ChartOptions, ImageOptions
+from py_tensor.display.pictures import (
+    PLAIN,
+    can_paint,
+    is_colour,
+    picture,
+    taken,
+    thumbnail,
+    value_range,
+)
 
 ROWS, COLUMNS = 50, 20
 """Of one page of a table."""

@@ -20,10 +20,10 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.order import request
 from py_tensor.graph.passes import kernels_of
-from py_tensor.graph.primitives import leaf
 from tests.unit import simulate
 
 Shape = tuple[int, ...]

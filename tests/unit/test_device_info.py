@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.describing import DeviceInfo, adapter_name, in_bytes
+from py_tensor.inspect.device_info import DeviceInfo, adapter_name, in_bytes
 
 LIMITS = {
     "maxBufferSize": 2**30,

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.colormaps import STOPS
+from py_tensor.display.colormaps import STOPS
 from py_tensor.dtypes import DType
 from py_tensor.tensor import Tensor
 
@@ -21,7 +21,7 @@ LARGEST = (2 - 2**-23) * 2.0**127
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions:
-    """Those of `py_tensor.displaying.imshow`."""
+    """Those of `screen.imshow`."""
 
     vmin: float | None = None
     vmax: float | None = None
@@ -31,7 +31,7 @@ class ImageOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
-    """Those of `py_tensor.displaying.plot`."""
+    """Those of `screen.plot`."""
 
     label: str | Sequence[str] | None = None
     kind: str = "line"

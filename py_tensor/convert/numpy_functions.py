@@ -21,6 +21,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
 from py_tensor.errors import AxisError, ShapeError
+from py_tensor.tensor import Tensor
 
 _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims where"
@@ -222,8 +223,6 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
 
 
 def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    from py_tensor.tensor import Tensor
-
     return not isinstance(next(iter((*args, *options.values()))), Tensor)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.backend import bridge
 from py_tensor.backend.device import GPU_DEVICE
-from py_tensor.colormaps import COLOURS, table
-from py_tensor.drawing_options import ImageOptions
+from py_tensor.convert.conversion import tensor
+from py_tensor.display.colormaps import COLOURS, table
+from py_tensor.display.options import ImageOptions
 from py_tensor.errors import ShapeError
-from py_tensor.interop import tensor
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import converted, pad
@@ -58,7 +58,7 @@ def is_picturable(x: Tensor) -> bool:
 
 
 def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
-    """The pixels of a tensor; see `py_tensor.displaying.imshow`.
+    """The pixels of a tensor; see `screen.imshow`.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""In and out: tensors from lists, scalars, buffers and NumPy arrays; other devices; text."""
+"""Tensors from lists, scalars, buffers and NumPy arrays; to other devices; out of pickles.
+
+What ops take as operands comes here too, by `py_tensor.tensor.tensor_of`.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,18 @@ from itertools import chain
 from struct import unpack
 from typing import Any, TypeGuard
 
-from py_tensor import dtypes, layout
+from py_tensor import dtypes
+from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.node import Meta, make, meta_of
-from py_tensor.graph.primitives import COPY, EDGES, leaf
-from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node, node_of
-from py_tensor.ops.indexing import getitem
-from py_tensor.ops.movement import concat, converted, in_shape, stack
-from py_tensor.printing import (
-    DEFAULT_OPTIONS,
-    PrintOptions,
-    edge_indices,
-    format_str,
-    format_tensor,
-)
-from py_tensor.shapes import MAX_RANK, Shape, check_rank, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.graph.bind import leaf
+from py_tensor.graph.node import Meta, meta_of
+from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node
+from py_tensor.ops.movement import converted, in_shape, stack
+from py_tensor.shapes import Shape, check_rank
+from py_tensor.tensor import Tensor, convert_by, install
 
-_print_options = DEFAULT_OPTIONS
 _NESTED = {list, tuple, range}
 _SCALARS: set[type] = {bool, int, float}
 _KINDS = {
@@ -137,9 +132,9 @@ def asarray(
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
-    if x is data:
-        return x.copy() if copy else x
-    return as_array(x)
+    if x is data and not (copy or x.is_scalar):
+        return x
+    return as_array(x.copy() if x is data else x)
 
 
 asanyarray = asarray
@@ -170,7 +165,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     target = None if dtype is None else dtypes.parse(dtype)
     if isinstance(data, Tensor):
         here = data if target is None or target.rank > data.dtype.rank else converted(data, target)
-        moved = here if device is None else to_device(here, device)
+        moved = here if device is None else to(here, device)
         return moved if target is None else converted(moved, target)
     if _is_nested(data):
         if _holds_tensors_alone(data):
@@ -241,9 +236,7 @@ def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: s
     if all(issubclass(t, bool | int | float) for t in types):
         kinds = set(map(_of_type, types))
     elif _are_alike(values, types):
-        from py_tensor.backend.bridge import load_numpy
-
-        return _from_array(load_numpy().array(values).reshape(shape), dtype, device, op)
+        return _from_array(bridge.load_numpy().array(values).reshape(shape), dtype, device, op)
     else:
         values, kinds = list[Any](), set[DType]()
         _flatten(data, shape, values, kinds, op)
@@ -364,9 +357,7 @@ def _widest(kinds: set[DType]) -> DType:
 
 def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
     """From a NumPy array or scalar, through NumPy's own conversions."""
-    from py_tensor.backend.bridge import load_numpy
-
-    np = load_numpy()
+    np = bridge.load_numpy()
     given = np.asarray(data)
     if given.dtype.kind == "c":
         raise dtypes.no_complex(op)
@@ -413,8 +404,8 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     return _from_values(unpack(f"{order}{meta.size}{code}", data), shape, meta.dtype, device, op)
 
 
-def to_device(x: Tensor, device: str | Device) -> Tensor:
-    """The elements of `x` on another device; waits for them."""
+def to(x: Tensor, device: str | Device) -> Tensor:
+    """The same elements on another device; self if it is there already."""
     place = parse(device)
     if place is x.device:
         return x
@@ -426,75 +417,18 @@ def to_device(x: Tensor, device: str | Device) -> Tensor:
     return _uploaded(data, meta)
 
 
-# -- Text ---------------------------------------------------------------------------------------
+def _reduced(x: Tensor) -> tuple[Any, ...]:
+    """What a pickle holds; the tensor comes back on the default device."""
+    data = bytes(x._read())  # pyright: ignore[reportPrivateUsage]
+    return _restored, (data, x.shape, x.dtype.name)
 
 
-def set_printoptions(**options: Any) -> None:
-    """Change how tensors are printed: precision, threshold, edgeitems, linewidth, suppress.
-
-    They mean what they mean in `numpy.set_printoptions`.
-    """
-    global _print_options
-    current = {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
-    _print_options = PrintOptions(**(current | options))
+def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
+    """A tensor out of a pickle."""
+    kind = dtypes.parse(dtype)
+    return tensor(dtypes.typed(memoryview(data), kind.typecode), dtype=kind).reshape(shape)
 
 
-def text(x: Tensor, form: str) -> str:
-    """`repr` or `str` of a tensor."""
-    shown, edge = _edges(x)
-    values = shown._flat(shown._read())  # pyright: ignore[reportPrivateUsage]
-    return _format(x, values, edge, form)
-
-
-async def text_async(x: Tensor, form: str) -> str:
-    """The same, awaited."""
-    shown, edge = _edges(x)
-    values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
-    return _format(x, values, edge, form)
-
-
-def _edges(x: Tensor) -> tuple[Tensor, bool]:
-    """What is shown: all of a small tensor, the corners of a large one, in row-major order."""
-    if x.size <= _print_options.threshold:
-        return x, False
-    return _corners(x, _print_options.edgeitems), True
-
-
-def _corners(x: Tensor, items: int) -> Tensor:
-    """The first and last `items` along each longer axis; one gather where the rank allows."""
-    long = [axis for axis, n in enumerate(x.shape) if edge_indices(n, items) is not None]
-    if x.ndim + len(long) > MAX_RANK:
-        whole, n = (slice(None),) * long[0], x.shape[long[0]]
-        ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))
-        return concat([_corners(end, items) for end in ends], long[0])
-    split = layout.edges(x.shape, tuple(long), items)
-    meta = meta_of(split.shape, x.dtype, x.device)
-    edges = make(EDGES, (node_of(x),), (tuple(long), items), meta)
-    shown = make(COPY, (edges,), None, meta)
-    x.device.compute([shown])
-    shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
-    return Tensor(shown).reshape(shape)
-
-
-def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
-    kind = {"b": "bool", "f": x.dtype.name}.get(x.dtype.kind, "int")
-    if form == "str":
-        return format_str(x.shape, kind, values, edge=edge, options=_print_options)
-    return format_tensor(
-        x.shape, kind, values, edge=edge, suffix=_suffix(x), options=_print_options
-    )
-
-
-def _suffix(x: Tensor) -> str:
-    """dtype and device, where they are not what a tensor of such elements has by default."""
-    from py_tensor.backend.device import default_device
-
-    parts: list[str] = []
-    plain = {"b": dtypes.bool_, "i": dtypes.DEFAULT_INT, "f": dtypes.DEFAULT_FLOAT}.get(
-        x.dtype.kind
-    )
-    if x.dtype is not plain or not size_of(x.shape):
-        parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT_FLOAT or x.size else "")
-    if x.device is not default_device():
-        parts.append(f"device='{x.device}'")
-    return ", ".join(p for p in parts if p)
+convert_by(asarray)
+install("to", to)
+install("__reduce__", _reduced)

@@ -12,11 +12,10 @@ from typing import Any, Protocol, TypeVar, cast
 
 from py_tensor.backend import bridge
 from py_tensor.backend.device import GPU_DEVICE
-from py_tensor.charts import chart
-from py_tensor.drawing_options import chart_options, image_options
-from py_tensor.errors import ShapeError, WaitError
-from py_tensor.interop import drawable
-from py_tensor.pictures import (
+from py_tensor.convert.conversion import drawable
+from py_tensor.display.charts import chart
+from py_tensor.display.options import chart_options, image_options
+from py_tensor.display.pictures import (
     can_paint,
     check_shape,
     discard,
@@ -25,6 +24,7 @@ from py_tensor.pictures import (
     picture,
     taken,
 )
+from py_tensor.errors import ShapeError, WaitError
 from py_tensor.tensor import Tensor
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend.device import GPU_DEVICE, default_device
+from py_tensor.convert.printing import label_lines
 from py_tensor.errors import DeviceError
-from py_tensor.printing import label_lines
 
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import Timed

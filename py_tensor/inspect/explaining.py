@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Programs
+from py_tensor.convert.printing import label_lines
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Movement
 from py_tensor.graph.order import Request, topological
-from py_tensor.graph.primitives import CONST
 from py_tensor.graph.reasons import Notes, Reason
-from py_tensor.printing import label_lines
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor
 
@@ -207,8 +205,8 @@ def _nothing(nodes: Iterable[Node]) -> str:
 
 def _on_cpu(nodes: Iterable[Node]) -> str:
     order = topological(nodes)
-    pending = [n for n in order if n.storage is None and not isinstance(n.op, Movement)]
-    *first, last = sorted({n.op.name for n in pending if n.op is not CONST})
+    pending = [n for n in order if n.storage is None and not n.op.reads_by_map]
+    *first, last = sorted({n.op.name for n in pending if not n.op.constant})
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
 
@@ -294,31 +292,16 @@ class _Description:
 
 def _family(kernel: graph.Kernel, first: str) -> str:
     """What a kernel does as a whole; `first` is the family of its first program."""
-    if any(isinstance(stage, graph.Scanned) for stage in kernel.stages):
-        return "scan"
-    if any(isinstance(stage, graph.Sorted) for stage in kernel.stages):
-        return "sort"
-    if any(isinstance(stage, graph.Scattered) for stage in kernel.stages):
-        return "scatter"
-    return FAMILIES[first]
+    own = next((stage.family for stage in kernel.stages if stage.family), "")
+    return own or FAMILIES[first]
 
 
 def _ops(kernel: graph.Kernel) -> Iterator[str]:
     """The names of the ops of a kernel, in the order of running."""
     for stage in kernel.stages:
-        if isinstance(stage, graph.Contraction):
-            yield "matmul"
-            continue
-        yield from _ops_of(stage.element)
-        match stage:
-            case graph.Stage():
-                yield from (fold.op.name for fold in stage.folds)
-            case graph.Scanned():
-                yield f"running {stage.fold.op.name}"
-            case graph.Sorted():
-                yield "argsort" if stage.indices else "sort"
-            case graph.Scattered():
-                yield f"scatter {stage.mode}"
+        for body in stage.bodies():
+            yield from _ops_of(body)
+        yield from stage.ops()
     yield from _ops_of(kernel.row)
     yield from _ops_of(kernel.spread)
 

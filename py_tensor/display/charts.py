@@ -8,9 +8,9 @@ from math import isfinite
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.drawing_options import ChartOptions
+from py_tensor.convert.conversion import drawable
+from py_tensor.display.options import ChartOptions
 from py_tensor.errors import ShapeError
-from py_tensor.interop import drawable
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
 from py_tensor.ops.elementwise import maximum, minimum, where
@@ -54,7 +54,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What `py_tensor.displaying.plot` draws."""
+    """What `screen.plot` draws."""
 
     series: tuple[Series, ...]
     options: ChartOptions
@@ -89,7 +89,7 @@ async def _numbers(x: Tensor, blocking: bool) -> list[float | None]:
 
 
 def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
-    """A chart of `y` against `x`, or of `x` against its indices; see `py_tensor.displaying.plot`.
+    """A chart of `y` against `x`, or of `x` against its indices; see `screen.plot`.
 
     Raises
     ------

@@ -1,0 +1,110 @@
+"""Kernels whose body a user wrote: names for its buffers, shapes and numbers, and one dispatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from py_tensor.codegen import lower
+from py_tensor.codegen.program import Binding, Dispatch, Params
+from py_tensor.codegen.reduce import Context
+from py_tensor.dtypes import DType
+from py_tensor.graph.kernel import Const, Kernel, Pass
+from py_tensor.shapes import Shape, size_of
+
+FIRST = 1  # position in params of the first workgroup's number
+COST = 64  # instructions of an invocation, as a guess
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor that the body names; without a slot an output that nobody asked for."""
+
+    name: str
+    slot: int | None
+    shape: Shape
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Pass):
+    """A pass that a user wrote.
+
+    Attributes
+    ----------
+    name, body : str
+    inputs, outputs : tuple of Buffer
+    numbers : tuple
+        The names and constants of its parameters.
+    workgroup : int
+        Invocations of a workgroup.
+    """
+
+    name: str
+    body: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    numbers: tuple[tuple[str, Const], ...]
+    workgroup: int
+
+    family: ClassVar[str] = "custom"
+
+    def ops(self) -> list[str]:
+        return [self.name]
+
+    def reads(self) -> set[int]:
+        return {x.slot for x in self.inputs if x.slot is not None}
+
+    def writes(self) -> set[int]:
+        return {x.slot for x in self.outputs if x.slot is not None}
+
+    def written(self, points: int) -> int:
+        """Of its operands as well: what the body loads is not known."""
+        return sum(
+            size_of(x.shape) * x.dtype.stored_itemsize for x in (*self.inputs, *self.outputs)
+        )
+
+    def buffers(self, together: int, faults: int) -> int:
+        return len(self.inputs) + len(self.outputs)
+
+
+def lower_written(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """One dispatch, of as many invocations as the kernel has points."""
+    (stage,) = kernel.stages
+    assert isinstance(stage, Written)
+    (count,) = kernel.kept
+    params = Params()
+    for word in (count, 0):
+        params.add(word)
+    lines: list[str] = []
+    for x in (*stage.inputs, *stage.outputs):
+        if x.shape:
+            sizes = ", ".join(params.add(n) for n in x.shape)
+            lines.append(f"  let {x.name}_shape = array<u32, {len(x.shape)}>({sizes});")
+    lines += [f"  let {name} = {params.const(const)};" for name, const in stage.numbers]
+    bindings: list[Binding] = []
+    for x in (*stage.inputs, *stage.outputs):
+        slot = x.slot
+        if slot is None:
+            slot = context.temporary(size_of(x.shape) * x.dtype.stored_itemsize)
+        bindings.append(Binding(slot, x.dtype, vector=False, writable=x in stage.outputs))
+    declared = [f"const WORKGROUP = {stage.workgroup}u;", params.declaration(len(bindings))]
+    for n, x in enumerate((*stage.inputs, *stage.outputs)):
+        declared.append(bindings[n].declaration(n).replace(f" b{n}:", f" {x.name}:"))
+    regions = {"interface": "\n".join(declared), "body": "\n".join([*lines, stage.body])}
+    return [
+        Dispatch(
+            context.programs.get("custom", kernel.label, bindings, regions, "as written"),
+            tuple(b.slot for b in bindings),
+            tuple(params.values),
+            tuple(params.consts),
+            -(-count // stage.workgroup),
+            FIRST,
+            count * COST,
+            kernel.operations(),
+            kernel.traffic(),
+        )
+    ]
+
+
+lower.FAMILIES.insert(1, lower.Family(lower.begins(Written), lower_written))

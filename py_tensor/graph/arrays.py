@@ -1,0 +1,148 @@
+"""What ops compute, on NumPy arrays: the meaning that the cpu device gives them.
+
+NumPy comes in as a parameter, so that nothing imports it before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from py_tensor.layout import Layout
+from py_tensor.shapes import Shape
+
+Array = Any  # numpy.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What an op is given besides its operands' arrays.
+
+    Attributes
+    ----------
+    np : module
+        NumPy.
+    note : callable
+        ``note(op, axis, shape, index)`` is called for an index out of range.
+    spare : bool
+        Whether the array of the first operand may be written over.
+    """
+
+    np: Any
+    note: Callable[[str, int, Shape, int], None]
+    spare: bool
+
+
+def cast(np: Any, x: Array, dtype: str) -> Array:
+    """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.
+
+    NumPy leaves a float out of the integer's range to the processor; here, and on the GPU, it is
+    what x86-64 does: int32 gets its least value, uint32 wraps through int64.
+    """
+    if x.dtype.kind == "f" and dtype == "int32":
+        inside = (x > -2147483649.0) & (x < 2147483648.0)
+        return np.where(inside, x, -2147483648.0).astype(dtype)
+    if x.dtype.kind == "f" and dtype == "uint32":
+        inside = np.abs(x) < 2.0**63
+        return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
+    return x.astype(dtype)
+
+
+def moved(np: Any, x: Array, layout: Layout) -> Array:
+    """The elements of `x` by a map to its flat indices, as a read-only view."""
+    flat = np.ascontiguousarray(x).reshape(-1)
+    if not layout.size:
+        return np.empty(layout.shape, x.dtype)
+    view = flat[layout.offset :] if layout.offset else flat
+    strides = tuple(x.itemsize * s for s in layout.strides)
+    return np.lib.stride_tricks.as_strided(view, layout.shape, strides, writeable=False)
+
+
+def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool) -> Array:
+    """`whole` with a value written to the places of a view of it."""
+    written = np.array(whole, order="C") if copy else whole
+    flat = written.reshape(-1)[layout.offset :]
+    strides = tuple(written.itemsize * s for s in layout.strides)
+    np.lib.stride_tricks.as_strided(flat, layout.shape, strides)[...] = value
+    return written
+
+
+def places(
+    run: Run, x: Array, indices: tuple[Array, ...], axes: tuple[int, ...], at: int, op: str
+) -> tuple[tuple[Array, ...], Array]:
+    """An index of NumPy's that names elements of `x`, clipped, and which are in range."""
+    np = run.np
+    found: list[Array] = [None] * x.ndim
+    inside = np.ones(indices[0].shape, bool)
+    for axis, given in zip(axes, indices, strict=True):
+        n = x.shape[axis]
+        place = from_the_end(np, given.astype(np.int64), n)
+        good = (place >= 0) & (place < n)
+        inside &= good
+        if op and not good.all():
+            run.note(op, axis, x.shape, int(given[~good].reshape(-1)[0]))
+        found[axis] = np.clip(place, 0, n - 1)
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    behind = indices[0].ndim - (len(rest) - at)
+    dims = [*range(at), *range(behind, indices[0].ndim)]
+    for axis, dim in zip(rest, dims, strict=True):
+        shape = [-1 if d == dim else 1 for d in range(indices[0].ndim)]
+        found[axis] = np.arange(x.shape[axis]).reshape(shape)
+    return tuple(found), inside
+
+
+def from_the_end(np: Any, given: Array, n: int) -> Array:
+    """Places along an axis of n, of which negative ones count from its end."""
+    return np.where(given < 0, given + n, given)
+
+
+def scattered(
+    np: Any, base: Array, where: tuple[Array, ...], inside: Array, values: Array, mode: str
+) -> Array:
+    """A copy of `base` with values at the places in range, in their order."""
+    result = base.copy()
+    chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in where)
+    values = np.broadcast_to(values, inside.shape)[inside]
+    if mode == "set":
+        result[chosen] = values
+    else:
+        combine = {"min": np.minimum, "max": np.maximum}.get(mode, np.add)
+        combine.at(result, chosen, values)
+    return result
+
+
+def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:
+    """The elements in order, or their places; from the far end, backwards, where descending."""
+    if not descending and not indices:
+        return np.sort(x, axis=axis, kind="stable")
+    order = np.argsort(np.flip(x, axis) if descending else x, axis=axis, kind="stable")
+    order = x.shape[axis] - 1 - np.flip(order, axis) if descending else order
+    return order.astype(np.int32) if indices else np.take_along_axis(x, order, axis)
+
+
+def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
+    """Sum of a * b over `axes`, kept; by a matrix product where broadcasting shows one."""
+    rank = a.ndim
+    dims = range(rank)
+    kept = [d for d in dims if d not in axes]
+    a_only = [d for d in kept if b.strides[d] == 0 and a.strides[d] != 0]
+    b_only = [d for d in kept if a.strides[d] == 0 and b.strides[d] != 0]
+    both = [d for d in kept if d not in a_only and d not in b_only]
+    left = a[tuple(slice(0, 1) if d in b_only else slice(None) for d in dims)]
+    right = b[tuple(slice(0, 1) if d in a_only else slice(None) for d in dims)]
+    sizes = {d: max(left.shape[d], right.shape[d]) for d in dims}
+
+    def matrix(x: Array, *groups: list[int]) -> Array:
+        batch = tuple(sizes[d] for d in both)
+        order = [*both, *(d for group in groups for d in group)]
+        moved = np.transpose(x, [*order, *(d for d in dims if d not in order)])
+        return moved.reshape(
+            *batch, *(int(np.prod([sizes[d] for d in g], dtype=int)) for g in groups)
+        )
+
+    product = np.matmul(matrix(left, a_only, list(axes)), matrix(right, list(axes), b_only))
+    order = [*both, *a_only, *b_only]
+    shaped = product.reshape([sizes[d] for d in order])
+    placed = np.transpose(shaped, [order.index(d) for d in kept])
+    return placed.reshape([1 if d in axes else sizes[d] for d in dims])

@@ -1,0 +1,242 @@
+"""Kernels of the user's own, as functions on tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.codegen.custom import Buffer, Written
+from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph import build
+from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.bind import bind
+from py_tensor.graph.build import Builder, Family
+from py_tensor.graph.kernel import Body, Const, Kernel
+from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.ops.define import Operand, Scalar, coerce, constant, node_of, number_of
+from py_tensor.ops.movement import tensor_of
+from py_tensor.shapes import Shape, parse_shape
+from py_tensor.tensor import Tensor
+
+__all__ = ["kernel"]
+
+MOST_BUFFERS = 8  # that every device lets a kernel bind
+MOST_INVOCATIONS = 256  # of a workgroup, likewise
+
+ShapeRule = str | Callable[..., Shape]
+OutputRule = str | tuple[ShapeRule, str | DType]
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = {"group", "groups", "index", "invocation", "main", "params", "WORKGROUP"}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Custom(Op):
+    """(x1, ..., xk, p1, ..., pn): what a user's kernel computes of tensors and numbers.
+
+    The attributes are the number of the output. A node for another output is another run.
+    """
+
+    body: str
+    inputs: Mapping[str, DType | None]
+    outputs: Mapping[str, OutputRule]
+    params: Mapping[str, DType]
+    workgroup: int
+    dispatch: Callable[..., int] | None
+    on_arrays: Callable[..., Any] | None
+
+    barrier: ClassVar[bool] = True
+
+    def buffered(self, node: Node) -> tuple[Node, ...]:
+        return node.inputs[: len(self.inputs)]
+
+    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+        return self.results(metas)[int(attrs)]
+
+    def results(self, metas: tuple[Meta, ...]) -> list[Meta]:
+        """The metas of all outputs."""
+        given = dict(zip(self.inputs, metas, strict=False))
+        for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
+            if dtype is not None and meta.dtype is not dtype:
+                raise DTypeError(f"{self.name}: {name} is {dtype}, not {meta.dtype}")
+            if not meta.size:
+                raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
+        shapes = [meta.shape for meta in given.values()]
+        found: list[Meta] = []
+        for name, rule in self.outputs.items():
+            where, kind = (rule, rule) if isinstance(rule, str) else rule
+            shape = given[where].shape if isinstance(where, str) else where(*shapes)
+            dtype = given[kind].dtype if isinstance(kind, str) else kind
+            shape = parse_shape(f"{self.name}: {name}", shape)
+            found.append(meta_of(shape, dtype, metas[0].device))
+        return found
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        assert self.on_arrays is not None
+        k = len(self.inputs)
+        options = {name: x.item() for name, x in zip(self.params, operands[k:], strict=True)}
+        found = self.on_arrays(run.np, *operands[:k], **options)
+        results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
+        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name, copy=False)
+        if result.shape != node.meta.shape:
+            raise ShapeError(f"{self.name}: numpy gives {result.shape} for {node.meta.shape}")
+        return result
+
+
+def _build(builder: Builder, slot: int, node: Node) -> None:
+    """One kernel over the indices that the body runs for."""
+    op = cast("Custom", node.op)
+    k = len(op.inputs)
+    metas = tuple(x.meta for x in node.inputs)
+    inputs: list[Buffer] = []
+    for name, meta, operand in zip(
+        op.inputs, metas, builder.decisions.buffered[slot], strict=False
+    ):
+        builder.need(operand.slot)
+        inputs.append(Buffer(name, operand.slot, meta.shape, meta.dtype))
+    results = op.results(metas)
+    outputs = [
+        Buffer(name, slot if n == node.attrs else None, meta.shape, meta.dtype)
+        for n, (name, meta) in enumerate(zip(op.outputs, results, strict=True))
+    ]
+    numbers = [
+        (name, Const(x.slot, x.meta.dtype))
+        for name, x in zip(op.params, node.inputs[k:], strict=True)
+    ]
+    shapes = [meta.shape for meta in metas[:k]]
+    count = results[0].size if op.dispatch is None else int(op.dispatch(*shapes))
+    stage = Written(op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup)
+    builder.kernels.append(Kernel((count,), (), (stage,), Body(), (), op.name))
+
+
+build.FAMILIES.insert(0, Family(Custom, _build))
+
+
+def kernel(
+    name: str,
+    wgsl: str,
+    *,
+    inputs: tuple[str, ...] | Mapping[str, DType | None],
+    outputs: Mapping[str, OutputRule],
+    params: tuple[str, ...] | Mapping[str, DType] = (),
+    workgroup_size: int = 64,
+    dispatch: Callable[..., int] | None = None,
+    numpy: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """A function on tensors that runs a kernel of your own on the GPU.
+
+    Parameters
+    ----------
+    name : str
+        What the kernel is called in errors, `pt.profile` and `pt.explain`.
+    wgsl : str
+        The body of the entry point. It runs for each ``index`` (u32) below the number that
+        `dispatch` gives. Tensors are arrays under their names, in row-major order, bools as u32; of
+        a tensor ``x`` with axes, ``x_shape[0]`` is the size of the first. Parameters are values
+        under their names. It must write every element of the outputs, and each only once.
+    inputs
+        Names, or a mapping from names to the dtypes that are taken; None takes any.
+    outputs : dict
+        For each name an input that has the shape and the dtype, or a pair: the shape, as an input's
+        name or a function of the inputs' shapes, and the dtype, as an input's name or itself.
+    params
+        Names of float32 numbers, or a mapping from names to dtypes: keywords of the function.
+        Another value compiles nothing anew.
+    workgroup_size : int
+        Invocations of a workgroup, 1 to 256.
+    dispatch : callable, optional
+        For how many indices the body runs, from the inputs' shapes. By default for each element of
+        the first output.
+    numpy : callable, optional
+        ``numpy(np, *arrays, **params)``, the same on arrays: without it there is no cpu device.
+
+    Returns
+    -------
+    callable
+        ``function(*tensors, **params)`` gives the output, or a tuple of several. Each of several
+        that is read is computed by a run of its own. The results have no derivative.
+
+    Raises
+    ------
+    ValueError
+        For names that WGSL has no use for, more than 8 tensors, or another workgroup size.
+    GPUError
+        With the next read, naming the kernel and the line of WGSL that does not compile.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> blur = pt.kernel(
+    ...     "blur",
+    ...     '''
+    ...     let n = i32(x_shape[0]);
+    ...     var sum = 0.0;
+    ...     for (var d = -radius; d <= radius; d++) {
+    ...       sum += x[clamp(i32(index) + d, 0, n - 1)];
+    ...     }
+    ...     y[index] = sum / f32(2 * radius + 1);
+    ...     ''',
+    ...     inputs=("x",),
+    ...     outputs={"y": "x"},
+    ...     params={"radius": pt.int32},
+    ... )
+    >>> blur(pt.tensor([0.0, 0.0, 3.0, 0.0, 6.0]), radius=1)  # doctest: +SKIP
+    tensor([0., 1., 1., 3., 4.])
+    >>> collatz = pt.kernel(
+    ...     "collatz",
+    ...     '''
+    ...     var n = x[index];
+    ...     var count = 0;
+    ...     while (n > 1u) {
+    ...       n = select(n / 2u, 3u * n + 1u, n % 2u == 1u);
+    ...       count++;
+    ...     }
+    ...     steps[index] = count;
+    ...     ''',
+    ...     inputs={"x": pt.uint32},
+    ...     outputs={"steps": ("x", pt.int32)},
+    ... )
+    >>> collatz(pt.tensor([1, 6, 27], dtype=pt.uint32))  # doctest: +SKIP
+    tensor([  0,   8, 111])
+    """
+    named = dict(inputs) if isinstance(inputs, Mapping) else dict.fromkeys(inputs)
+    numbers = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, dtypes.float32)
+    names = [*named, *outputs, *numbers]
+    for word in names:
+        if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:
+            raise ValueError(f"{name}: {word!r} is no name of its own in WGSL")
+    if not named or not outputs or len(named) + len(outputs) > MOST_BUFFERS:
+        raise ValueError(f"{name}: takes tensors and gives some, at most {MOST_BUFFERS} in all")
+    if not 1 <= workgroup_size <= MOST_INVOCATIONS:
+        raise ValueError(f"{name}: workgroup_size is 1 to {MOST_INVOCATIONS}, not {workgroup_size}")
+    op = Custom(
+        name, wgsl, named, dict(outputs), numbers, workgroup_size, dispatch, numpy,
+        vjp=NOT_DIFFERENTIABLE,
+    )  # fmt: skip
+
+    def function(*operands: Operand, **given: Scalar) -> Any:
+        if len(operands) != len(named):
+            raise TypeError(f"{name}: takes {', '.join(named)}, got {len(operands)} tensors")
+        if given.keys() != numbers.keys():
+            raise TypeError(f"{name}: needs the numbers ({', '.join(numbers)}), got {list(given)}")
+        tensors = [tensor_of(x, name) for x in coerce(name, operands)]
+        device = tensors[0].device
+        if device is CPU_DEVICE and numpy is None:
+            raise DeviceError(f"{name}: runs on webgpu; numpy= says what it is on the cpu device")
+        nodes = [node_of(x) for x in tensors]
+        nodes += [
+            constant(name, number_of(name, word, given[word]), dtype, device)
+            for word, dtype in numbers.items()
+        ]
+        for meta in op.results(tuple(x.meta for x in nodes)):
+            device.backend.check(name, meta)
+        found = tuple(Tensor(bind(op, tuple(nodes), n)) for n in range(len(outputs)))
+        return found[0] if len(found) == 1 else found
+
+    function.__name__ = function.__qualname__ = name
+    return function

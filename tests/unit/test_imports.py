@@ -1,0 +1,167 @@
+"""Which way the package's imports go: down through its layers, and never in a circle.
+
+Imports within functions count, those for type checkers do not: nothing runs them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "py_tensor"
+
+LAYERS = (
+    {"errors", "dtypes", "shapes", "layout"},
+    {"graph"},
+    {"codegen"},
+    {"backend"},
+    {"tensor", "typing"},
+    {"ops"},
+    {"convert"},
+    {"inspect"},
+    {"autotune", "display", "random", "session"},
+    {"absent", "testing"},
+    {PACKAGE},
+)
+"""Modules and folders, lowest first; what stands beside each other may import each other."""
+
+EXCEPTIONS = {
+    # -- A layer above
+    ("graph.primitives", "ops.creation"): "gradients are written with public ops",
+    ("graph.primitives", "ops.elementwise"): "gradients are written with public ops",
+    ("graph.primitives", "ops.gather"): "gradients are written with public ops",
+    ("graph.primitives", "ops.scatter"): "gradients are written with public ops",
+    ("tensor", "absent"): "a method that is not there: what there is instead",
+    ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
+    ("absent", ""): "the public function of that name may be what there is instead",
+    ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
+    # -- The same layer, where it would close a circle
+    ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
+    ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
+    ("ops.define", "ops.elementwise"): "the option `where` of each definition is the op",
+    ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
+}
+"""From which module to which, below the package, and why; all of them within functions."""
+
+
+class Import(NamedTuple):
+    """One module's import of another, both named below the package, which itself is ""."""
+
+    importer: str
+    imported: str
+    is_deferred: bool  # within a function
+
+
+def modules() -> dict[str, Path]:
+    """The package's modules, by their names below it."""
+    found: dict[str, Path] = {}
+    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(ROOT / PACKAGE).with_suffix("").parts
+        found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+def imports_of(importer: str, source: str, known: Mapping[str, object]) -> Iterator[Import]:
+    """What a module's source imports of the package when it runs."""
+
+    def visit(node: ast.AST, is_deferred: bool) -> Iterator[Import]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for child in node.orelse:
+                yield from visit(child, is_deferred)
+            return
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name in names(node):
+                if name.partition(".")[0] == PACKAGE:
+                    below = name.removeprefix(PACKAGE).removeprefix(".")
+                    yield Import(importer, below, is_deferred)
+        deferred = is_deferred or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, deferred)
+
+    def names(node: ast.Import | ast.ImportFrom) -> set[str]:
+        if isinstance(node, ast.Import):
+            return {alias.name for alias in node.names}
+        assert node.level == 0, f"{importer}: a relative import, line {node.lineno}"
+        module = str(node.module)
+        below = {alias.name: f"{module}.{alias.name}" for alias in node.names}
+        return {
+            path if path.removeprefix(f"{PACKAGE}.") in known else module for path in below.values()
+        }
+
+    yield from visit(ast.parse(source), False)
+
+
+def layer_of(module: str) -> int:
+    top = module.partition(".")[0] or PACKAGE
+    return next(n for n, layer in enumerate(LAYERS) if top in layer)
+
+
+def is_upward(found: Import) -> bool:
+    return layer_of(found.imported) > layer_of(found.importer)
+
+
+@pytest.fixture(scope="module")
+def imports() -> set[Import]:
+    known = modules()
+    texts = {name: path.read_text("utf-8") for name, path in known.items()}
+    return {found for name, text in texts.items() for found in imports_of(name, text, known)}
+
+
+def test_every_module_has_a_layer() -> None:
+    for name in modules():
+        assert layer_of(name) >= 0, name
+
+
+def test_imports_go_down(imports: set[Import]) -> None:
+    upward = {(i.importer, i.imported) for i in imports if is_upward(i)}
+    assert upward - set(EXCEPTIONS) == set()
+
+
+def test_imports_close_no_circle(imports: set[Import]) -> None:
+    below: dict[str, set[str]] = {}
+    for found in imports:
+        if (found.importer, found.imported) not in EXCEPTIONS:
+            below.setdefault(found.importer, set()).add(found.imported)
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError as error:
+        pytest.fail(" > ".join(error.args[1]))
+
+
+def test_exceptions_are_needed_and_within_functions(imports: set[Import]) -> None:
+    kinds: dict[tuple[str, str], set[bool]] = {}
+    for found in imports:
+        kinds.setdefault((found.importer, found.imported), set()).add(found.is_deferred)
+    assert {pair: kinds.get(pair) for pair in EXCEPTIONS} == {pair: {True} for pair in EXCEPTIONS}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import py_tensor.ops.define", [("ops.define", False)]),
+        ("from py_tensor import dtypes as d", [("dtypes", False)]),
+        ("from py_tensor import __version__", [("", False)]),
+        ("from py_tensor.ops.define import apply, build", [("ops.define", False)]),
+        ("class A:\n  def f(self):\n    import py_tensor", [("", True)]),
+        ("async def f():\n  from py_tensor.ops import define", [("ops.define", True)]),
+        ("if TYPE_CHECKING:\n  import py_tensor\nelse:\n  import py_tensor.dtypes",
+         [("dtypes", False)]),
+        ("import inspect, py_tensors", []),
+    ],
+)  # fmt: skip
+def test_what_counts_as_an_import(source: str, expected: list[tuple[str, bool]]) -> None:
+    found = imports_of("shapes", source, modules())
+    assert [(i.imported, i.is_deferred) for i in found] == expected
+
+
+def test_what_goes_up() -> None:
+    assert is_upward(Import("graph.node", "ops.define", True))
+    assert is_upward(Import("shapes", "", True))
+    assert not is_upward(Import("ops.define", "graph.node", False))
+    assert not is_upward(Import("ops.define", "ops.elementwise", True))
