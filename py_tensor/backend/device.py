@@ -12,7 +12,8 @@ from py_tensor.backend import bridge
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.order import Request, bottom, dependents, request, spare_leaves
+from py_tensor.graph.order import Request, bottom, request
+from py_tensor.graph.uses import Uses, dependents, spare_leaves
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
@@ -70,6 +71,7 @@ class Device:
         self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
         # Views that tensors hold of what is stored, and that: each counts among those that hold it.
         self._views: dict[Node, Node] = {}
+        self._uses = Uses()
         self._under_way: WeakSet[Request] = WeakSet()  # a backend may wait, and others then run
         # What was recorded since a flush, as a share of what may be pending: nodes, the elements
         # that they visit, and bytes uploaded, each by its own limit.
@@ -128,7 +130,7 @@ class Device:
             elements = node.meta.size
         elif (below := bottom(node)).storage is not None:
             if node not in self._views:
-                below.live += 1
+                below.taken += 1
                 self._views[node] = below
             return
         else:
@@ -175,7 +177,7 @@ class Device:
         if work < self.backend.ahead_work:
             return
         self._compute_held(held, recorded)
-        self._forget_at_hand(held)
+        self._forget_all_at_hand(held)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
 
     def _compute_held(self, nodes: Iterable[Node], recorded: Node | None) -> None:
@@ -206,11 +208,13 @@ class Device:
 
     def forget(self, node: Node) -> None:
         """No tensor holds the node any more."""
-        self._pending.pop(node, None)
-        if self._views:
+        if self._pending.pop(node, None) is not None:
+            if self._uses and node in self._uses:
+                self._uses = Uses()
+        elif self._views:
             below = self._views.pop(node, None)
             if below is not None:
-                below.live -= 1
+                below.dropped += 1
 
     def _is_view_at_hand(self, node: Node) -> bool:
         """Whether the elements of a held node are stored; if it is a view of them, note that."""
@@ -219,7 +223,7 @@ class Device:
             return False
         if node is not below and node not in self._views:
             # In this order: an interrupt between the two costs a buffer, the other way a result.
-            below.live += 1
+            below.taken += 1
             self._views[node] = below
         return True
 
@@ -242,7 +246,7 @@ class Device:
             wanted = self.request(nodes, alone=alone, recorded=recorded)
             if not wanted.wanted:
                 return
-            wanted.read = None if read is None else read.slot
+            wanted.read = None if read is None else wanted.slots[read]
             try:
                 self._carry_out(wanted)
             except MemoryError:
@@ -254,16 +258,25 @@ class Device:
                 if not left:
                     raise
             else:
-                self._forget_computed(wanted)
                 return
 
     def _carry_out(self, request: Request) -> None:
         """Compute a request; whoever runs while the backend waits has to spare what it reads."""
+        uses = self._uses
+        counted = uses.counted(request.order)
         self._under_way.add(request)
         try:
             self.backend.compute(request)
+            self._forget_computed(request)
+        except BaseException:
+            self._uses = Uses()
+            raise
         finally:
             self._under_way.discard(request)
+        if self._under_way or self._uses is not uses:  # others ran, or changed what is pending
+            self._uses = Uses()
+        elif counted:
+            uses.remove(counted, self._pending)
 
     def request(
         self, nodes: Sequence[Node], *, alone: bool = False, recorded: Node | None = None
@@ -273,18 +286,24 @@ class Device:
         The arguments are those of `compute`.
         """
         backend = self.backend
+        if self._uses.is_changing:
+            self._uses = Uses()
         wanted = request(nodes, backend.max_bytes)
-        others = [] if alone else dependents(wanted, self._pending)
+        others = [] if alone else dependents(wanted, self._pending, self._uses)
         if others:
             wanted = request([*nodes, *others], backend.max_bytes)
         wanted.recorded = recorded
-        wanted.spare = spare_leaves(wanted, self._holders(wanted, nodes), backend.may_overwrite)
+        wanted.spare = spare_leaves(
+            wanted,
+            self._pending,
+            self._uses,
+            lambda: [*nodes, *self._used_by_others(wanted)],
+            backend.may_overwrite,
+        )
         return wanted
 
-    def _holders(self, request: Request, nodes: Sequence[Node]) -> Iterator[Node]:
-        """The nodes that may still be computed or read once a request for `nodes` was made."""
-        yield from nodes
-        yield from list(self._pending)  # finalizers may take nodes out while this runs
+    def _used_by_others(self, request: Request) -> Iterator[Node]:
+        """What is computed now by whom a backend has wait, and what is about to become pending."""
         for other in [request, *self._under_way]:
             if other is not request:
                 yield from other.order
@@ -292,26 +311,36 @@ class Device:
                 yield other.recorded
 
     def _forget_computed(self, request: Request) -> None:
-        """Take what a flush computed off the list; once nothing is left there, count anew.
+        """Take what is stored now off the list; once nothing is left there, count anew.
 
-        What is left may be views of what was computed: they are looked for in as many steps as the
-        flush itself took.
+        What is no part of the flush may be views of what it computed: they are looked for in as
+        many steps as the flush itself took.
         """
-        pending, order = self._pending, request.order
-        for slot in request.wanted:
-            pending.pop(order[slot], None)
-        if len(pending) <= max(MAX_LOOKED_THROUGH, len(order)):
-            self._forget_at_hand(list(pending))
-            if not pending:
-                self._count_anew()
+        pending = self._pending
+        for node in request.held:
+            if node.storage is not None:
+                pending.pop(node, None)
+            elif node in pending:
+                self._forget_at_hand(node)
+        if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.order)):
+            self._forget_all_at_hand(list(pending))
+        if not pending:
+            self._count_anew()
 
-    def _forget_at_hand(self, nodes: Iterable[Node]) -> None:
+    def _forget_all_at_hand(self, nodes: Iterable[Node]) -> None:
         """Take those of the nodes off the list whose elements are stored by now."""
         for node in nodes:
-            if node in self._pending and self._is_view_at_hand(node):
-                self._pending.pop(node, None)
-                if not node.live:  # a finalizer came before it was noted as a view
-                    self.forget(node)
+            if node in self._pending and self._forget_at_hand(node) and node in self._uses:
+                self._uses = Uses()
+
+    def _forget_at_hand(self, node: Node) -> bool:
+        """Take a pending node off the list if its elements are stored; whether they are."""
+        if not self._is_view_at_hand(node):
+            return False
+        self._pending.pop(node, None)
+        if not node.live:  # a finalizer came before it was noted as a view
+            self.forget(node)
+        return True
 
 
 def is_at_hand(node: Node) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.primitives import EDGES
-
-_walks = itertools.count(2)
 
 GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 GLANCED_NODES = 32
@@ -22,6 +20,11 @@ class Request:
 
     Attributes
     ----------
+    slots : dict
+        The position of each node in `order`: a table of this request, so that several may be made
+        at a time.
+    held : sequence of Node
+        Those that tensors hold and nothing has computed.
     spare : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
     recorded : Node, optional
@@ -31,8 +34,10 @@ class Request:
     """
 
     order: list[Node]
+    slots: dict[Node, int]
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
+    held: Sequence[Node] = ()
     spare: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
@@ -45,39 +50,41 @@ class Request:
         parts = [node.key for node in self.order]
         for slot in self.wanted:
             parts[slot] = -parts[slot]
-        append = parts.append
-        for node in self.order:
-            for operand in node.inputs:
-                append(operand.slot)
-        append(len(self.order))
+        slots = self.slots
+        parts += [slots[operand] for node in self.order for operand in node.inputs]
+        parts.append(len(self.order))
         parts += [-1, *sorted(self.spare)] if self.spare else ()
         return tuple(parts)
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
-    """The pending ancestors of `roots` and the leaves they read, operands first.
+    """The pending ancestors of `roots` and the leaves they read, operands first."""
+    return _walk(roots)[0]
 
-    Sets each node's `slot` to its position. Linear in nodes and edges, without recursion.
+
+def _walk(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """What `topological` returns, and the position of each node there.
+
+    Linear in nodes and edges, without recursion.
     """
-    order: list[Node] = []
+    slots: dict[Node, int] = {}
     count = 0
-    begun = -next(_walks)  # the slot of a node that stands on the stack under its operands
-    stack = list(roots)
+    stack: list[Any] = list(roots)  # a node under None gets its position: its operands have theirs
     stack.reverse()
     while stack:
         node = stack.pop()
-        slot = node.slot
-        if 0 <= slot < count and order[slot] is node:
-            continue
-        if slot != begun and node.inputs:
-            node.slot = begun
-            stack.append(node)
-            stack += node.inputs
-            continue
-        node.slot = count
-        order.append(node)
-        count += 1
-    return order
+        if node is None:
+            slots[stack.pop()] = count
+            count += 1
+        elif node not in slots:
+            if node.inputs:
+                stack.append(node)
+                stack.append(None)
+                stack += node.inputs
+            else:
+                slots[node] = count
+                count += 1
+    return list(slots), slots
 
 
 def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
@@ -86,160 +93,24 @@ def request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     `max_bytes` is the largest buffer of the device.
     """
     roots = list(roots)
-    order = topological(roots)
+    order, slots = _walk(roots)
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
-    most = min(max_bytes, GLANCED_BYTES) if _is_glance(order) else max_bytes
-    for slot in [n.slot for n in order if n.live and n.storage is None]:
-        node = order[slot]
+    most = min(max_bytes, GLANCED_BYTES) if is_glance(order) else max_bytes
+    held = [node for node in order if node.taken > node.dropped and node.storage is None]
+    for node in held:
         if node.meta.stored_nbytes <= most:
             if node.op.inline:  # as most are: no view, and no constant
-                wanted.add(slot)
+                wanted.add(slots[node])
             else:
-                _want(order, slot, wanted)
+                _want(slots, node, wanted)
     for root in roots:
-        if root.slot not in wanted:
-            _want(order, root.slot, wanted, root=True)
-    return Request(order, wanted, max_bytes)
+        if slots[root] not in wanted:
+            _want(slots, root, wanted, root=True)
+    return Request(order, slots, wanted, max_bytes, held)
 
 
-def uses_of(order: list[Node]) -> list[int]:
-    """How often each node is an operand of pending ones among them."""
-    uses = [0] * len(order)
-    for node in order:
-        if node.storage is None:
-            for operand in node.inputs:
-                uses[operand.slot] += 1
-    return uses
-
-
-def spare_leaves(
-    request: Request, holders: Iterable[Node], may_overwrite: Callable[[Node], bool]
-) -> frozenset[int]:
-    """The large leaves of a request that nobody can read once it is carried out.
-
-    A tensor reads what it holds, and so do the views of it that tensors hold: both count as
-    `live`. A pending node reads its operands: those of the flush drop theirs as they are stored,
-    and what is computed in passing is needed no more, unless something outside reaches it.
-
-    Parameters
-    ----------
-    holders : iterable of Node
-        Whatever may still be computed: the pending nodes, and those that others compute now.
-        Called for only if there is a leaf in question; nodes of the flush may be among them.
-    may_overwrite : callable
-        Whether the backend can write over the elements of a stored node.
-    """
-    order, wanted = request.order, request.wanted
-    leaves = [
-        slot
-        for slot, node in enumerate(order)
-        if node.storage is not None
-        and not node.live
-        and node.meta.stored_nbytes >= OVERWRITTEN_BYTES
-        and may_overwrite(node)
-    ]
-    if not leaves:
-        return frozenset()
-    kept = [False] * len(order)
-    outside: list[Node] = []
-    for node in holders:
-        if _is_inside(node, order):
-            kept[node.slot] = True
-        else:
-            outside.append(node)
-    for slot in _reached(order, outside):
-        kept[slot] = True
-    for slot in range(len(order) - 1, -1, -1):
-        node = order[slot]
-        if node.storage is None and slot not in wanted and (kept[slot] or node.live):
-            for operand in node.inputs:
-                kept[operand.slot] = True
-    return frozenset(slot for slot in leaves if not kept[slot])
-
-
-def _is_inside(node: Node, order: list[Node]) -> bool:
-    """Whether a node is part of the request that was made last."""
-    return 0 <= node.slot < len(order) and order[node.slot] is node
-
-
-def _reached(order: list[Node], outside: Iterable[Node]) -> set[int]:
-    """The slots of those nodes of a flush that are operands of nodes outside and their ancestors.
-
-    Goes no further than the flush, and leaves slots as they are.
-    """
-    found: set[int] = set()
-    count = len(order)
-    nodes = list(outside)
-    seen = set(nodes)
-    for node in nodes:  # grows on the way
-        for operand in node.inputs:
-            slot = operand.slot
-            if 0 <= slot < count and order[slot] is operand:
-                found.add(slot)
-            elif operand.inputs and operand not in seen:
-                seen.add(operand)
-                nodes.append(operand)
-    return found
-
-
-def _needing(order: list[Node], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
-    """Those nodes outside a flush that need some of its nodes, by a path with no other of them."""
-    needing = set(needed)
-    done: set[Node] = set()
-    stack = outside[::-1]
-    while stack:
-        node = stack[-1]
-        rest = [
-            operand
-            for operand in node.inputs
-            if operand.inputs and operand not in done and not _is_inside(operand, order)
-        ]
-        if rest and node not in done:
-            stack += rest
-            continue
-        stack.pop()
-        done.add(node)
-        if not needing.isdisjoint(node.inputs):
-            needing.add(node)
-    return [node for node in outside if node in needing]
-
-
-def dependents(request: Request, pending: Mapping[Node, int]) -> list[Node]:
-    """Those of the pending nodes outside a flush that need what it computes in passing.
-
-    Without them that would be computed again with each, and in a loop that reads one of several
-    states that depend on each other, the expressions of the others would grow by every round.
-    """
-    order, wanted = request.order, request.wanted
-    if len(pending) <= sum(1 for node in order if node.live and node.storage is None):
-        return []  # all are inside
-    passing = [
-        node
-        for node in order
-        if node.inputs and not node.live and not _will_be_at_hand(node, wanted)
-    ]
-    if not passing or _is_glance(order):
-        return []
-    # list(): finalizers may take nodes out while this runs.
-    outside = [
-        node
-        for node in list(pending)
-        if node.live
-        and node.meta.stored_nbytes <= request.max_bytes
-        and not _is_inside(node, order)
-    ]
-    reached = _reached(order, outside)
-    shared = [node for node in passing if node.slot in reached]
-    return _needing(order, shared, outside) if shared else []
-
-
-def _will_be_at_hand(node: Node, wanted: set[int]) -> bool:
-    below = bottom(node)
-    return below.storage is not None or below.slot in wanted
-
-
-def _is_glance(order: list[Node]) -> bool:
+def is_glance(order: list[Node]) -> bool:
     """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
 
     It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
@@ -257,24 +128,23 @@ def _is_glance(order: list[Node]) -> bool:
     )
 
 
-def _want(order: list[Node], slot: int, wanted: set[int], *, root: bool = False) -> None:
-    """Mark what has to be stored for the node in `slot` to be at hand.
+def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = False) -> None:
+    """Mark what has to be stored for a node to be at hand.
 
     A view needs no storage of its own where its operand is stored; of a pending operand no larger
     than the view, the operand is stored. Constants and index ranges are stored only when asked
     for by name: to compute them anew is cheaper than to read them.
     """
-    node = order[slot]
     below = bottom(node)
     if below.storage is not None or node.meta.size == 0:
         return
-    if below.slot in wanted and not root:
+    if slots[below] in wanted and not root:
         return
     if below.op.generates:
         if root:
-            wanted.add(slot)
+            wanted.add(slots[node])
         return
-    wanted.add(below.slot if below.meta.size <= node.meta.size else slot)
+    wanted.add(slots[below if below.meta.size <= node.meta.size else node])
 
 
 def bottom(node: Node) -> Node:

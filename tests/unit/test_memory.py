@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
 from collections.abc import Callable
 from threading import Semaphore, Thread, get_ident
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor import tensor
 from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import is_at_hand
 from py_tensor.errors import GPUError
+from py_tensor.graph.node import Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES
+from py_tensor.graph.uses import FEW, Uses
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
 
@@ -380,7 +384,7 @@ def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
     _other = (y - 1, x - y)
     del shared
     wanted = gpu.device.request([result._node])
-    assert [node.slot for node in wanted.order] == list(range(len(wanted.order)))
+    assert [wanted.slots[node] for node in wanted.order] == list(range(len(wanted.order)))
     assert held in wanted.order
 
 
@@ -491,3 +495,172 @@ def test_an_unread_loop_writes_over_its_own_results(gpu: GPU) -> None:
     del y
     gc.collect()
     assert gpu.is_clean()
+
+
+# -- Among much that is pending ------------------------------------------------------------------
+
+
+def test_many_reads_among_much_that_is_pending_count_each_node_once(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    class Counting(Uses):
+        def __setitem__(self, node: Node, count: int) -> None:
+            nonlocal steps
+            steps += 1
+            super().__setitem__(node, count)
+
+    monkeypatch.setattr(gpu.device, "_uses", Counting())
+    x = large(gpu, LARGE)
+    before = buffer_of(x)
+    results = [x * i + 1 for i in range(200)]
+    del x
+    for y in results[:-1]:
+        assert buffer_of(y.realize()) != before
+    assert isinstance(gpu.device._uses, Counting), "it began anew"
+    assert 200 < steps < 8 * len(results)
+    assert buffer_of(results[-1].realize()) == before
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_what_many_pending_nodes_use_is_not_written_over(gpu: GPU, dropped: bool) -> None:
+    """The only other use of `x` stands under nodes that were counted, or was dropped since."""
+    x, y = large(gpu, LARGE), large(gpu, LARGE)
+    before, after = buffer_of(x), x + 1
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    others = [small * i for i in range(2 * FEW + len(gpu.device.pending))]
+    use = [pt.exp(x * 3) * y]
+    del x
+    (small - 1).realize()  # many are outside: they are counted
+    assert gpu.device._uses
+    if dropped:
+        use.clear()
+    assert (buffer_of(after.realize()) == before) == dropped
+    assert len(others) > FEW
+
+
+def test_a_node_that_becomes_pending_again_hides_no_other(gpu: GPU) -> None:
+    """It was counted as an operand, and what was recorded before it was not."""
+    x = large(gpu, LARGE)
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    inner = small * 5
+    node = inner._node
+    others = [inner + i for i in range(2 * FEW)]
+    del inner
+    (small - 1).realize()
+    assert node in gpu.device._uses
+    before, first, second = buffer_of(x), x + 1, x + 2
+    del x
+    again = pt.Tensor(node)
+    assert list(gpu.device.pending)[-1] is again._node
+    assert buffer_of(first.realize()) != before
+    assert buffer_of(second.realize()) == before
+    assert others
+
+
+def test_nothing_that_was_counted_is_kept(gpu: GPU) -> None:
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    others = [small * i for i in range(4 * FEW)]
+    x = large(gpu, LARGE)
+    y = x + 1
+    (small - 1).realize()
+    assert y._node in gpu.device._uses
+    live = gpu.backend.memory_info()["live_buffers"]
+    del x, y  # pending, and counted
+    assert gpu.backend.memory_info()["live_buffers"] == live - 1
+    for other in others:
+        other.realize()
+    del other
+    others.clear()
+    assert not gpu.device._uses
+
+
+def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
+    """Wherever it comes, the next request sees what else reads the operand."""
+
+    def prepare() -> tuple[int, list[pt.Tensor], list[pt.Tensor]]:
+        x = large(gpu, LARGE)
+        small = pt.full((4,), 2.0, device=gpu.device).realize()
+        others = [small * i for i in range(2 * FEW)]
+        return buffer_of(x), [x + 1, pt.exp(x)], others
+
+    count = 0
+    while True:
+        before, (first, second), others = prepare()
+        count += 1
+        steps = 0
+
+        def trace(frame: Any, event: str, _: object) -> Any:
+            nonlocal steps
+            if frame.f_code.co_filename.endswith("uses.py") and event == "line":
+                steps += 1
+                if steps == count:
+                    raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            first.realize()
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        finally:
+            sys.settrace(None)
+        assert buffer_of(first.realize()) != before, f"step {count}"
+        assert buffer_of(second.realize()) == before, f"step {count}"
+        del first, second, others
+        gpu.device.flush()
+    assert count > 50
+
+
+# -- Finalizers that run late, or in another thread ----------------------------------------------
+
+
+def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in PyPy: weak references are cleared first, and `__del__` runs much later."""
+    late: list[pt.Tensor] = []
+    finalize = pt.Tensor.__del__
+    weak = tensor.ref
+
+    class Ref(weak):  # type: ignore[misc, valid-type]
+        def __call__(self) -> Any:
+            found = super().__call__()
+            return None if any(found is x for x in late) else found
+
+    monkeypatch.setattr(tensor, "ref", Ref)
+    other = new_gpu(gpu.bridge.heap)
+
+    def run(device: GPU) -> list[bytes]:
+        x = large(device, LARGE)
+        found: list[bytes] = []
+        for n in range(4):
+            view = x[5:]
+            y = pt.exp(view) + view.sum()
+            del view
+            x[n] = 3.0
+            found += [contents(device, y), contents(device, x)]
+            x = x * 2 + 1
+        return found
+
+    expected = run(other)
+    with monkeypatch.context() as patch:
+        patch.setattr(pt.Tensor, "__del__", late.append)
+        assert run(gpu) == expected
+    assert late
+    while late:
+        finalize(late.pop())
+    gpu.device.flush()
+    assert not gpu.device._views
+    assert not gpu.device.pending
+
+
+def test_what_finalizers_lose_keeps_a_node(gpu: GPU) -> None:
+    """Two threads that drop a node at a time may count as one; the node then stays taken."""
+    x = large(gpu, LARGE)
+    node, before, y = x._node, buffer_of(x), x + 1
+    node.taken += 1  # by a tensor whose drop was lost
+    del x
+    assert node.live == 1
+    assert buffer_of(y.realize()) != before
