@@ -268,15 +268,15 @@ class Device:
         try:
             self.backend.compute(request)
             self._forget_computed(request)
+            if len(self._under_way) > 1 or self._uses is not uses:  # others ran meanwhile
+                self._uses = Uses()
+            elif counted:
+                uses.remove(counted, self._pending)
         except BaseException:
             self._uses = Uses()
             raise
         finally:
             self._under_way.discard(request)
-        if self._under_way or self._uses is not uses:  # others ran, or changed what is pending
-            self._uses = Uses()
-        elif counted:
-            uses.remove(counted, self._pending)
 
     def request(
         self, nodes: Sequence[Node], *, alone: bool = False, recorded: Node | None = None
