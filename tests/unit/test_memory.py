@@ -569,10 +569,8 @@ def test_nothing_that_was_counted_is_kept(gpu: GPU) -> None:
     live = gpu.backend.memory_info()["live_buffers"]
     del x, y  # pending, and counted
     assert gpu.backend.memory_info()["live_buffers"] == live - 1
-    for other in others:
-        other.realize()
-    del other
-    others.clear()
+    while others:
+        others.pop().realize()
     assert not gpu.device._uses
 
 
