@@ -79,8 +79,16 @@ class View:
         return self.base._owner()  # pyright: ignore[reportPrivateUsage]
 
     def release(self, tensor: Tensor) -> bool:
-        """The tensor comes to its end; whether it holds a node."""
-        return self.owner.current.pop(id(tensor), None) is not None
+        """The tensor comes to its end; whether it holds a node.
+
+        It may, though it is not among the current ones: its weak reference was cleared before.
+        """
+        self.owner.current.pop(id(tensor), None)
+        try:
+            _node_of(tensor)
+        except AttributeError:
+            return False
+        return True
 
 
 class Tensor(Methods):
@@ -104,7 +112,7 @@ class Tensor(Methods):
     def __init__(self, node: Node) -> None:
         # In this order: an interrupt between the two costs a buffer, the other way a result.
         try:
-            node.live += 1
+            node.taken += 1
         except AttributeError:
             raise TypeError(
                 f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__}"
@@ -122,8 +130,8 @@ class Tensor(Methods):
         if alias is not None and not alias.release(self):
             return
         node = self._node
-        node.live -= 1
-        if not node.live:
+        node.dropped += 1
+        if node.taken == node.dropped:
             node.meta.device.forget(node)
 
     if not TYPE_CHECKING:
@@ -177,11 +185,11 @@ class Tensor(Methods):
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the present one of its base."""
         node = _seen(view.base._node, view.layout)
-        node.live += 1
+        if node.storage is None:  # first: whatever a tensor holds, its device has to know
+            node.meta.device.record(node)
+        node.taken += 1
         self._node = node
         view.owner.current[id(self)] = ref(self)
-        if node.storage is None:
-            node.meta.device.record(node)
         return node
 
     def _check_writeable(self, op: str) -> None:
@@ -215,10 +223,10 @@ class Tensor(Methods):
         if self._alias is not None:
             self._forget_views()
         old = self._node
-        node.live += 1
+        node.taken += 1
         self._node = node
-        old.live -= 1
-        if not old.live:
+        old.dropped += 1
+        if old.taken == old.dropped:
             old.meta.device.forget(old)
 
     def _forget_views(self) -> None:
@@ -229,8 +237,8 @@ class Tensor(Methods):
             if view is not None:
                 node = view._node
                 del view._node
-                node.live -= 1
-                if not node.live:
+                node.dropped += 1
+                if node.taken == node.dropped:
                     node.meta.device.forget(node)
 
     @property
@@ -286,7 +294,9 @@ class Tensor(Methods):
             del self._node
             self._alias.layout = layout
             self._made_current(self._alias)
-            old.live -= 1
+            old.dropped += 1
+            if old.taken == old.dropped:
+                old.meta.device.forget(old)
         else:
             self._set_node(_seen(self._node, layout))
 
@@ -468,6 +478,9 @@ class Tensor(Methods):
         from py_tensor.convert.numpy_functions import of_function
 
         return of_function(function, args, options)
+
+
+_node_of: Callable[[Tensor], Node] = vars(Tensor)["_node"].__get__  # without `__getattr__`
 
 
 class Flags:

@@ -55,6 +55,9 @@ class Candidate:
     def upload(self, data: memoryview, meta: Meta) -> Storage:
         return self._backend.upload(data, meta)
 
+    def may_overwrite(self, node: Node) -> bool:
+        return self._backend.may_overwrite(node)
+
     def read(self, node: Node) -> memoryview:
         return self._backend.read(node)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from array import array
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +77,7 @@ class Connection:
         self.record = self.unkept = ""
         self._info: dict[str, Any] = {}
         self._lost_generation = -1
-        self._targets: dict[int, array[int]] = {}  # of reads, by address
+        self._targets: dict[int, tuple[array[int], int]] = {}  # of reads, by address; of which id
         self._arena = array("I", [0]) * 4096
         self._adopt(acquired)
 
@@ -183,9 +180,9 @@ class Connection:
         if self._is_lost:
             return False
         submission = self.ledger.submit(sources, label, work, checks)
-        doomed = self.pool.doomed()
-        if doomed:  # first: their memory may be what the others need
-            commands = array("I", (w for number in doomed for w in (DESTROY, number))) + commands
+        unneeded = self.pool.to_destroy()
+        if unneeded:  # first: their memory may be what the others need
+            commands = array("I", (w for number in unneeded for w in (DESTROY, number))) + commands
         count = len(commands)
         if count > len(self._arena):
             self._arena = array("I", [0]) * (2 * count)
@@ -199,7 +196,7 @@ class Connection:
             submission.number,
         )
         if flying:
-            self.pool.destroyed(doomed)
+            self.pool.destroyed(unneeded)
         if flying < 0:
             raise self._refusal(submission)
         if flying == 0:
@@ -225,34 +222,17 @@ class Connection:
         return error or error_of({"message": "the flush failed in JavaScript"})
 
     def _send_nothing(self) -> bool:
-        """A flush that only destroys what is doomed; False where the device is lost."""
-        with self._books():
-            return self._send(array("I"), array("I"), array("I"), set(), [])
+        """A flush that only destroys buffers; False where the device is lost."""
+        return self._send(array("I"), array("I"), array("I"), set(), [])
 
     def empty_cache(self) -> None:
         self._drain_pool()
-        if self.pool.doomed():
+        if self.pool.to_destroy():
             self._send_nothing()
 
     def _drain_pool(self) -> None:
-        with self._books():
-            self.pool.collect()
-            self.pool.drain()
-
-    @contextmanager
-    def _books(self) -> Generator[None, None, None]:
-        """Keep the pool's books whatever happens inside, an interrupt above all.
-
-        Looking through all objects takes some ten milliseconds, after a failure; a registry of weak
-        references would make every allocation slower by more than a tenth.
-        """
-        try:
-            yield
-        except BaseException:
-            gc.unfreeze()  # what is frozen is not among the objects
-            alive = (x for x in gc.get_objects() if type(x) is Storage and hasattr(x, "submission"))
-            self.pool.reconcile({x.number for x in alive if x.pool is self.pool})
-            raise
+        self.pool.collect()
+        self.pool.drain()
 
     # -- Waiting --------------------------------------------------------------------------------
 
@@ -322,12 +302,22 @@ class Connection:
         self.ledger.check(storage.submission)
         # JavaScript may still write to what an interrupted or cancelled read left here.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
-        target = array("B", bytes(node.meta.nbytes))
+        target, number = array("B", bytes(node.meta.nbytes)), storage.number
         narrow = int(node.meta.dtype.kind == "b")
         address = target.buffer_info()[0]
-        self._targets[address] = target
-        promise = self.bridge.read(storage.number, 0, node.meta.stored_nbytes, address, narrow)
+        self._targets[address] = target, number
+        promise = self.bridge.read(number, 0, node.meta.stored_nbytes, address, narrow)
         return Reading(storage, target, address, promise, self.ledger.last)
+
+    def may_overwrite(self, node: Node) -> bool:
+        """Whether no other node shares the buffer of a stored one, and no read of it is under way.
+
+        Such a read would take an error of the flush that writes for one of its own.
+        """
+        storage: Stored = node.storage
+        return isinstance(storage, Storage) and all(
+            number != storage.number for _, number in self._targets.values()
+        )
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
@@ -347,21 +337,25 @@ class Connection:
         Waits until the GPU is done, so that what went wrong is raised here.
         """
         js.check_can_wait("drawing a tensor")
-        promise, last = self._start_painting(node, width, height), self.ledger.last
-        return self._end_painting(node, js.wait(promise, "drawing a tensor"), last)
+        source, last, promise = self._start_painting(node, width, height)
+        return self._end_painting(source, js.wait(promise, "drawing a tensor"), last)
 
     async def paint_async(self, node: Node, width: int, height: int) -> Any:
-        promise, last = self._start_painting(node, width, height), self.ledger.last
-        return self._end_painting(node, await promise, last)
+        source, last, promise = self._start_painting(node, width, height)
+        return self._end_painting(source, await promise, last)
 
-    def _start_painting(self, node: Node, width: int, height: int) -> Any:
+    def _start_painting(self, node: Node, width: int, height: int) -> tuple[Submission, int, Any]:
+        """The flush that computes the pixels, the last flush so far, and the image to wait for.
+
+        The pixels are copied at once: they may be written over before the image is there.
+        """
         storage: Stored = node.storage
         self._check_alive(storage)
         self.ledger.check(storage.submission)
-        return self.bridge.paint(storage.number, node.meta.shape[1], width, height)
+        promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
+        return storage.submission, self.ledger.last, promise
 
-    def _end_painting(self, node: Node, painted: Any, last: int) -> Any:
-        storage: Stored = node.storage
-        self._settle(painted.outcome, last, storage.submission)
+    def _end_painting(self, source: Submission, painted: Any, last: int) -> Any:
+        self._settle(painted.outcome, last, source)
         self.ledger.raise_out_of_range()
         return painted.bitmap

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.order import Request, uses_of
+from py_tensor.graph.order import Request
 from py_tensor.shapes import Shape
 
 
@@ -33,19 +34,21 @@ class CPU:
         return flat.reshape(meta.shape)
 
     def compute(self, request: Request) -> None:
-        values: list[Array] = []
-        uses = uses_of(request.order)
+        values: dict[Node, Array] = {}
+        pending = [node for node in request.order if node.storage is None]
+        uses = Counter([operand for node in pending for operand in node.inputs])
+        kept = {request.order[slot] for slot in request.wanted}
         self._out_of_range: list[str] = []
         with self.np.errstate(all="ignore"):
             for node in request.order:
-                values.append(
+                values[node] = (
                     node.storage
                     if node.storage is not None
-                    else self._value(node, values, uses, request.wanted)
+                    else self._value(node, values, uses, kept)
                 )
         for slot in request.wanted:
             node = request.order[slot]
-            array = self.np.ascontiguousarray(values[slot]).reshape(node.meta.shape)
+            array = self.np.ascontiguousarray(values[node]).reshape(node.meta.shape)
             node.storage = array.copy() if array.base is not None else array
             node.key = leaf_key(node.meta)
             node.inputs = ()
@@ -53,7 +56,9 @@ class CPU:
         if self._out_of_range:  # everything is computed, so that this is raised once
             raise IndexError(self._out_of_range[0])
 
-    def _value(self, node: Node, values: list[Array], uses: list[int], kept: set[int]) -> Array:
+    def _value(
+        self, node: Node, values: dict[Node, Array], uses: Counter[Node], kept: set[Node]
+    ) -> Array:
         """What a node computes.
 
         What it writes to it may write over, if that was made by another such op for nothing else.
@@ -62,12 +67,16 @@ class CPU:
         if node.op.writes:
             whole = node.inputs[0]
             made = whole.op.writes and whole.storage is None
-            spare = made and whole.slot not in kept and uses[whole.slot] == 1
+            spare = made and whole not in kept and uses[whole] == 1
         run = Run(self.np, self._note, spare)
-        return node.op.compute(run, node, *(values[x.slot] for x in node.inputs))
+        return node.op.compute(run, node, *[values[x] for x in node.inputs])
 
     def _note(self, op: str, axis: int, shape: Shape, index: int) -> None:
         self._out_of_range.append(Check(op, axis, shape, True).message(index))
+
+    def may_overwrite(self, node: Node) -> bool:
+        """Never: it computes everything into memory of its own."""
+        return False
 
     def read(self, node: Node) -> memoryview:
         return (

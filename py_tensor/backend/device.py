@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from py_tensor.backend import bridge
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.order import Request, bottom, dependents, request
+from py_tensor.graph.order import Request, bottom, make_request
+from py_tensor.graph.uses import Uses, dependents, spare_leaves
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
@@ -33,6 +35,7 @@ class Backend(Protocol):
     def check(self, op: str, meta: Meta) -> None: ...
     def upload(self, data: memoryview, meta: Meta) -> Any: ...
     def compute(self, request: Request) -> None: ...
+    def may_overwrite(self, node: Node) -> bool: ...
     def read(self, node: Node) -> memoryview: ...
     async def read_async(self, node: Node) -> memoryview: ...
     def synchronize(self) -> None: ...
@@ -66,6 +69,10 @@ class Device:
         self.wgsl = False
         self._backend: Backend | None = None
         self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
+        # Views that tensors hold of what is stored, and that: each counts among those that hold it.
+        self._views: dict[Node, Node] = {}
+        self._uses = Uses()
+        self._under_way: WeakSet[Request] = WeakSet()  # a backend may wait, and others then run
         # What was recorded since a flush, as a share of what may be pending: nodes, the elements
         # that they visit, and bytes uploaded, each by its own limit.
         self._load = 0.0
@@ -121,13 +128,16 @@ class Device:
         """Note a node that a tensor holds; compute what is pending when it is too much."""
         if node.op.inline:
             elements = node.meta.size
-        elif is_at_hand(node):
+        elif (below := bottom(node)).storage is not None:
+            if node not in self._views:
+                below.taken += 1
+                self._views[node] = below
             return
         else:
             elements = node.op.work(node)
         if self._load >= self._look:
             self._relieve(node)
-            if is_at_hand(node):
+            if self._is_view_at_hand(node):
                 return
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
@@ -146,11 +156,11 @@ class Device:
             # Without memory for all that is held now, what is read later may still find enough.
             with suppress(MemoryError):
                 if self._load >= 1:
-                    self.flush()
+                    self.flush(node)
                 else:
-                    self._compute_ahead()
+                    self._compute_ahead(node)
 
-    def _compute_ahead(self) -> None:
+    def _compute_ahead(self, recorded: Node) -> None:
         """Compute what is held besides the youngest pending nodes, where that is much work.
 
         It will have to be stored, and a GPU that waits until all is recorded loses the time that
@@ -166,15 +176,14 @@ class Device:
         work = sum(held.values())
         if work < self.backend.ahead_work:
             return
-        self._compute_held(held)
-        for node in held:
-            if is_at_hand(node):
-                self._pending.pop(node, None)
+        self._compute_held(held, recorded)
+        self._forget_all_at_hand(held)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
 
-    def _compute_held(self, nodes: Iterable[Node]) -> None:
+    def _compute_held(self, nodes: Iterable[Node], recorded: Node | None) -> None:
         limit = self.backend.max_bytes
-        self.compute([n for n in nodes if n.live and n.meta.stored_nbytes <= limit])
+        held = [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
+        self.compute(held, recorded=recorded)
 
     def _count_anew(self) -> None:
         """Begin with no load."""
@@ -187,69 +196,151 @@ class Device:
         """Note memory that nodes recorded from now on may hold on to."""
         self._load += nbytes / MAX_UPLOADED_BYTES
 
-    def flush(self) -> None:
+    def flush(self, recorded: Node | None = None) -> None:
         """Compute every pending node that a tensor still holds.
 
-        Those too large to be stored stay pending: what is made of them may be small.
+        Those too large to be stored stay pending: what is made of them may be small. `recorded` is
+        a node that is about to become pending.
         """
         self._count_anew()
         # list(): finalizers may take nodes out while this runs.
-        self._compute_held(list(self._pending))
+        self._compute_held(list(self._pending), recorded)
 
     def forget(self, node: Node) -> None:
         """No tensor holds the node any more."""
-        self._pending.pop(node, None)
+        if self._pending.pop(node, None) is not None:
+            if self._uses and node in self._uses:
+                self._uses = Uses()
+        elif self._views:
+            below = self._views.pop(node, None)
+            if below is not None:
+                below.dropped += 1
+
+    def _is_view_at_hand(self, node: Node) -> bool:
+        """Whether the elements of a held node are stored; if it is a view of them, note that."""
+        below = bottom(node)
+        if below.storage is None:
+            return False
+        if node is not below and node not in self._views:
+            # In this order: an interrupt between the two costs a buffer, the other way a result.
+            below.taken += 1
+            self._views[node] = below
+        return True
 
     def compute(
-        self, nodes: Iterable[Node], read: Node | None = None, *, alone: bool = False
+        self,
+        nodes: Iterable[Node],
+        read: Node | None = None,
+        *,
+        alone: bool = False,
+        recorded: Node | None = None,
     ) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds.
 
         What else is held and needs what they compute in passing is computed too, unless `alone` is
         asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
-        as soon as this returns.
+        as soon as this returns, `recorded` one that is about to become pending.
         """
         nodes = list(nodes)
         for left in reversed(range(MAX_TRIES)):
-            wanted = request(nodes, self.backend.max_bytes) if alone else self.request(nodes)
+            wanted = self.request(nodes, alone=alone, recorded=recorded)
             if not wanted.wanted:
                 return
-            wanted.read = None if read is None else read.slot
+            wanted.read = None if read is None else wanted.slots[read]
             try:
-                self.backend.compute(wanted)
+                self._carry_out(wanted)
             except MemoryError:
-                if len(request(nodes, self.backend.max_bytes).order) == len(wanted.order):
+                if len(make_request(nodes, self.backend.max_bytes).order) == len(wanted.order):
                     raise
-                self.compute(nodes, read, alone=True)
+                self.compute(nodes, read, alone=True, recorded=recorded)
                 return
             except StaleRequestError:
                 if not left:
                     raise
             else:
-                self._forget_computed(wanted)
                 return
 
-    def request(self, nodes: Sequence[Node]) -> Request:
-        """What is computed for `nodes`: their ancestors, and what else is held and needs those."""
-        wanted = request(nodes, self.backend.max_bytes)
-        others = dependents(wanted, self._pending)
-        return request([*nodes, *others], self.backend.max_bytes) if others else wanted
+    def _carry_out(self, request: Request) -> None:
+        """Compute a request; whoever runs while the backend waits has to spare what it reads."""
+        uses = self._uses
+        counted = uses.counted(request.order)
+        self._under_way.add(request)
+        try:
+            self.backend.compute(request)
+            self._forget_computed(request)
+            if len(self._under_way) > 1 or self._uses is not uses:  # others ran meanwhile
+                self._uses = Uses()
+            elif counted:
+                uses.remove(counted, self._pending)
+        except BaseException:
+            self._uses = Uses()
+            raise
+        finally:
+            self._under_way.discard(request)
+
+    def request(
+        self, nodes: Sequence[Node], *, alone: bool = False, recorded: Node | None = None
+    ) -> Request:
+        """What is computed for `nodes`: their ancestors, and what else is held and needs those.
+
+        The arguments are those of `compute`.
+        """
+        backend = self.backend
+        if self._uses.is_changing:
+            self._uses = Uses()
+        wanted = make_request(nodes, backend.max_bytes)
+        others = [] if alone else dependents(wanted, self._pending, self._uses)
+        if others:
+            wanted = make_request([*nodes, *others], backend.max_bytes)
+        wanted.recorded = recorded
+        wanted.spare = spare_leaves(
+            wanted,
+            self._pending,
+            self._uses,
+            lambda: [*nodes, *self._used_by_others(wanted)],
+            backend.may_overwrite,
+        )
+        return wanted
+
+    def _used_by_others(self, request: Request) -> Iterator[Node]:
+        """What is computed now by whom a backend has wait, and what is about to become pending."""
+        for other in [request, *self._under_way]:
+            if other is not request:
+                yield from other.order
+            if other.recorded is not None:
+                yield other.recorded
 
     def _forget_computed(self, request: Request) -> None:
-        """Take what a flush computed off the list; once nothing is left there, count anew.
+        """Take what is stored now off the list; once nothing is left there, count anew.
 
-        What is left may be views of what was computed: they are looked for in as many steps as the
-        flush itself took.
+        What is no part of the flush may be views of what it computed: they are looked for in as
+        many steps as the flush itself took.
         """
-        pending, order = self._pending, request.order
-        for slot in request.wanted:
-            pending.pop(order[slot], None)
-        if len(pending) <= max(MAX_LOOKED_THROUGH, len(order)):
-            for node in list(pending):
-                if is_at_hand(node):
-                    pending.pop(node, None)
-            if not pending:
-                self._count_anew()
+        pending = self._pending
+        for node in request.held:
+            if node.storage is not None:
+                pending.pop(node, None)
+            elif node in pending:
+                self._forget_at_hand(node)
+        if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.order)):
+            self._forget_all_at_hand(list(pending))
+        if not pending:
+            self._count_anew()
+
+    def _forget_all_at_hand(self, nodes: Iterable[Node]) -> None:
+        """Take those of the nodes off the list whose elements are stored by now."""
+        for node in nodes:
+            if node in self._pending and self._forget_at_hand(node) and node in self._uses:
+                self._uses = Uses()
+
+    def _forget_at_hand(self, node: Node) -> bool:
+        """Take a pending node off the list if its elements are stored; whether they are."""
+        if not self._is_view_at_hand(node):
+            return False
+        self._pending.pop(node, None)
+        if not node.live:  # a finalizer came before it was noted as a view
+            self.forget(node)
+        return True
 
 
 def is_at_hand(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
@@ -26,6 +27,10 @@ class Pool:
     Ids are never reused; those of a slab's slices are the ones behind its own. A slab is one buffer
     here: whoever holds slices of it releases it with the last of them. The caller sends CREATE and
     DESTROY to the device.
+
+    An interrupt may come between any two steps. What changes the pool notes so before and after,
+    and `collect`, with which every use of the pool begins, first repairs what did not come to its
+    end. What `take` and `new` give is lost unless `handed_over` says that it has owners.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,9 +44,11 @@ class Pool:
         self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
-        self.released: list[int] = []
-        self.abandoned: list[int] = []  # of a flush that did not come to its end: may not exist
-        self._doomed: dict[int, None] = {}
+        self.released: deque[int] = deque()
+        self.abandoned: deque[int] = deque()  # of a flush that came to no end: may not exist
+        self._to_destroy: dict[int, None] = {}
+        self._taken: list[int] = []  # what nobody owns yet
+        self._is_changing = False
 
     @property
     def live_buffers(self) -> int:
@@ -56,12 +63,14 @@ class Pool:
 
     def take(self, kinds: Sequence[Kind]) -> list[tuple[int, bool]]:
         """A buffer of each of these kinds, and whether it exists: else it has a new id."""
+        self._is_changing = True
         taken: list[tuple[int, bool]] = []
         pooled = new = 0
         for kind in kinds:
             free = self._free.get(kind)
             if free:
                 pooled += bytes_of(kind)
+                self._taken.append(free[0])
                 taken.append((heappop(free), True))
                 if not free:
                     del self._free[kind]
@@ -73,18 +82,26 @@ class Pool:
         self.pooled_bytes -= pooled
         self.live_bytes += pooled + new
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self._is_changing = False
         return taken
 
     def new(self, kind: Kind) -> int:
         """The id of a buffer of this kind that is to be created."""
+        self._is_changing = True
         number = self._number(kind)
         self.live_bytes += bytes_of(kind)
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self._is_changing = False
         return number
+
+    def handed_over(self) -> None:
+        """What was taken has owners, who will release it."""
+        self._taken.clear()
 
     def _number(self, kind: Kind) -> int:
         """A new id, and behind it those of its slices."""
         number = self._next
+        self._taken.append(number)
         self._next = number + 1 + (kind.slices if isinstance(kind, Slab) else 0)
         self._kinds[number] = kind
         return number
@@ -95,68 +112,82 @@ class Pool:
 
     def collect(self) -> None:
         """Take back what finalizers released."""
-        released = self.released
+        if self._is_changing or self._taken:
+            self._repair()
+        self._is_changing = True
+        released, abandoned = self.released, self.abandoned
         while released:
-            number = released.pop()
+            number = released[0]
             kind = self._kinds.get(number)
             if kind is not None:  # else: it died with its device
                 self.live_bytes -= bytes_of(kind)
                 self.pooled_bytes += bytes_of(kind)
                 heappush(self._free.setdefault(kind, []), number)
-        while self.abandoned:
-            number = self.abandoned.pop()
-            kind = self._kinds.pop(number, None)
+            released.popleft()
+        while abandoned:
+            number = abandoned[0]
+            kind = self._kinds.get(number)
             if kind is not None:
                 self.live_bytes -= bytes_of(kind)
-                self._doomed[number] = None
+                self._to_destroy[number] = None
+                del self._kinds[number]
+            abandoned.popleft()
+        self._is_changing = False
 
-    def doomed(self) -> list[int]:
+    def to_destroy(self) -> list[int]:
         """Ids to be destroyed: what is past the limit, and what was abandoned.
 
         Of a kind that nobody asked for in the longest time, as those of others may be needed next.
         """
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
             self._evict(min(self._free, key=lambda k: (self._asked.get(k, 0), -bytes_of(k))))
-        return list(self._doomed)
-
-    def doom(self, number: int) -> None:
-        """Have an id destroyed of which nobody knows whether it exists."""
-        self._doomed[number] = None
+        return list(self._to_destroy)
 
     def destroyed(self, numbers: Iterable[int]) -> None:
         """The device was told to destroy these."""
         for number in numbers:
-            self._doomed.pop(number, None)
+            self._to_destroy.pop(number, None)
 
     def drain(self) -> None:
-        """Doom everything pooled."""
+        """Have everything pooled destroyed."""
         while self._free:
             self._evict(next(iter(self._free)))
 
     def _evict(self, kind: Kind) -> None:
+        self._is_changing = True
         free = self._free[kind]
-        self._doomed[free[0]] = None
+        self._to_destroy[free[0]] = None
         number = heappop(free)
         if not free:
             del self._free[kind]
         self.pooled_bytes -= bytes_of(kind)
         del self._kinds[number]
+        self._is_changing = False
 
-    def reconcile(self, owned: set[int]) -> None:
-        """Put the books in order after an interrupt, which may have come between any two steps.
+    def _repair(self) -> None:
+        """Count anew after an interrupt, which may have come between any two steps.
 
-        `owned` are the ids that somebody still holds. Whatever is neither owned nor pooled is
-        doomed: nobody knows whether it exists.
+        What was taken and has no owner yet is to be destroyed: nobody knows whether it exists.
+        Repeating any part of this changes nothing, so that it may be interrupted too.
         """
-        for kind, free in list(self._free.items()):
-            self._free[kind] = sorted(number for number in free if number not in self._doomed)
-            if not self._free[kind]:
-                del self._free[kind]
+        kinds = self._kinds
+        released, abandoned = list(self.released), list(self.abandoned)
+        for number in (*self._taken, *abandoned):
+            if number in kinds:
+                self._to_destroy[number] = None
+        for number in self._to_destroy:
+            kinds.pop(number, None)
         pooled = {number for free in self._free.values() for number in free}
-        for number in [n for n in self._kinds if n not in owned and n not in pooled]:
-            self._doomed[number] = None
-            del self._kinds[number]
-        self.released.clear()
-        self.abandoned.clear()
-        self.pooled_bytes = sum(bytes_of(kind) * len(free) for kind, free in self._free.items())
-        self.live_bytes = sum(bytes_of(self._kinds.get(number, 0)) for number in owned)
+        pooled = sorted(number for number in pooled.union(released) if number in kinds)
+        kept: dict[Kind, list[int]] = {}
+        for number in pooled:
+            kept.setdefault(kinds[number], []).append(number)
+        self._free = kept
+        self.pooled_bytes = sum(bytes_of(kinds[number]) for number in pooled)
+        self.live_bytes = sum(map(bytes_of, kinds.values())) - self.pooled_bytes
+        for _ in released:
+            self.released.popleft()
+        for _ in abandoned:
+            self.abandoned.popleft()
+        self._taken.clear()
+        self._is_changing = False

@@ -172,11 +172,10 @@ class WebGPU(Connection):
         source.frombytes(data)
         widen = int(meta.dtype.kind == "b")
         self._ensure_large(sizes)
-        with self._books():
-            storage = self._allocate(sizes)[0]
-            command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
-            commands = array("I", (*self._created(storage, self.poison), *command))
-            sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
+        storage = self._allocate(sizes)[0]
+        command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
+        commands = array("I", (*self._created(storage, self.poison), *command))
+        sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None
 
     # -- Computing ------------------------------------------------------------------------------
@@ -189,6 +188,7 @@ class WebGPU(Connection):
         if self.wgsl:
             self._show_new(plan.programs)
         storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
+        pending = [node for node in request.order if node.storage is None]
         generation = self.generation
         waited = self._compile_ahead(plan.programs)
         waited |= self._ensure_large(plan.sizes, plan.slabs)
@@ -196,11 +196,10 @@ class WebGPU(Connection):
         for storage in storages:
             self._check_alive(storage)
         if waited:
-            computed = any(request.order[slot].storage is not None for slot in request.wanted)
+            computed = any(node.storage is not None for node in pending)
             if computed or self.generation != generation:
                 raise StaleRequestError
-        with self._books():
-            sent = self._run(plan, request, storages, poison)
+        sent = self._run(plan, request, storages, poison)
         if not sent:
             if storages:  # what would be computed from a lost device's tensors is lost with them
                 raise _lost()
@@ -410,7 +409,9 @@ class WebGPU(Connection):
         """Buffers of these kinds: pooled ones, or such as `_created` makes in the flush."""
         pool = self.pool
         pool.collect()
-        return [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
+        storages = [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
+        pool.handed_over()
+        return storages
 
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
         """The commands that make a buffer there, and poison it where that is asked for."""
@@ -437,12 +438,11 @@ class WebGPU(Connection):
         large += [slab for slab in slabs if slab.nbytes >= least]
         if not large or self._is_lost or not js.can_wait():
             return False
-        with self._books():
-            for position, kind in enumerate(large):
-                self.pool.collect()
-                same = large[: position + 1].count(kind)
-                if not self.pool.has(kind, same):
-                    self._create_checked(kind)
+        for position, kind in enumerate(large):
+            self.pool.collect()
+            same = large[: position + 1].count(kind)
+            if not self.pool.has(kind, same):
+                self._create_checked(kind)
         return True
 
     def _create_checked(self, kind: Kind) -> None:
@@ -465,6 +465,7 @@ class WebGPU(Connection):
     def _create(self, kind: Kind) -> Failure | None:
         """Make a buffer and leave it to the pool, or tell why there is none."""
         storage = Storage(self.pool, self.pool.new(kind), exists=False)
+        self.pool.handed_over()
         promise = self.bridge.allocate(storage.number, *self._size(storage))
         outcome = js.wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
@@ -500,8 +501,7 @@ class WebGPU(Connection):
         return timed
 
     def memory_info(self) -> dict[str, int]:
-        with self._books():
-            self.pool.collect()
+        self.pool.collect()
         stats = json.loads(self.bridge.stats())
         return {
             "live_buffers": self.pool.live_buffers,

@@ -135,7 +135,7 @@ class Builder:
 
     Attributes
     ----------
-    order, wanted, spare
+    order, slots, wanted, spare
         As of the request.
     decisions : Decisions
     kernels : list of Kernel
@@ -146,6 +146,7 @@ class Builder:
         self, request: Request, max_buffers: int, apart: frozenset[int], cut: set[int]
     ) -> None:
         self.order = request.order
+        self.slots = request.slots
         self.wanted = request.wanted
         self.spare = request.spare
         self.max_buffers = max_buffers
@@ -228,7 +229,7 @@ class Builder:
         for operand in node.inputs:
             if operand.meta.size:
                 row = Evaluator(self, operand.meta.shape, root=None)
-                value = row.value(operand.slot)
+                value = row.value(self.slots[operand])
                 self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
             start += operand.meta.shape[axis]
 
@@ -245,29 +246,29 @@ class Builder:
         ):
             self._map(slot, node)
             return
+        base, written = self.slots[whole], self.slots[value]
         access = Access(layout.strides, layout.offset)
         covers = layout.size == whole.meta.size
         row = Evaluator(self, layout.shape, root=None)
-        number = row.value(value.slot)
+        number = row.value(written)
         if not covers and any(
-            x.slot == whole.slot and (isinstance(x, Gather) or x.access != access)
+            x.slot == base and (isinstance(x, Gather) or x.access != access)
             for x in row.body.instructions
             if isinstance(x, Load | Gather)
         ):
             # It would read what it writes: the value is computed before.
-            self.decisions.store(value.slot, Reason.OVERWRITES)
+            self.decisions.store(written, Reason.OVERWRITES)
             row = Evaluator(self, layout.shape, root=None)
-            number = row.value(value.slot)
+            number = row.value(written)
         kernel = self._add(row, (), (), [(slot, number)], access)
         if not covers:
-            self.need(whole.slot)
-            kernel.over = Whole(whole.slot, whole.meta.size)
+            self.need(base)
+            kernel.over = Whole(base, whole.meta.size)
 
     def _is_spare(self, node: Node) -> bool:
         """Whether a kernel that is the last to read a node may write over its elements."""
-        if node.storage is not None:
-            return node.slot in self.spare
-        return node.slot not in self.wanted
+        slot = self.slots[node]
+        return slot in self.spare if node.storage is not None else slot not in self.wanted
 
     def scan(self, slot: int, node: Node) -> None:
         op = cast("Scan", node.op)
@@ -298,7 +299,7 @@ class Builder:
             tuple((0, n) for n in extents),
         )
         element = Evaluator(self, extents, root=None)
-        value, dtype = element.value(operand.slot, view), operand.meta.dtype
+        value, dtype = element.value(self.slots[operand], view), operand.meta.dtype
         passed = stage(element.body, value, dtype)
         spread = Body.of([Accumulated(0, node.meta.dtype)])
         output = Output(slot, 0, node.meta.dtype, view.access)
@@ -316,8 +317,8 @@ class Builder:
         self.need(base)
         element = Evaluator(self, values.meta.shape, root=None)
         whole, units = identity(element.extents), row_major(shape)
-        value = element.value(values.slot, whole)
-        indices = [element.value(index.slot, whole) for index in node.inputs[2:]]
+        value = element.value(self.slots[values], whole)
+        indices = [element.value(self.slots[index], whole) for index in node.inputs[2:]]
         steps = steps_beside(units, axes, at, len(element.extents))
         access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
@@ -375,7 +376,7 @@ class Builder:
         along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
         for anchor in anchors:
             node = self.order[anchor]
-            values = [element.value(operand.slot, view) for operand in node.inputs]
+            values = [element.value(self.slots[operand], view) for operand in node.inputs]
             dtype = node.inputs[0].meta.dtype
             op, product = cast("Folding", node.op).folding()
             if product is not None:
@@ -391,7 +392,7 @@ class Builder:
         stack = [root]
         while stack and len(members) <= MAX_BODY:
             for operand in self.order[stack.pop()].inputs:
-                slot = operand.slot
+                slot = self.slots[operand]
                 if (
                     slot in members
                     or operand.storage is not None
@@ -447,7 +448,12 @@ class Builder:
                 d.notes.setdefault(slot, Reason.AXES)
                 continue
             factors = d.contractions.get(slot)
-            more = inside.union(*(self._sources(x.slot) for x in factors or node.inputs))
+            read = (
+                [self.slots[x] for x in node.inputs]
+                if factors is None
+                else [x.slot for x in factors]
+            )
+            more = inside.union(*map(self._sources, read))
             if self.binds(root, {*chosen, slot}, more) > self.max_buffers:
                 d.notes.setdefault(slot, Reason.BUFFERS)
                 continue
@@ -473,7 +479,7 @@ class Builder:
     def heaviest(self, slot: int) -> int | None:
         """The operand of a node, not stored yet, that brings most into its kernel."""
         d = self.decisions
-        operands = [bottom(operand).slot for operand in self.order[slot].inputs]
+        operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
         inlined = [s for s in operands if s not in d.stored and is_inline(self.order[s])]
         return max(inlined, key=lambda s: (len(d.inlined[s]), s), default=None)
 

@@ -72,6 +72,7 @@ class Builder(Protocol):
     """
 
     order: list[Node]
+    slots: dict[Node, int]
     decisions: Decisions
     produced: set[int]
     max_buffers: int
@@ -98,6 +99,7 @@ class Evaluator:
 
     def __init__(self, builder: Builder, extents: Shape, root: int | None) -> None:
         self.builder = builder
+        self.slots = builder.slots
         self.extents = extents
         self.root = root
         self.body = Body()
@@ -199,19 +201,19 @@ class Evaluator:
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand, seen by the movement's map composed into the view."""
         if is_flat(node):
-            return [(node.inputs[0].slot, view)], lambda values: values[0]
+            return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
         composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
         if composed is None:
             return self._load_materialized(slot, node, view)
         inner = IndexMap(canonical_strides(composed[0], self.extents), composed[1], view.ranges)
-        return [(node.inputs[0].slot, inner)], lambda values: values[0]
+        return [(self.slots[node.inputs[0]], inner)], lambda values: values[0]
 
     def convert(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        needs = [(node.inputs[0].slot, view)]
+        needs = [(self.slots[node.inputs[0]], view)]
         return needs, lambda values: self.body.add(Convert(node.meta.dtype, values[0]))
 
     def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        needs = [(operand.slot, view) for operand in node.inputs]
+        needs = [(self.slots[operand], view) for operand in node.inputs]
         op, dtype = cast("Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
@@ -236,7 +238,7 @@ class Evaluator:
             place = self.place(values, access, shape, axes, along, op, view, clips=True)
             return self.body.add(Gather(source.slot, node.meta.dtype, place))
 
-        return [(index.slot, view) for index in node.inputs[1:]], make
+        return [(self.slots[index], view) for index in node.inputs[1:]], make
 
     def place(
         self,
@@ -297,15 +299,15 @@ class Evaluator:
             return self._load_materialized(slot, node, view)
         ranges, inner = window
         if any(high <= low for low, high in inner.ranges):
-            return [(outside.slot, view)], lambda values: values[0]
+            return [(self.slots[outside], view)], lambda values: values[0]
         if not ranges:
-            return [(inside.slot, inner)], lambda values: values[0]
+            return [(self.slots[inside], inner)], lambda values: values[0]
 
         def make(values: list[int]) -> int:
             mask = self.body.add(Mask(ranges))
             return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
 
-        return [(inside.slot, inner), (outside.slot, view)], make
+        return [(self.slots[inside], inner), (self.slots[outside], view)], make
 
 
 # How the ops of each family are written into a body.

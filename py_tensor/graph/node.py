@@ -71,8 +71,8 @@ class Node:
     """One op applied to operands.
 
     A node never changes what it stands for. What changes: `storage`, once it is computed (a leaf,
-    or a realized node, which then drops its operands), `live`, the number of tensors that hold
-    it, and `slot`, its position in the flush being planned.
+    or a realized node, which then drops its operands), and how often tensors have taken and
+    dropped it.
 
     Attributes
     ----------
@@ -84,9 +84,13 @@ class Node:
         Structure without operands.
     storage : object or None
         The backend's handle of the computed elements, contiguous.
+    taken, dropped : int
+        How often a tensor began and ceased to hold it, or a view of what is stored here. Only who
+        records counts `taken`. Finalizers count `dropped`, at any time and in any thread: what two
+        of them lose there keeps a node for longer, and never lets go of it too early.
     """
 
-    __slots__ = ("attrs", "inputs", "key", "live", "meta", "op", "slot", "storage")
+    __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "op", "storage", "taken")
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> None:
         self.op = op
@@ -95,8 +99,13 @@ class Node:
         self.meta = meta
         self.key = key
         self.storage: Any = None
-        self.live = 0
-        self.slot = -1
+        self.taken = 0
+        self.dropped = 0
+
+    @property
+    def live(self) -> int:
+        """How many tensors hold it, or a view of what is stored here: these at most."""
+        return self.taken - self.dropped
 
     def __repr__(self) -> str:
         state = "realized" if self.storage is not None else "pending"

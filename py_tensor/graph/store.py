@@ -59,6 +59,7 @@ class Decisions:
     """
 
     order: list[Node]
+    slots: dict[Node, int]
     stored: set[int]
     cut: set[int] = field(default_factory=set[int])
     sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
@@ -105,7 +106,11 @@ def is_flat(node: Node) -> bool:
 def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
     decisions = Decisions(
-        request.order, request.wanted | cut, set(cut), max_bytes=request.max_bytes
+        request.order,
+        request.slots,
+        request.wanted | cut,
+        set(cut),
+        max_bytes=request.max_bytes,
     )
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
@@ -122,7 +127,7 @@ def _consumers(d: Decisions) -> None:
     for slot, node in enumerate(d.order):
         if node.storage is None:
             for operand in node.inputs:
-                d.consumers[operand.slot].append(slot)
+                d.consumers[d.slots[operand]].append(slot)
 
 
 def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -179,7 +184,7 @@ def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
         return node.inputs[0], node.inputs[1]
     if node.op is SUM:
         product = node.inputs[0]
-        if product.storage is None and product.op is MUL and product.slot not in d.stored:
+        if product.storage is None and product.op is MUL and d.slots[product] not in d.stored:
             a, b = product.inputs
             return (a, b) if a.meta.shape == b.meta.shape == product.meta.shape else None
     return None
@@ -190,22 +195,22 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     units = row_major(node.meta.shape)
     strides, offset = tuple(units[a] for a in axes), 0
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
-    while node.storage is None and node.op.reads_by_map and node.slot not in d.stored:
+    while node.storage is None and node.op.reads_by_map and d.slots[node] not in d.stored:
         if not is_flat(node):
             composed = compose(strides, offset, ranges, layout_of(node))
             if composed is None:
                 break
             strides, offset = composed
         node = node.inputs[0]
-    return Operand(node.slot, strides, offset)
+    return Operand(d.slots[node], strides, offset)
 
 
 def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     """The node whose buffer holds the elements in their order."""
     units = row_major(node.meta.shape)
-    while node.storage is None and node.slot not in d.stored and is_flat(node):
+    while node.storage is None and d.slots[node] not in d.stored and is_flat(node):
         node = node.inputs[0]
-    return Operand(node.slot, units, 0)
+    return Operand(d.slots[node], units, 0)
 
 
 def _cut_large(d: Decisions, max_buffers: int) -> None:
@@ -251,7 +256,7 @@ def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
     sources: frozenset[int] = frozenset()
     inlined: frozenset[int] = frozenset()
     for operand in node.inputs:
-        more, code = _needs_through(d, operand.slot)
+        more, code = _needs_through(d, d.slots[operand])
         sources, inlined = sources | more, inlined | code
     if node.op.notes_faults(node):
         sources |= {FAULTS}
@@ -263,9 +268,10 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     candidates: list[tuple[int, int, int]] = []
     for operand in node.inputs:
         lowest = bottom(operand)
-        if is_inline(lowest) and lowest.slot not in d.stored:
-            sources, inlined = _needs_through(d, lowest.slot)
-            candidates.append((len(sources), len(inlined), lowest.slot))
+        slot = d.slots[lowest]
+        if is_inline(lowest) and slot not in d.stored:
+            sources, inlined = _needs_through(d, slot)
+            candidates.append((len(sources), len(inlined), slot))
     if not candidates:
         return False
     slot = max(candidates)[2]
@@ -331,8 +337,9 @@ def _depths(d: Decisions) -> None:
             shifts = (node.op.reads_by_map and not is_flat(node)) or node.op.shifts
             for operand in node.inputs:
                 pending = operand.storage is None and not operand.op.constant
-                ends = is_anchor(operand) or operand.slot in d.cut
-                depth = max(depth, d.depth[operand.slot] + (pending and (shifts or ends)))
+                slot = d.slots[operand]
+                ends = is_anchor(operand) or slot in d.cut
+                depth = max(depth, d.depth[slot] + (pending and (shifts or ends)))
             if is_anchor(node):
                 depth += 1
         d.depth.append(depth)

@@ -219,7 +219,7 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     wanted = device.request([node for node, _ in nodes])
     for slot in wanted.wanted:
         backend.check(wanted.order[slot].op.name, wanted.order[slot].meta)
-    asked = {node.slot: shape for node, shape in nodes}
+    asked = {wanted.slots[node]: shape for node, shape in nodes}
     notes: Notes = {}
     planned = backend.kernels_of(wanted, notes)
     described = _Description(wanted, asked, notes, backend)

@@ -106,7 +106,7 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
         for n, (name, meta) in enumerate(zip(op.outputs, results, strict=True))
     ]
     numbers = [
-        (name, Const(x.slot, x.meta.dtype))
+        (name, Const(builder.slots[x], x.meta.dtype))
         for name, x in zip(op.params, node.inputs[k:], strict=True)
     ]
     shapes = [meta.shape for meta in metas[:k]]

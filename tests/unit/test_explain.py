@@ -24,6 +24,7 @@ Expression = Callable[..., pt.Tensor]
 def stored(gpu: GPU, *shape: int) -> pt.Tensor:
     """A tensor that counts as stored, however large, and can be explained but not used."""
     storage = Storage(gpu.backend.pool, gpu.backend.pool.new(16), exists=True)
+    gpu.backend.pool.handed_over()
     return pt.Tensor(leaf(meta_of(shape, pt.float32, gpu.device), storage))
 
 

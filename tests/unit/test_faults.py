@@ -76,11 +76,15 @@ def test_an_upload_that_throws_loses_no_buffer(gpu: GPU) -> None:
 def test_a_flush_that_throws_spares_what_is_frozen(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     gc.freeze()
-    gpu.bridge.faults = ["throw"]
-    with pytest.raises(GPUError):
-        (x + 1).realize()
-    assert gpu.tensor(3).tolist() == [3]
-    assert x.tolist() == [1, 2]
+    try:
+        gpu.bridge.faults = ["throw"]
+        with pytest.raises(GPUError):
+            (x + 1).realize()
+        assert gpu.tensor(3).tolist() == [3]
+        assert x.tolist() == [1, 2]
+        assert gc.get_freeze_count(), "what the user froze stays so"
+    finally:
+        gc.unfreeze()
 
 
 def test_many_flushes_that_throw(gpu: GPU) -> None:
@@ -634,7 +638,6 @@ def interrupted_at_every_line(
     gc.collect()
     gc.disable()
     gc.freeze()  # what pytest holds is not to be looked through each time
-    thaw, gc.unfreeze = gc.unfreeze, lambda: None
     try:
         for count in range(1, 100_000):
             gpu.device.flush()  # so that no automatic one falls into this
@@ -656,7 +659,6 @@ def interrupted_at_every_line(
             if not interrupter.where:
                 return count
     finally:
-        gc.unfreeze = thaw
         gc.unfreeze()
         gc.enable()
     raise AssertionError("it never came to its end")

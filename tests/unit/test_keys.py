@@ -9,7 +9,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.graph.bind import bind
-from py_tensor.graph.order import request
+from py_tensor.graph.order import make_request
 from py_tensor.graph.primitives import CONCAT
 from tests.unit.fake_bridge import GPU
 
@@ -60,7 +60,7 @@ def test_a_new_size_makes_no_new_program(
 
 
 def signature(*results: pt.Tensor) -> tuple[int, ...]:
-    return request([x._node for x in results]).signature()
+    return make_request([x._node for x in results]).signature()
 
 
 def test_a_signature_tells_whose_operands_are_whose(gpu: GPU) -> None:
@@ -69,7 +69,7 @@ def test_a_signature_tells_whose_operands_are_whose(gpu: GPU) -> None:
 
     def concats(*parts: tuple[pt.Tensor, ...]) -> tuple[int, ...]:
         nodes = [bind(CONCAT, tuple(x._node for x in part), 0) for part in parts]
-        return request(nodes).signature()
+        return make_request(nodes).signature()
 
     assert concats((a, b), (c, d, e)) != concats((a, b, c), (d, e))
     assert concats((a, b), (c, d, e)) == concats((b, a), (e, d, c))

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
 from collections.abc import Callable
+from threading import Semaphore, Thread, get_ident
+from typing import Any
+from weakref import ref
 
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import is_at_hand
+from py_tensor.backend.device import CPU_DEVICE, Device, is_at_hand
 from py_tensor.errors import GPUError
+from py_tensor.graph.node import Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES
-from tests.unit.fake_bridge import GPU, MIB
+from py_tensor.graph.uses import FEW, Uses
+from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
 
 SIZE = 256 * MIB
@@ -163,6 +170,187 @@ def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor
     assert data(y)
 
 
+def _summed(gpu: GPU) -> pt.Tensor:
+    """What a reduction gives is a view of what it computes."""
+    return pt.full((2, LARGE // 4), 0.5, device=gpu.device).sum(0).realize()
+
+
+def _reshaped(gpu: GPU) -> pt.Tensor:
+    x = large(gpu, LARGE)
+    x.shape = (512, 512)
+    return x
+
+
+@pytest.mark.parametrize("make", [_summed, _reshaped])
+@pytest.mark.parametrize("held", [False, True])
+def test_a_view_at_hand_keeps_what_it_shows(
+    gpu: GPU, make: Callable[[GPU], pt.Tensor], held: bool
+) -> None:
+    """No tensor holds the node that is stored."""
+    x = make(gpu)
+    assert x._node.storage is None
+    before = buffer_of(x)
+    y, kept = x + 1, x if held else None
+    del x
+    assert (buffer_of(y.realize()) != before) == held
+    assert (kept is None) != held
+
+
+def test_views_of_views_are_counted_once_each(gpu: GPU) -> None:
+    x = _summed(gpu)
+    stored = x._stored()
+    tensors = [pt.Tensor(x._node) for _ in range(3)]
+    assert stored.live == 1
+    del x
+    assert stored.live == 1
+    tensors.clear()
+    assert stored.live == 0
+    assert not gpu.device._views
+
+
+def test_a_late_finalizer_only_prevents_it(gpu: GPU) -> None:
+    for collected in (False, True):
+        x = large(gpu, LARGE)
+        before = buffer_of(x)
+        cycle: list[object] = [x, x.T]
+        cycle.append(cycle)
+        y = x + 1
+        gc.disable()
+        try:
+            del x, cycle
+            if collected:
+                gc.collect()
+            assert (buffer_of(y.realize()) == before) == collected
+        finally:
+            gc.enable()
+
+
+@pytest.mark.parametrize("hold", [None, lambda x: x + 2, lambda x: x.copy()])
+def test_a_write_to_a_part_is_made_in_place(
+    gpu: GPU, hold: Callable[[pt.Tensor], object] | None
+) -> None:
+    x = large(gpu, LARGE)
+    view, before, info = x[5:], buffer_of(x), gpu.backend.memory_info()
+    held = None if hold is None else hold(x)
+    for place in range(1, 4):
+        x[place] = 7.0
+        x.realize()
+        if hold is not None:
+            break
+    assert (buffer_of(x) == before) == (held is None)
+    assert view.shape == (x.size - 5,)
+    after = gpu.backend.memory_info()
+    assert after["live_buffers"] - info["live_buffers"] == (held is not None)
+    assert after["device_buffers"] - info["device_buffers"] == (held is not None)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_node_that_is_recorded_keeps_its_operands(gpu: GPU, recorded: bool) -> None:
+    """What makes room for it knows no tensor that holds it."""
+    x = large(gpu, LARGE)
+    before, y = buffer_of(x), x + 1
+    node = (x * 3)._node
+    assert not node.live
+    del x
+    gpu.device.flush(node if recorded else None)
+    assert (buffer_of(y) != before) == recorded
+
+
+# -- Tasks that run while another one waits -----------------------------------------------------
+
+
+class Tasks:
+    """Functions in threads, of which one runs at a time: until it waits, or comes to its end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._turns: dict[int, Semaphore] = {}
+        self._waits = Semaphore(0)
+        monkeypatch.setattr(js, "wait", self._wait)
+
+    def _wait(self, promise: Any, what: str) -> Any:
+        turn = self._turns.get(get_ident())
+        if turn is not None:
+            self._waits.release()
+            assert turn.acquire(timeout=60)
+        return promise.value
+
+    def start(self, function: Callable[[], object]) -> Callable[[], bool]:
+        """Run until its first wait; what is returned runs it on, and says if that is its end."""
+        turn = Semaphore(0)
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            self._turns[get_ident()] = turn
+            try:
+                function()
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                del self._turns[get_ident()]
+                self._waits.release()
+
+        thread = Thread(target=run, daemon=True)
+
+        def go_on() -> bool:
+            turn.release()
+            assert self._waits.acquire(timeout=60)
+            if thread.ident in self._turns:
+                return False
+            thread.join()
+            if errors:
+                raise errors[0]
+            return True
+
+        thread.start()
+        assert self._waits.acquire(timeout=60)
+        assert thread.ident in self._turns, "it did not wait"
+        return go_on
+
+
+def finish(go_on: Callable[[], bool]) -> None:
+    while not go_on():
+        pass
+
+
+def test_what_is_read_by_who_waits_is_not_written_over(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One task waits for its kernels; meanwhile another one drops the operand and computes."""
+    other = new_gpu(gpu.bridge.heap)
+    x = large(other, LARGE)
+    expected = contents(other, pt.tanh(x) * 3)
+    x = large(gpu, LARGE)
+    before, first, second = buffer_of(x), pt.tanh(x) * 3, x + 1
+    del x
+    node = first._node
+    go_on = Tasks(monkeypatch).start(lambda: gpu.device.compute([node]))
+    del first  # now only the task that waits reads what x was
+    assert buffer_of(second.realize()) != before
+    finish(go_on)
+    assert gpu.bridge.contents[node.storage.number] == expected
+
+
+def test_who_resumes_after_its_operand_was_written_over_begins_anew(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is computed in passing has become the only place of what it was computed from."""
+    other = new_gpu(gpu.bridge.heap)
+    expected = contents(other, pt.exp((large(other, LARGE) + 1).realize()))
+    x = large(gpu, LARGE)
+    before, tensors = buffer_of(x), [x + 1]
+    del x
+    tasks = Tasks(monkeypatch)
+    node = tensors[0]._node
+    first = tasks.start(lambda: gpu.device.compute([node]))
+    results = [pt.exp(tensors.pop())]
+    assert not node.live
+    second = tasks.start(lambda: results[0].realize())
+    finish(first)
+    assert node.storage.number == before
+    finish(second)
+    assert contents(gpu, results[0]) == expected
+
+
 def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) -> None:
     x = large(gpu, LARGE)
     shared = x * 2
@@ -196,7 +384,7 @@ def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
     _other = (y - 1, x - y)
     del shared
     wanted = gpu.device.request([result._node])
-    assert [node.slot for node in wanted.order] == list(range(len(wanted.order)))
+    assert [wanted.slots[node] for node in wanted.order] == list(range(len(wanted.order)))
     assert held in wanted.order
 
 
@@ -307,3 +495,169 @@ def test_an_unread_loop_writes_over_its_own_results(gpu: GPU) -> None:
     del y
     gc.collect()
     assert gpu.is_clean()
+
+
+# -- Among much that is pending ------------------------------------------------------------------
+
+
+def test_many_reads_among_much_that_is_pending_count_each_node_once(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    class Counting(Uses):
+        def __setitem__(self, node: Node, count: int) -> None:
+            nonlocal steps
+            steps += 1
+            super().__setitem__(node, count)
+
+    monkeypatch.setattr(gpu.device, "_uses", Counting())
+    x = large(gpu, LARGE)
+    before = buffer_of(x)
+    results = [x * i + 1 for i in range(200)]
+    del x
+    for y in results[:-1]:
+        assert buffer_of(y.realize()) != before
+    assert isinstance(gpu.device._uses, Counting), "it began anew"
+    assert 200 < steps < 8 * len(results)
+    assert buffer_of(results[-1].realize()) == before
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_what_many_pending_nodes_use_is_not_written_over(gpu: GPU, dropped: bool) -> None:
+    """The only other use of `x` stands under nodes that were counted, or was dropped since."""
+    x, y = large(gpu, LARGE), large(gpu, LARGE)
+    before, after = buffer_of(x), x + 1
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    others = [small * i for i in range(2 * FEW + len(gpu.device.pending))]
+    use = [pt.exp(x * 3) * y]
+    del x
+    (small * 3 - 1).realize()  # many are outside: they are counted
+    assert gpu.device._uses
+    if dropped:
+        use.clear()
+    assert (buffer_of(after.realize()) == before) == dropped
+    assert len(others) > FEW
+
+
+def test_a_node_that_becomes_pending_again_hides_no_other(gpu: GPU) -> None:
+    """It was counted as an operand, and what was recorded before it was not."""
+    x = large(gpu, LARGE)
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    inner = small * 5
+    node = inner._node
+    others = [inner + i for i in range(2 * FEW)]
+    del inner
+    (small * 3 - 1).realize()
+    assert node in gpu.device._uses
+    before, first, second = buffer_of(x), x + 1, x + 2
+    del x
+    again = pt.Tensor(node)
+    assert list(gpu.device.pending)[-1] is again._node
+    assert buffer_of(first.realize()) != before
+    assert buffer_of(second.realize()) == before
+    assert others
+
+
+def test_nothing_that_was_counted_is_kept(gpu: GPU) -> None:
+    small = pt.full((4,), 2.0, device=gpu.device).realize()
+    others = [small * i for i in range(4 * FEW)]
+    x = large(gpu, LARGE)
+    y = x + 1
+    (small * 3 - 1).realize()
+    assert y._node in gpu.device._uses
+    live = gpu.backend.memory_info()["live_buffers"]
+    del x, y  # pending, and counted
+    assert gpu.backend.memory_info()["live_buffers"] == live - 1
+    while others:
+        others.pop().realize()
+    assert not gpu.device._uses
+
+
+def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
+    """Wherever it comes, the next request sees what else reads the operand."""
+
+    def prepare() -> tuple[int, list[pt.Tensor], list[pt.Tensor]]:
+        x = large(gpu, LARGE)
+        small = pt.full((4,), 2.0, device=gpu.device).realize()
+        others = [small * i for i in range(2 * FEW)]
+        return buffer_of(x), [x + 1, pt.exp(x)], others
+
+    last = 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal steps
+        if frame.f_code.co_filename.endswith("uses.py") and event == "line":
+            steps += 1
+            if steps == last:
+                raise KeyboardInterrupt
+        return trace
+
+    while True:
+        before, (first, second), others = prepare()
+        last += 1
+        steps = 0
+        sys.settrace(trace)
+        try:
+            first.realize()
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        finally:
+            sys.settrace(None)
+        assert buffer_of(first.realize()) != before, f"step {last}"
+        assert buffer_of(second.realize()) == before, f"step {last}"
+        del first, second
+        others.clear()
+        gpu.device.flush()
+    assert last > 50
+
+
+# -- Finalizers that run late, or in another thread ----------------------------------------------
+
+
+def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in PyPy: weak references are cleared first, and `__del__` runs much later."""
+    late: list[pt.Tensor] = []
+    finalize = pt.Tensor.__del__
+
+    class Ref(ref):  # type: ignore[type-arg]
+        def __call__(self) -> Any:
+            found = super().__call__()
+            return None if any(found is x for x in late) else found
+
+    monkeypatch.setattr(sys.modules[pt.Tensor.__module__], "ref", Ref)
+
+    def run(device: Device) -> list[float]:
+        x = pt.full((LARGE,), 0.5, device=device).realize()
+        found: list[float] = []
+        for n in range(4):
+            view = x[5:]
+            y = pt.exp(view) + view.sum()
+            del view
+            x[n] = 3.0
+            found += [float(y[n]), float(x.sum())]
+            x = x * 2 + 1
+        return found
+
+    expected = run(CPU_DEVICE)
+    with monkeypatch.context() as patch:
+        patch.setattr(pt.Tensor, "__del__", lambda x: late.append(x))
+        assert run(CPU_DEVICE) == expected
+        run(gpu.device)
+    assert len(late) > 50
+    while late:
+        finalize(late.pop(0))
+    assert not gpu.device._views
+    assert not gpu.device.pending
+
+
+def test_what_finalizers_lose_keeps_a_node(gpu: GPU) -> None:
+    """Two threads that drop a node at a time may count as one; the node then stays taken."""
+    x = large(gpu, LARGE)
+    node, before, y = x._node, buffer_of(x), x + 1
+    node.taken += 1  # by a tensor whose drop was lost
+    del x
+    assert node.live == 1
+    assert buffer_of(y.realize()) != before

@@ -78,7 +78,7 @@ def random_flush(source: Random) -> tuple[Request, Lowered]:
         work = source.randint(1, 1000)
         found.append(Dispatch(program, slots, params, consts, count, 1, work, 2 * work, 3 * work))
         readable.append(target)
-    return Request(order, wanted), Lowered(tuple(found), tuple(sizes))
+    return Request(order, {}, wanted), Lowered(tuple(found), tuple(sizes))
 
 
 def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
@@ -121,7 +121,7 @@ def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
     for n in range(20):
         program = Program(n + 1, "p", "", 2, 2)
         found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1))
-    plan = make_plan(Request(order, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
+    plan = make_plan(Request(order, {}, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
     assert len(plan.sizes) == 2
     buffers = [command.buffers for command in dispatches(plan)]
     assert all(a[1] == b[0] != b[1] for a, b in pairwise(buffers))
@@ -152,7 +152,7 @@ def test_equal_parameters_stand_there_once() -> None:
     program = Program(1, "p", "", 1, 1)
     order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
     same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1, 1) for n in range(6))
-    plan = make_plan(Request(order, set(range(6))), Lowered(same, ()), 10, 10)
+    plan = make_plan(Request(order, {}, set(range(6))), Lowered(same, ()), 10, 10)
     assert len(plan.params) == 64
     assert plan.programs == [program]
 
@@ -192,7 +192,7 @@ def test_a_long_flush_may_start_early_unless_it_writes_over_operands() -> None:
     program = Program(1, "p", "", 2, 2)
     chain = tuple(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1) for n in range(120))
     for count, expected in ((16, []), (17, [16]), (49, [16, 48]), (120, [16, 48, 112])):
-        flush = Request(order, {count})
+        flush = Request(order, {}, {count})
         assert starts(make_plan(flush, Lowered(chain[:count], ()), 10**9, 10**9)) == expected
         over = Lowered(chain[:count], (), {count: 0})
         assert starts(make_plan(flush, over, 10**9, 10**9)) == []

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from itertools import count
 from random import Random
+from types import FrameType
+from typing import Any
 
 from py_tensor.backend.pool import Kind, Pool, bytes_of
 from py_tensor.codegen.slabs import MIB, Slab, size_class
@@ -23,6 +28,7 @@ def test_size_classes() -> None:
 
 def allocate(pool: Pool, nbytes: int) -> int:
     [(number, _)] = pool.take([size_class(nbytes)])
+    pool.handed_over()
     return number
 
 
@@ -36,10 +42,10 @@ def release(pool: Pool, number: int) -> None:
 
 
 def destroy(pool: Pool) -> list[int]:
-    """Carry out what a flush does with doomed buffers."""
-    numbers = pool.doomed()
+    """Carry out what a flush does with buffers that are to be destroyed."""
+    numbers = pool.to_destroy()
     pool.destroyed(numbers)
-    assert not set(numbers).intersection(pool.doomed())
+    assert not set(numbers).intersection(pool.to_destroy())
     return numbers
 
 
@@ -73,6 +79,7 @@ def test_accounting(source: Random) -> None:
                 assert pool.kind_of(number) == kind
                 ids.update(numbers)
                 live[number] = kind
+            pool.handed_over()
         elif live:
             number = source.choice(sorted(live))
             if source.random() < 0.8:
@@ -82,7 +89,7 @@ def test_accounting(source: Random) -> None:
                 pool.abandoned.append(number)
                 pool.collect()
                 del live[number]
-                assert number in pool.doomed()
+                assert number in pool.to_destroy()
                 pool.destroyed([number])
         pool.collect()
         for number in destroy(pool):
@@ -145,7 +152,7 @@ def test_what_a_broken_flush_leaves_is_destroyed() -> None:
     pool.collect()
     assert pool.live_buffers == 0
     assert pool.live_bytes == 0
-    assert pool.doomed() == pool.doomed() == [number]  # until the device was told
+    assert pool.to_destroy() == pool.to_destroy() == [number]  # until the device was told
     assert destroy(pool) == [number]
     assert reuse(pool, 100) is None
 
@@ -156,54 +163,91 @@ def test_buffers_of_another_device_are_forgotten() -> None:
     pool.abandoned.append(12346)
     pool.collect()
     pool.drain()
-    assert pool.doomed() == []
+    assert pool.to_destroy() == []
     assert pool.live_bytes == 0
 
 
-def test_reconciling_what_is_half_evicted() -> None:
+Act = Callable[[Pool], object]
+
+
+def test_interrupts_at_every_line(source: Random) -> None:
+    """What is owned stays, what is pooled may be taken, everything else is destroyed."""
+    kinds: tuple[Kind, ...] = size_class(100), size_class(5000), Slab(256, 4)
+    acts: tuple[Act, ...] = (
+        lambda pool: pool.collect(),
+        lambda pool: pool.take([*kinds, *kinds]),  # nobody comes to own them
+        lambda pool: pool.new(kinds[0]),
+        lambda pool: pool.drain(),
+        lambda pool: pool.to_destroy(),
+        lambda pool: (pool.take(kinds[:2]), pool.drain(), pool.collect()),
+    )
+    for act in acts:
+        for line in count(1):
+            pool = Pool(limit=0)
+            numbers = [number for number, _ in pool.take(source.choices(kinds, k=12))]
+            pool.handed_over()
+            pool.peak_bytes = 0  # so that everything pooled is too much
+            pooled = set(numbers[:4])
+            pool.released.extend(pooled)
+            pool.collect()
+            released, abandoned = set(numbers[4:6]), set(numbers[6:8])
+            pool.released.extend(released)
+            pool.abandoned.extend(abandoned)
+            owned = set(numbers[8:])
+            interrupted = _interrupted(act, pool, line)
+            pool.collect()
+            assert pool.live_buffers == len(owned)
+            assert pool.live_bytes == sum(bytes_of(pool.kind_of(n)) for n in owned)
+            pool.drain()
+            unneeded = set(pool.to_destroy())
+            assert unneeded >= pooled | released | abandoned
+            assert unneeded.isdisjoint(owned)
+            assert (pool.pooled_buffers, pool.pooled_bytes) == (0, 0)
+            for number in owned:
+                release(pool, number)
+            pool.collect()
+            assert pool.live_bytes == pool.live_buffers == 0
+            if not interrupted:
+                assert line > 3
+                break
+
+
+def _interrupted(act: Act, pool: Pool, left: int) -> bool:
+    """Whether `act` was interrupted, at the given line of the pool's methods."""
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith("pool.py"):
+            return None
+        if event == "line":
+            left -= 1
+            if not left:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        act(pool)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def test_an_interrupt_between_taking_and_owning() -> None:
+    """Of what was pooled the rest stays there; ids are not given twice."""
     pool = Pool(limit=MIB)
     numbers = [allocate(pool, 100) for _ in range(5)]
     for number in numbers:
         release(pool, number)
     pool.collect()
-    pool.doom(numbers[1])  # and still pooled
-    pool.doom(numbers[3])
-    pool.reconcile(set())
-    assert [reuse(pool, 100) for _ in range(4)] == [numbers[0], numbers[2], numbers[4], None]
-
-
-def test_reconciling_after_an_interrupt_anywhere(source: Random) -> None:
-    """What is owned stays, what is pooled may be taken, everything else is destroyed."""
-    for _ in range(200):
-        pool = Pool(limit=MIB)
-        kinds = size_class(100), size_class(5000), Slab(256, 4)
-        numbers = [number for number, _ in pool.take(source.choices(kinds, k=10))]
-        for number in numbers[:4]:
-            release(pool, number)
-        pool.collect()
-        owned = set(source.sample(numbers[4:], 3))
-        match source.randrange(3):  # what an interrupt cut off: the result is lost
-            case 0:
-                numbers += [number for number, _ in pool.take([source.choice(kinds)])]
-            case 1:
-                numbers.append(pool.new(source.choice(kinds)))
-            case _:
-                release(pool, numbers[9])
-        pool.live_bytes += source.choice((0, 256))
-        pool.reconcile(owned)
-        pooled = {n for n in numbers[:4] if n not in pool.doomed()}
-        assert pool.live_buffers == len(owned)
-        assert set(pool.doomed()) == set(numbers) - owned - pooled
-        assert pool.pooled_buffers == len(pooled)
-        taken: set[int] = set()
-        for kind in kinds:
-            while pool.has(kind):
-                taken.update(number for number, _ in pool.take([kind]))
-        assert taken == pooled
-        for number in owned | pooled:
-            release(pool, number)
-        pool.collect()
-        assert pool.live_bytes == 0
+    lost = pool.take([size_class(100)] * 2) + pool.take([size_class(5000)])
+    pool.collect()
+    assert set(pool.to_destroy()) == {number for number, _ in lost}
+    assert [reuse(pool, 100) for _ in range(4)] == [*numbers[2:], None]
+    assert allocate(pool, 5000) not in [*numbers, *(number for number, _ in lost)]
 
 
 def test_what_nobody_asked_for_goes_first() -> None:
@@ -218,7 +262,7 @@ def test_what_nobody_asked_for_goes_first() -> None:
     for number in [*middle[4:], allocate(pool, MIB)]:
         release(pool, number)
     pool.collect()
-    doomed = destroy(pool)
-    assert set(doomed) <= {*small, *middle}, "large ones were asked for last"
-    assert set(small) <= set(doomed)
+    destroyed = destroy(pool)
+    assert set(destroyed) <= {*small, *middle}, "large ones were asked for last"
+    assert set(small) <= set(destroyed)
     assert pool.pooled_bytes <= peak

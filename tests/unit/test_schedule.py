@@ -19,7 +19,7 @@ from py_tensor.backend import device as devices
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Scattered
-from py_tensor.graph.order import request
+from py_tensor.graph.order import make_request
 from py_tensor.graph.store import MAX_BODY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
@@ -185,7 +185,7 @@ def test_planning_is_linear(grow: Callable[[Device, int], pt.Tensor], nodes: int
     """Twice the nodes, twice the time; generously, as other processes share the machine."""
 
     def seconds(length: int) -> float:
-        wanted = request([grow(simulate.device(execute=False), length)._node])
+        wanted = make_request([grow(simulate.device(execute=False), length)._node])
         gc.disable()  # which looks at all that pytest holds, at any moment
         start = time.process_time()
         schedule(wanted, 8)

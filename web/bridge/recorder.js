@@ -13,7 +13,7 @@ export class Recorder {
   #pipeline = null;
   #offset = new Uint32Array(1);
   /** @type {GPUBuffer[]} */
-  #doomed = [];
+  #toDestroy = [];
   /** @type {import("./timing.js").Timer | null} while dispatches are timed, each in a pass of its own */
   timer = null;
 
@@ -109,7 +109,7 @@ export class Recorder {
    * @param {GPUBuffer} buffer
    */
   destroy(buffer) {
-    this.#doomed.push(buffer);
+    this.#toDestroy.push(buffer);
     if (this.#encoder === null) this.#destroyDoomed();
   }
 
@@ -131,6 +131,6 @@ export class Recorder {
   }
 
   #destroyDoomed() {
-    for (const buffer of this.#doomed.splice(0)) buffer.destroy();
+    for (const buffer of this.#toDestroy.splice(0)) buffer.destroy();
   }
 }

@@ -16,7 +16,7 @@ import py_tensor as pt
 from py_tensor.backend.plan import DISPATCH, Plan
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import request, topological
+from py_tensor.graph.order import topological
 
 MOST_NODES = 400
 HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
@@ -45,7 +45,7 @@ def trace(expression: str) -> None:
     found |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
     backend = result.device.backend
     if isinstance(backend, WebGPU) and found["kernels"]:
-        wanted = request([result._node], backend.max_bytes)
+        wanted = result.device.request([result._node])
         start = perf_counter()
         plan = backend.plan_for(backend.profile, wanted)
         found["microseconds"]["plan"] = 1e6 * (perf_counter() - start)

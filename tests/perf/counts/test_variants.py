@@ -22,7 +22,7 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import meta_of
-from py_tensor.graph.order import request
+from py_tensor.graph.order import make_request
 from py_tensor.graph.passes import kernels_of
 from tests.unit import simulate
 
@@ -231,7 +231,7 @@ def programs_of(
         if row.indices:
             operands.append(stored(source.choice([(3,), (100,), (4, 50)]), place, pt.int32))
         result = row.f(*operands)
-        wanted = request([result._to_read()])
+        wanted = make_request([result._to_read()])
         kernels = kernels_of(wanted, profile.max_buffers, fits(profile))
         found |= {d.program for d in lower(kernels, profile, known).dispatches}
     return found
