@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.errors import ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.define import Operand, check_kind, number_like, register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
@@ -38,21 +38,33 @@ def _fill(self: Tensor, value: Operand) -> None:
     setitem(self, Ellipsis, value)
 
 
-def _sort(self: Tensor, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
+def _sort(
+    self: Tensor,
+    axis: int = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> None:
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
-    result = sort(self, axis, descending=descending, stable=stable)
+    result = sort(self, axis, kind, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
 
-def put(x: Tensor, indices: Operand, values: Operand, /) -> None:
+def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
     """Assign `values` at indices into the flattened tensor; they are repeated where too few.
+
+    Parameters
+    ----------
+    mode : {"raise", "wrap", "clip"}
+        What stands for an index out of range, as in `take`.
 
     Raises
     ------
     IndexError
         For an index out of range; with the next read where the indices lie on the GPU.
     """
-    _overwrite(_target("put", x), with_put(x, indices, values))
+    _overwrite(_target("put", x), with_put(x, indices, values, mode))
 
 
 def put_along_axis(x: Tensor, indices: Operand, values: Operand, /, axis: int | None) -> None:
@@ -165,6 +177,7 @@ def fill_diagonal(x: Tensor, value: Operand, /) -> None:
 
 def _at(plain: Any, mode: str, sign: int = 1) -> Any:
     """The method ``at`` of a function of two operands."""
+    combined = plain if sign > 0 else add
 
     def at(x: Tensor, indices: Any, values: Operand, /, *, atomic: bool = False) -> None:
         """Combine values with the elements that an index names, in place.
@@ -172,11 +185,14 @@ def _at(plain: Any, mode: str, sign: int = 1) -> Any:
         Each element as often as it is named, where ``x[i] += v`` does so once. Floats are added in
         the order of the values; with `atomic` in any order, which is faster and not repeatable.
         """
-        given = values if sign > 0 else negative(tensor_of(values, f"{plain.__name__}.at"))
+        op = f"{plain.__name__}.at"
+        target = _target(op, x)
+        if sign < 0 and target.dtype.kind == "b":
+            raise DTypeError(f"{op}: takes int and float dtypes, not bool")
+        given = values if isinstance(values, Tensor) else tensor_of(values, op, device=x.device)
+        given = converted(given, x.dtype)
         chosen = "add_atomic" if atomic and mode == "add" else mode
-        combine(
-            _target(f"{plain.__name__}.at", x), indices, given, chosen, add if sign < 0 else plain
-        )
+        combine(target, indices, negative(given) if sign < 0 else given, chosen, combined)
 
     return at
 

@@ -272,7 +272,7 @@ class _Selection:
         positions: list[int] = []  # in the key, of all that selects elements, ints included
         before: list[int] = []  # the axes of the window in front of each
         axis = kept = 0
-        op, empty = "", any(map(_is_empty, keys))
+        op = ""
         for position, k in enumerate(keys):
             if k is None or isinstance(k, slice):
                 basic.append(k)
@@ -295,7 +295,7 @@ class _Selection:
                 _check_mask(k, x, axis)
                 covered = k.ndim
             else:
-                found = _indices_along(k, x, axis, check=not empty)
+                found = _indices_along(k, x, axis, keys)
                 k, op, covered = found.tensor, op or found.op, 1
             basic += [_ALL] * covered
             parts.append(k)
@@ -399,20 +399,25 @@ def _with_masks(given: Any, x: Tensor) -> Any:
     return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
 
 
-def _is_empty(key: Any) -> bool:
-    """Whether nothing is selected, so that other indices select nothing either."""
+def _selects_nothing(key: Any) -> bool:
+    """Whether nothing is selected, whatever the other parts of the index are."""
     if isinstance(key, list | tuple):
         return not key
+    if isinstance(key, bool) or _is_mask(key):
+        return not (key if isinstance(key, bool) else bool(key.any()))
     return getattr(key, "size", 1) == 0
 
 
-def _indices_along(key: Any, x: Tensor, axis: int, *, check: bool) -> Indices:
-    if not check and not isinstance(key, Tensor):
-        return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
+def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
+    """A part of an index as integers along an axis; `keys` are all parts."""
     try:
         return indices_of("index", key, x, axis)
     except DTypeError as error:
         raise IndexError(str(error)) from None
+    except IndexError:  # which NumPy does not raise where nothing is selected
+        if not any(map(_selects_nothing, keys)):
+            raise
+    return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:

@@ -22,6 +22,7 @@ from py_tensor.ops.define import (
     register,
     steps_to,
     stored,
+    stored_whole,
     takes,
 )
 from py_tensor.ops.movement import converted, expand
@@ -138,7 +139,7 @@ def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     """Product of vectors or matrices, as `matmul`; a scalar multiplies."""
     a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
     narrow = a.ndim and b.ndim and a.ndim < 3 and b.ndim < 3
-    return stored("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
+    return stored_whole("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
 
 
 def _wide_dot(a: Tensor, b: Tensor) -> Tensor:

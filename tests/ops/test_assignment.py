@@ -59,6 +59,8 @@ KEYS: dict[str, Any] = {
     "a mask and a slice": (mask(4), slice(1, None, 2)),
     "a mask and integers": (Mask(lambda rng: np.array([True, False, True, False])), [1, 3]),
     "a mask and a new axis": (None, mask(4, 5)),
+    "a mask of nothing, and integers out of range": (mask(4, share=0), [9]),
+    "False, and integers out of range": ([9], False),
     "True": True,
     "False": False,
     "True and a slice": (True, slice(2)),
@@ -303,7 +305,11 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: operator.iadd(x, [1, 2, 3]), ValueError, "do not broadcast"),
         (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
         (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32"),
-        (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\) and \(4,\)"),
+        (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\).*\(4,\)"),
+        (lambda: pt.sum(x, 0, out=x), ValueError, r"^sum: .*\(3, 4\).*\(4,\)"),
+        (lambda: pt.cumsum(x[:1], 1, out=x), ValueError, r"^cumsum: .*\(3, 4\).*\(1, 4\)"),
+        (lambda: pt.take(x, 1, 0, out=x), ValueError, r"^take: .*\(3, 4\).*\(4,\)"),
+        (lambda: x.max(out=x[0].expand(3, 4)), ValueError, "^max: .*read-only"),
         (lambda: pt.add(x, 1, out=array), TypeError, "^add: out is a tensor, not ndarray"),
         (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
         (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
@@ -447,6 +453,14 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "ptp": lambda f, x, out: f(x, 0, out),
     "dot": lambda f, x, out: f(x, x.T, out),
     "matmul": lambda f, x, out: f(x, x.T, out),
+    "take": lambda f, x, out: f(x, [2, 0], 0, out),
+    "compress": lambda f, x, out: f([1, 0, 1], x, 1, out),
+    "outer": lambda f, x, out: f(x[0], x[:, 1], out),
+    "trace": lambda f, x, out: f(x, out=out),
+    "concat": lambda f, x, out: f([x, x], 1, out),
+    "stack": lambda f, x, out: f([x, x], 1, out),
+    "cumulative_sum": lambda f, x, out: f(x, axis=1, include_initial=True, out=out),
+    "cumulative_prod": lambda f, x, out: f(x, axis=0, out=out),
 }
 
 
@@ -474,9 +488,42 @@ def test_out(device: str, rng: np.random.Generator) -> None:
         assert call(out) is out, name
         same(out, expected.numpy(), f"{name} with out")
         wide = pt.zeros((2, *expected.shape), device=device)
-        assert call((wide[1],)).base is wide, name
+        assert call((wide[1, ...],)).base is wide, name
         stored = expected.astype("float32").numpy()
         same(wide, np.stack([np.zeros_like(stored), stored]), f"{name} into a view")
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_out_of_another_dtype(device: str, rng: np.random.Generator) -> None:
+    """What is no function of single elements converts its result, as NumPy does."""
+    array = (rng.integers(-20, 20, (4, 5)) / 4).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    calls: dict[str, Callable[[Any, Any, Any], Any]] = {
+        "sum": lambda np, a, out: np.sum(a, 0, out=out),
+        "max": lambda np, a, out: np.max(a, 1, out=out[:4]),
+        "cumsum": lambda np, a, out: np.cumsum(a[0], out=out),
+        "trace": lambda np, a, out: np.trace(a, out=out[1, ...]),
+    }
+    for name, call in calls.items():
+        for dtype in ("int32", "float32", "bool"):
+            out, expected = pt.zeros(5, dtype, device=device), np.zeros(5, dtype)
+            call(pt, x, out)
+            call(np, array, expected)
+            same(out, expected, f"{name} of float32 into {dtype}")
+
+
+@pytest.mark.computes
+def test_at_converts_values(device: str) -> None:
+    for op in ("add", "subtract", "maximum", "minimum"):
+        for dtype in ("int32", "uint32", "float32"):
+            for values in (True, [True, False, True], [2.0, 1.0, 3.0], 3):
+                x, a = pt.tensor([5, 6, 7], dtype=dtype, device=device), np.array([5, 6, 7], dtype)
+                getattr(pt, op).at(x, [0, 0, 2], values)
+                getattr(np, op).at(a, [0, 0, 2], values)
+                same(x, a, f"{op}.at of {dtype}, {values}")
+    with pytest.raises(TypeError, match=r"^subtract\.at: .*bool"):
+        vars(pt.subtract)["at"](pt.tensor([True], device=device), [0], True)
 
 
 @pytest.mark.computes
