@@ -54,7 +54,6 @@ METHODS: dict[str, str] = {
     "dim": "it is x.ndim",
     "double": 'it is x.astype(pt.float64), on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
-    "flat": "it is x.ravel()",
     "float": "it is x.astype(pt.float32)",
     "gpu": 'it is x.to("webgpu")',
     "hist": FUNCTIONS["hist"],

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
+    from py_tensor.ops.assignment import Flat
     from py_tensor.ops.define import Operand, Out, Scalar
     from py_tensor.ops.reduction import Axes
     from py_tensor.tensor import Tensor
@@ -27,6 +28,7 @@ class Methods:
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Operand, /) -> Tensor: ...
     def __and__(self, other: Operand, /) -> Tensor: ...
+    def __delitem__(self, key: Any, /) -> NoReturn: ...
     def __divmod__(self, other: Operand, /) -> tuple[Tensor, Tensor]: ...
     def __eq__(self, other: Operand, /) -> Tensor: ...  # pyright: ignore[reportIncompatibleMethodOverride]
     def __floordiv__(self, other: Operand, /) -> Tensor: ...
@@ -88,6 +90,10 @@ class Methods:
 
     # -- Properties -----------------------------------------------------------------------------
 
+    @property
+    def flat(self) -> Flat: ...
+    @flat.setter
+    def flat(self, value: Operand) -> None: ...
     @property
     def T(self) -> Tensor: ...  # noqa: N802 - NumPy's name
     @property

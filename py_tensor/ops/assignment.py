@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import index as as_index
 from typing import Any
 
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.ops.define import Operand, check_kind, number_like, register
+from py_tensor.ops.define import Operand, as_value, check_kind, number_like, register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import combine, fitted, getitem, setitem, write
-from py_tensor.ops.movement import converted, in_shape
+from py_tensor.ops.movement import converted, flatten, in_shape, reshape
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
@@ -47,6 +49,8 @@ def _sort(
     stable: bool | None = None,
 ) -> None:
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
+    if axis is None:  # type: ignore[comparison-overlap]
+        raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
     result = sort(self, axis, kind, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
@@ -175,6 +179,73 @@ def fill_diagonal(x: Tensor, value: Operand, /) -> None:
     write(x, layout.diagonal(), value)
 
 
+class Flat:
+    """The elements of a tensor in row-major order, as ``x.flat``; reads are copies.
+
+    Attributes
+    ----------
+    base : Tensor
+        The tensor, to which assignments go.
+    """
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Tensor) -> None:
+        self.base = base
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        place = self._place(key)
+        if place is None:
+            return getitem(flatten(self.base), key)
+        return as_value(getitem(self.base, place))
+
+    def __setitem__(self, key: Any, value: Operand) -> None:
+        """Assign the elements of `value` in order, over and over where there are too few."""
+        x = _target("flat", self.base)
+        place = self._place(key)
+        if place is not None:
+            setitem(x, place, value)
+            return
+        is_view = x.flags.c_contiguous
+        flat = reshape(x, -1) if is_view else flatten(x)
+        if number_like(value) is None:
+            given = tensor_of(value, "flat", device=x.device)
+            selected = getitem(flat, key)
+            if selected.size and not given.size:
+                raise ValueError("flat: there are no values")
+            value = in_shape(_repeated(given, selected.size), selected.shape)
+        setitem(flat, key, value)
+        if not is_view:
+            _overwrite(x, in_shape(flat, x.shape))
+
+    def copy(self) -> Tensor:
+        """The elements as a tensor of one axis."""
+        return flatten(self.base)
+
+    def _place(self, key: Any) -> tuple[int, ...] | None:
+        """The index of one element in the tensor; None where the key is no int."""
+        if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
+            return None
+        at, n = as_index(key), len(self)
+        if not -n <= at < n:
+            raise IndexError(f"flat: {at} is out of range for {n} elements")
+        place: list[int] = []
+        for size in reversed(self.base.shape):
+            at, inner = divmod(at % n, size)
+            place.insert(0, inner)
+        return tuple(place)
+
+
+def _set_flat(self: Tensor, value: Operand) -> None:
+    Flat(self)[:] = value
+
+
 def _at(plain: Any, mode: str, sign: int = 1) -> Any:
     """The method ``at`` of a function of two operands."""
     combined = plain if sign > 0 else add
@@ -205,6 +276,7 @@ for _op, _mode, _sign in (
 ):
     vars(_op)["at"] = _at(_op, _mode, _sign)
 install("fill", _fill)
+install("flat", property(Flat, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)
 install("put", put)
 for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):

@@ -642,7 +642,8 @@ def _install_operator(
     def in_place(self: Tensor, other: Operand) -> Any:
         if not takes(other):
             return NotImplemented
-        self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
+        if not self.is_scalar:
+            self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
         return assign_result(f"i{operator}", self, function(self, other))
 
     method: Any = recording(mixed)

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, as_value, constant, number_like
+from py_tensor.ops.define import Binary, Operand, as_array, as_value, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -52,7 +52,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
         # of one integer is an int, but what it selects is a copy.
         is_view = found.ndim or Ellipsis in keys
-        return found if is_view and not any(map(_is_array, keys)) else as_value(found)
+        if not is_view or any(map(_is_array, keys)):
+            return as_value(found)
+        return as_array(as_value(found)) if x.is_scalar and not found.ndim else found
     return _Selection.of(x, keys).read()
 
 
@@ -65,6 +67,8 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         If `x` is read-only, or `value` does not broadcast to what is selected.
     IndexError
         As for reading.
+    TypeError
+        If `x` is a scalar, such as a sum or ``x[0]``.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     keys = _parsed(key)
@@ -429,5 +433,13 @@ def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
         )
 
 
+def _delitem(self: Tensor, key: Any, /) -> NoReturn:
+    raise ValueError(
+        "del: elements of a tensor cannot be deleted; x[mask] selects those to keep, and"
+        " pt.concat([x[:i], x[i + 1 :]]) leaves one out"
+    )
+
+
+install("__delitem__", _delitem)
 install("__getitem__", getitem)
 install("__setitem__", setitem)

@@ -155,7 +155,10 @@ def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
 def _matmul_in_place(self: Tensor, other: Operand) -> Any:
     if not takes(other):
         return NotImplemented
-    return assign_result("imatmul", self, matmul(self, other))
+    product = matmul(self, other)
+    if product.shape != self.shape:
+        raise ShapeError(f"imatmul: a product of shape {product.shape} for one of {self.shape}")
+    return assign_result("imatmul", self, product)
 
 
 register(fused_multiply_add, CONTRACT)

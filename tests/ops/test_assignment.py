@@ -322,6 +322,20 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: pt.fill_diagonal(x[0], 1), ValueError, r"^fill_diagonal: .*\(4,\)"),
         (lambda: x.fill([1, 2]), TypeError, "^fill: "),  # type: ignore[arg-type]
         (lambda: x.sort(5), ValueError, "^sort: axis 5"),
+        (lambda: vars(type(x))["sort"](x, None), TypeError, "^sort: .*one axis"),
+        (lambda: operator.delitem(x, 0), ValueError, r"^del: .*x\[mask\]"),
+        (lambda: operator.delitem(x, slice(2)), ValueError, "^del: "),
+        (lambda: operator.imatmul(x[0, :3], x), ValueError, r"^imatmul: .*\(4,\) .*\(3,\)"),
+        (lambda: operator.imatmul(x[0], x[1]), ValueError, r"^imatmul: .*\(\) .*\(4,\)"),
+        (lambda: x.flat.__setitem__(12, 1), IndexError, "^flat: 12 .*12 elements"),
+        (lambda: x.flat.__setitem__([0, 12], 1), IndexError, "12 is out of range"),
+        (lambda: x.flat.__setitem__([0, 1], []), ValueError, "^flat: there are no values"),
+        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: a scalar .*x\[i, \.\.\.\]"),
+        (lambda: x.sum().__setitem__(..., 1), TypeError, "^setitem: a scalar"),
+        (lambda: x[0, 0].fill(1), TypeError, "^setitem: a scalar"),
+        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: a scalar"),
+        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: a scalar"),
+        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: a scalar"),
     ]
     for n, (write, error, match) in enumerate(wrong):
         with pytest.raises(error, match=match):
@@ -342,6 +356,75 @@ def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
     with pytest.raises(IndexError, match=r"^setitem: 3 is out of range for axis 0 .*\(3, 4\)"):
         x.numpy()
     same(x, np.array([[0] * 4, [5] * 4, [0] * 4], np.int32), "what is in range")
+
+
+# -- All elements in order ----------------------------------------------------------------------
+
+FLAT: tuple[Callable[[Any], Any], ...] = (
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a[::2, ::-1],
+    lambda a: a[1],
+    lambda a: a[1, 2, ...],
+    lambda a: a[:0],
+)
+
+
+@pytest.mark.computes
+def test_flat(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(-9, 9, (4, 5)).astype(np.int32)
+    keys: list[Any] = [
+        0,
+        -1,
+        slice(None),
+        slice(1, None, 3),
+        slice(None, None, -1),
+        ...,
+        [0, -1, 0],
+    ]
+    keys += [np.array([0]), []]
+    for n, make in enumerate(FLAT):
+        mine, theirs = make(pt.tensor(array, device=device)), make(array)
+        assert len(mine.flat) == len(theirs.flat)
+        assert [int(v) for v in mine.flat] == theirs.ravel().tolist()
+        same(mine.flat.copy(), theirs.flatten(), f"view {n}")
+        for key in [*keys, theirs.ravel() > 0]:
+            what = f"view {n}, flat[{key}]"
+            try:
+                expected = theirs.flat[key]
+            except IndexError:
+                with pytest.raises(IndexError):
+                    _ = mine.flat[key]
+                continue
+            same(mine.flat[key], np.asarray(expected), what)
+            for value in (7, [1, 2, 3], np.arange(30).astype(np.int32)):
+                if isinstance(key, int) and np.ndim(value):
+                    continue
+                x, a = pt.tensor(array, device=device), array.copy()
+                make(x).flat[key] = value
+                make(a).flat[key] = value
+                same(x, a, f"{what} = {value}")
+    x, a = pt.tensor(array, device=device), array.copy()
+    x.T.flat = [1, 2, 3]
+    a.T.flat = [1, 2, 3]
+    same(x, a, "flat = values")
+    view = x[1].flat
+    x[1] = 5
+    same(view[2:], np.full(3, 5, np.int32), "what was written since")
+    view[0] += 1
+    assert x[1, 0].item() == 6
+
+
+def test_item_takes_an_index(device: str) -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    x = pt.tensor(array, device=device)
+    for index in ((3,), (-1,), (1, 2), (0, -1), ((1, 1),)):
+        assert x.T.item(*index[::-1]) == array.T.item(*index[::-1])
+        assert x.item(*index) == array.item(*index)
+        assert type(x.item(*index)) is int
+    for index in ((6,), (2, 0), (0, 0, 0)):
+        with pytest.raises(IndexError):
+            x.item(*index)
 
 
 # -- In-place operators -------------------------------------------------------------------------
@@ -506,7 +589,7 @@ def test_out_of_another_dtype(device: str, rng: np.random.Generator) -> None:
         "trace": lambda np, a, out: np.trace(a, out=out[1, ...]),
     }
     for name, call in calls.items():
-        for dtype in ("int32", "float32", "bool"):
+        for dtype in ("int32", "float32"):
             out, expected = pt.zeros(5, dtype, device=device), np.zeros(5, dtype)
             call(pt, x, out)
             call(np, array, expected)
