@@ -113,6 +113,15 @@ class Operands:
             return f"np.zeros({shape}, dtype=np.{dtype})"
         return f"np.asarray({self.numbers(shape, dtype)}, dtype=np.{dtype})"
 
+    def larger(self, dtype: str) -> str:
+        """An array for which kernels have other forms than for a few elements."""
+        shape = self.rng.choice(
+            [(64,), (130,), (16, 16), (8, 33), (3, 128), (4, 4, 16), (20, 5, 4)]
+        )
+        number = f"np.arange({math.prod(shape)}) * {self.rng.choice([3, 5, 7])} % 17"
+        number += {"bool": " > 8", "uint32": ""}.get(dtype, " - 8")
+        return f"np.asarray({number}, dtype=np.{dtype}).reshape({shape})"
+
     # Indices and views ----------------------------------------------------------------------
 
     def integer(self, size: int) -> str:
@@ -189,8 +198,11 @@ class Operands:
             f"{text}.mT": 0.5 if n > 1 else 0.02,
             f"{text}.diagonal({self.rng.randint(-1, 1)})": 0.5 if n > 1 else 0.02,
             f"{text}.ravel(order='F')": 0.3,
-            f"{text}.reshape({self.new_shape(x.size)}, order='F')": 0.4,
         }
+        by_columns = f"{text}.reshape({self.new_shape(x.size)}, order='F')"
+        y = self.value(by_columns)  # a copy is made in C order beside NumPy, but not in py_tensor
+        if y is not None and np.may_share_memory(x, y):
+            choices[by_columns] = 1
         return self.pick(choices)
 
     def new_shape(self, size: int) -> str:

@@ -107,7 +107,11 @@ def make(seed: int) -> Program:
     """The program of a seed."""
     maker = Maker(seed)
     for name in ARRAYS:
-        maker.add(f"{name} = {maker.literal(maker.shape(), maker.pick(DTYPES))}")
+        dtype = maker.pick(DTYPES)
+        is_large = maker.chance(0.1)
+        maker.add(
+            f"{name} = {maker.larger(dtype) if is_large else maker.literal(maker.shape(), dtype)}"
+        )
     maker.add("s = 2")
     maker.add("t = True")
     start = len(maker.statements)
