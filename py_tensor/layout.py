@@ -212,7 +212,7 @@ def compose(
     )
 
 
-def still(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
+def canonical_strides(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
     """Strides with 0 where there is no second index, so that equal maps compare equal."""
     return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 

@@ -49,7 +49,7 @@ SECTIONS = {
     "session": "Device",
     "device": "Device",
 }
-"""The heading for what a module defines, in the order of the page."""
+"""The heading for what a module defines, in order; a module that is not here has its own name."""
 
 SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//",
@@ -150,7 +150,7 @@ class Reference:
         unused = set(self.examples) - {entry["name"] for entry in found}
         if unused:
             raise ValueError(f"examples.txt: there is nothing public named {sorted(unused)}")
-        order = list(dict.fromkeys(SECTIONS.values()))
+        order = list(dict.fromkeys((*SECTIONS.values(), *(entry["section"] for entry in found))))
         return sorted(found, key=lambda e: (order.index(e["section"]), e["name"].lower()))
 
     def functions(self) -> Iterator[Entry]:
@@ -163,7 +163,8 @@ class Reference:
             function = getattr(self.pt, found[0])
             name = function.__name__
             entry = self.entry(name, function, function.__doc__)
-            entry["section"] = SECTIONS[self.module_of(function)]
+            module = self.module_of(function)
+            entry["section"] = SECTIONS.get(module, module.capitalize())
             entry["call"] = f"pt.{name}{signature(function)}"
             entry["aliases"] = sorted(f"pt.{alias}" for alias in found if alias != name)
             methods = [n for n, f in vars(self.pt.Tensor).items() if f is function and n[0] != "_"]
@@ -235,10 +236,11 @@ class Reference:
         module = function.__module__
         if not module.endswith(".define"):
             return module.rpartition(".")[2]
-        for part in SECTIONS:
-            found = sys.modules.get(f"py_tensor.ops.{part}")
-            if found is not None and function.__name__ in getattr(found, "__all__", ()):
-                return part
+        for name, found in sys.modules.items():
+            if name.startswith("py_tensor.ops.") and function.__name__ in getattr(
+                found, "__all__", ()
+            ):
+                return name.rpartition(".")[2]
         raise ValueError(f"no module of py_tensor.ops has {function.__name__} in its __all__")
 
 

@@ -1,4 +1,4 @@
-"""The values of one knob against each other: first whether each computes right, then how fast.
+"""Compares the values of a tuning parameter: first their results, then their times.
 
 A value is believed when every element of its results is right, in buffers that were filled with NaN
 before; and the fastest is believed when it is right in further sizes and layouts too.
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from time import perf_counter
 
-from py_tensor.autotune.works import Matrix, Work, works_for
+from py_tensor.autotune.workloads import Matrix, Workload, workloads_for
 from py_tensor.backend.candidate import Candidate
 from py_tensor.backend.device import Device
 from py_tensor.backend.webgpu import WebGPU
-from py_tensor.codegen.choices import Choices, Tile, Value, knobs
+from py_tensor.codegen.choices import Choices, Tile, Value, tuning_parameters
 from py_tensor.convert.conversion import tensor
 from py_tensor.errors import GPUError
 from py_tensor.inspect.profiling import is_rounded
@@ -27,20 +27,20 @@ LEAST_ROUNDS = 4  # without which nothing is known
 HOPELESS_ROUNDS, HOPELESS = 2, 1.5  # after so many: so many times the best time
 SAMPLE_SECONDS = 0.008  # that a measurement should take
 MOST_RUNS = 400  # in a measurement
-KNOB_SECONDS = 0.5  # of measurements, after `LEAST_ROUNDS`
+PARAMETER_SECONDS = 0.5  # of measurements, after `LEAST_ROUNDS`
 
 OUT_OF_TIME = "not tried: no time was left"
 
 
 @dataclass(slots=True)
 class Attempt:
-    """How a value of a knob fared.
+    """How a value of a parameter fared.
 
     Attributes
     ----------
     value : str
     time : float or None
-        Median seconds of the works it was tried on; None where it was not measured.
+        Median seconds of the workloads it was tried on; None where it was not measured.
     verdict : str
         "chosen", "default" (which no other beat), "slower", or why it is out of the question.
     """
@@ -65,14 +65,14 @@ class Entrant:
 
 
 def contest(
-    backend: WebGPU, knob: str, base: Choices, deadline: float
+    backend: WebGPU, parameter: str, base: Choices, deadline: float
 ) -> tuple[Choices, list[Attempt]]:
-    """Find the best value of a knob.
+    """Find the best value of a parameter.
 
     Parameters
     ----------
     base : Choices
-        The values of the other knobs.
+        The values of the other parameters.
     deadline : float
         By `perf_counter`; what cannot be tried by then is not.
 
@@ -85,33 +85,35 @@ def contest(
     DeviceLostError, KeyboardInterrupt
         With which nothing is found out.
     """
-    return _Contest(backend, knob, base, deadline).result()
+    return _Contest(backend, parameter, base, deadline).result()
 
 
-def is_right(backend: WebGPU, knob: str, choices: Choices) -> str:
-    """Whether the kernels of choices compute right what depends on a knob: "", or what is wrong."""
-    works = works_for(knob, backend.profile.software)
-    candidate = Candidate(backend, _in_use(knob, choices))
-    benches = (_Bench(backend, [make() for make in some]) for some in (works.timed, works.further))
+def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
+    """What is wrong with the results that depend on a parameter; "" if nothing is."""
+    workloads = workloads_for(parameter, backend.profile.software)
+    candidate = Candidate(backend, _in_use(parameter, choices))
+    benches = (
+        _Bench(backend, [make() for make in some]) for some in (workloads.timed, workloads.further)
+    )
     return next((wrong for bench in benches if (wrong := bench.check(candidate))), "")
 
 
-def _in_use(knob: str, choices: Choices) -> Choices:
-    """Choices under which the value of a knob is used in works of any size."""
-    if knob in ("large_tile", "medium_tile", "small_tile"):
-        return replace(choices, large_tile=getattr(choices, knob), enough=1)
+def _in_use(parameter: str, choices: Choices) -> Choices:
+    """Choices under which the value of a parameter is used in workloads of any size."""
+    if parameter in ("large_tile", "medium_tile", "small_tile"):
+        return replace(choices, large_tile=getattr(choices, parameter), enough=1)
     return choices
 
 
 class _Bench:
-    """Works with their operands, on a device beside the session's own, and what times them."""
+    """Workloads with their operands, on a device beside the session's own, and what times them."""
 
-    def __init__(self, backend: WebGPU, works: Sequence[Work]) -> None:
+    def __init__(self, backend: WebGPU, workloads: Sequence[Workload]) -> None:
         self.backend = backend
-        self.works = works
+        self.workloads = workloads
         self.place = Device("webgpu")
         self.place.use(Candidate(backend, backend.profile.chosen))
-        self.operands = [[self._uploaded(x) for x in work.operands] for work in works]
+        self.operands = [[self._uploaded(x) for x in workload.operands] for workload in workloads]
         self.has_clock = "timestamp-query" in backend.info()["features"]
 
     def _uploaded(self, matrix: Matrix) -> Tensor:
@@ -119,15 +121,15 @@ class _Bench:
 
     def _results(self, candidate: Candidate) -> list[Tensor]:
         self.place.use(candidate)
-        pairs = zip(self.works, self.operands, strict=True)
-        return [work.expression(*operands).realize() for work, operands in pairs]
+        pairs = zip(self.workloads, self.operands, strict=True)
+        return [workload.expression(*operands).realize() for workload, operands in pairs]
 
     def check(self, candidate: Candidate) -> str:
-        """What is wrong with the results of all works; "" if nothing is."""
+        """What is wrong with the results of all workloads; "" if nothing is."""
         candidate.poison = True
         try:
-            for work, result in zip(self.works, self._results(candidate), strict=True):
-                if bytes(result._read()) != work.expected:  # pyright: ignore[reportPrivateUsage]
+            for workload, result in zip(self.workloads, self._results(candidate), strict=True):
+                if bytes(result._read()) != workload.expected:  # pyright: ignore[reportPrivateUsage]
                     return "wrong results"
         except (GPUError, MemoryError) as error:
             return f"failed: {error}"
@@ -136,7 +138,7 @@ class _Bench:
         return ""
 
     def seconds(self, candidate: Candidate, times: int) -> float:
-        """The seconds that all works take together, from so many runs of each."""
+        """The seconds that all workloads take together, from so many runs of each."""
         candidate.times = times
         total = sum(self._by_gpu(candidate)) if self.has_clock else self._by_host(candidate)
         return total / times
@@ -172,18 +174,18 @@ class _Bench:
 
 
 class _Contest:
-    def __init__(self, backend: WebGPU, knob: str, base: Choices, deadline: float) -> None:
+    def __init__(self, backend: WebGPU, parameter: str, base: Choices, deadline: float) -> None:
         self.backend = backend
-        self.knob = knob
+        self.parameter = parameter
         self.base = base
         self.deadline = deadline
         self.software = backend.profile.software
-        self.entrants = [self._entrant(v) for v in knobs(self.software)[knob]]
-        works = works_for(knob, self.software)
-        self.bench = _Bench(backend, [make() for make in works.timed])
+        self.entrants = [self._entrant(v) for v in tuning_parameters(self.software)[parameter]]
+        workloads = workloads_for(parameter, self.software)
+        self.bench = _Bench(backend, [make() for make in workloads.timed])
 
     def _entrant(self, value: Value) -> Entrant:
-        choices = _in_use(self.knob, replace(self.base, **{self.knob: value}))
+        choices = _in_use(self.parameter, replace(self.base, **{self.parameter: value}))
         return Entrant(value, Candidate(self.backend, choices), Attempt(str(value)))
 
     @property
@@ -200,7 +202,9 @@ class _Contest:
             self._measure()  # some were given up because of that one
             best = self._fastest()
         self._conclude(best)
-        return replace(self.base, **{self.knob: best.value}), [e.attempt for e in self.entrants]
+        return replace(self.base, **{self.parameter: best.value}), [
+            e.attempt for e in self.entrants
+        ]
 
     def _verdict(self, entrant: Entrant) -> str:
         """Why a value does not take part; "" if it does."""
@@ -236,7 +240,7 @@ class _Contest:
             if number + 1 >= HOPELESS_ROUNDS:
                 most = HOPELESS * min(min(e.samples) for e in left)
                 left = [e for e in left if min(e.samples) <= most or e is self.entrants[0]]
-            if number + 1 >= LEAST_ROUNDS and perf_counter() - begin > KNOB_SECONDS:
+            if number + 1 >= LEAST_ROUNDS and perf_counter() - begin > PARAMETER_SECONDS:
                 return
 
     def _fastest(self) -> Entrant:
@@ -253,8 +257,8 @@ class _Contest:
     def _wrong_further(self, entrant: Entrant) -> str:
         if self.is_over:
             return OUT_OF_TIME
-        works = works_for(self.knob, self.software).further
-        return _Bench(self.backend, [make() for make in works]).check(entrant.backend)
+        workloads = workloads_for(self.parameter, self.software).further
+        return _Bench(self.backend, [make() for make in workloads]).check(entrant.backend)
 
     def _conclude(self, best: Entrant) -> None:
         """Give every attempt its verdict."""

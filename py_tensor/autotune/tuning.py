@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from textwrap import wrap
 from time import perf_counter
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend import bridge
 from py_tensor.backend.device import CPU_DEVICE, default_device
-from py_tensor.codegen.choices import Choices, defaults, kept_choices, knobs, value_of
+from py_tensor.codegen.choices import Choices, defaults, kept_choices, tuning_parameters, value_of
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.inspect.profiling import duration
 
@@ -28,9 +29,10 @@ SECONDS = 10.0
 def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     """Measure which kernels are the fastest on this GPU, and use and keep what was found.
 
-    Each knob of the code generator has a few values (`pt.tuning()` lists them). Kernels with each
-    of them are compiled and run; those whose results are not right in every bit are dropped, and
-    the others take turns on the clock. What is faster than the default by 5 % is chosen.
+    Each tuning parameter of the code generator has a few values (`pt.tuning()` lists them). Kernels
+    with each of them are compiled and run. Values whose results are not right in every bit are
+    dropped, and the others are timed in turns. A value that is 5 % faster than the default is
+    chosen.
 
     A choice that this session has used stays what it is, so that a program always makes the same
     kernels; it changes from the next session on. The page keeps what was found in the browser
@@ -40,10 +42,10 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     Parameters
     ----------
     names : str
-        The knobs to tune; by default all that mean something on this kind of adapter.
+        The tuning parameters; by default all that mean something on this kind of adapter.
     seconds : float
-        How long it may take; knobs for which there is no time left stay as they are. A compile that
-        has begun is not broken off.
+        How long it may take. Parameters for which no time is left stay as they are. A compilation
+        that has begun is finished.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     DeviceError
         On the cpu device, which has no kernels; inside a profile.
     ValueError
-        For a knob that there is not.
+        For an unknown tuning parameter.
     WaitError
         Where Python cannot block.
     DeviceLostError
@@ -64,10 +66,11 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     from py_tensor.autotune.contest import OUT_OF_TIME, Attempt, contest
 
     backend = _backend("tune")
-    values = knobs(backend.profile.software)
+    values = tuning_parameters(backend.profile.software)
     for name in names:
         if name not in values:
-            raise ValueError(f"tune: there is no knob {name!r}; there are {', '.join(values)}")
+            known = ", ".join(values)
+            raise ValueError(f"tune: there is no tuning parameter {name!r}; there are {known}")
     bridge.check_can_wait("pt.tune()")
     deadline = perf_counter() + seconds
     backend.synchronize()
@@ -106,7 +109,7 @@ def tuning() -> Tuning:
     record, chosen, software = _Record.of(backend), backend.profile.chosen, backend.profile.software
     later = (kept_choices(backend.record, software) or defaults(software)).named()
     rows = tuple(
-        Knob(
+        TuningParameter(
             name,
             chosen.named()[name],
             later[name],
@@ -114,14 +117,14 @@ def tuning() -> Tuning:
             name in backend.profile.used,
             tuple(record.attempts.get(name, ())),
         )
-        for name, values in knobs(software).items()
+        for name, values in tuning_parameters(software).items()
     )
     return Tuning(record.adapter, record.when, rows, backend.unkept, backend.record)
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
-    """A choice among kernels.
+class TuningParameter:
+    """What kernels are made by, with its values.
 
     Attributes
     ----------
@@ -155,14 +158,14 @@ class Tuning:
         As in `pt.device_info()`.
     when : str or None
         When it was tuned last, in ISO 8601; None where it was not.
-    knobs : tuple of Knob
+    parameters : tuple of TuningParameter
     unkept : str
         Why it is lost with this session; "" if it is not.
     """
 
     adapter: Mapping[str, Any]
     when: str | None
-    knobs: tuple[Knob, ...]
+    parameters: tuple[TuningParameter, ...]
     unkept: str
     _record: str
 
@@ -171,8 +174,8 @@ class Tuning:
 
         ::
 
-            {"adapter": {...}, "when": "...", "choices": {knob: value, ...},
-             "attempts": {knob: [{"value", "time", "verdict"}, ...], ...}}
+            {"adapter": {...}, "when": "...", "choices": {parameter: value, ...},
+             "attempts": {parameter: [{"value", "time", "verdict"}, ...], ...}}
 
         Times are in seconds. Under Pyodide a path is one of its own file system.
         """
@@ -193,8 +196,8 @@ class Tuning:
         Raises
         ------
         ValueError
-            For what is no such text, names other knobs or values, was found on another adapter, or
-            computes wrong on this one. Then nothing has changed.
+            For what is no such text, names other parameters or values, was found on another
+            adapter, or computes wrong on this one. Then nothing has changed.
         """
         from py_tensor.autotune.contest import is_right
 
@@ -222,7 +225,7 @@ class Tuning:
 
     def table(self, columns: int) -> str:
         """The choices, with every value and its time, in lines of at most so many columns."""
-        lines = [self._head(), *(line for knob in self.knobs for line in _lines(knob))]
+        lines = [self._head(), *chain.from_iterable(map(_lines, self.parameters))]
         return "\n".join(
             part
             for line in lines
@@ -238,19 +241,19 @@ class Tuning:
         return f"{name}: tuned {self.when}, {kept}"
 
 
-def _lines(knob: Knob) -> Iterator[str]:
-    default = "default" if knob.value == knob.default else f"default {knob.default}"
-    later = f"; from the next session on {knob.later}" if knob.later != knob.value else ""
-    yield f"{knob.name} = {knob.value} ({default}){later}"
-    width = max((len(a.value) for a in knob.attempts), default=0)
-    for a in knob.attempts:
+def _lines(row: TuningParameter) -> Iterator[str]:
+    default = "default" if row.value == row.default else f"default {row.default}"
+    later = f"; from the next session on {row.later}" if row.later != row.value else ""
+    yield f"{row.name} = {row.value} ({default}){later}"
+    width = max((len(a.value) for a in row.attempts), default=0)
+    for a in row.attempts:
         time = "-" if a.time is None else duration(a.time * 1e9)
         yield f"  {a.value:{width}} {time:>9}  {a.verdict}"
 
 
 @dataclass(slots=True)
 class _Record:
-    """What is kept of a tuning: the choices of the knobs that were tuned, and the reasons."""
+    """What is kept of a tuning: the choices of the parameters that were tuned, and the reasons."""
 
     adapter: dict[str, Any]
     when: str | None

@@ -6,7 +6,7 @@ from typing import Any
 
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
-from py_tensor.graph.kernel import Check
+from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, uses_of
 from py_tensor.shapes import Shape

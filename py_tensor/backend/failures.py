@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from py_tensor.errors import DeviceLostError, GPUError
-from py_tensor.graph.kernel import Check
+from py_tensor.graph.body import Check
 
 OUT_OF_RANGE = "index"  # the kind of what CHECK finds: words that are not 0, as [position, word]
 UNCAPTURED = 0  # the flush of an error that no error scope caught

@@ -14,7 +14,8 @@ from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import FAULTS, Check
+from py_tensor.graph.body import Check
+from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request
 

@@ -27,7 +27,7 @@ from py_tensor.backend.plan import (
 from py_tensor.backend.pool import Kind, bytes_of
 from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
-from py_tensor.codegen.choices import knobs
+from py_tensor.codegen.choices import tuning_parameters
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
@@ -128,7 +128,7 @@ class WebGPU(Connection):
 
     def _described_choices(self) -> dict[str, str]:
         named = self.profile.chosen.named()
-        return {name: named[name] for name in knobs(self.profile.software)}
+        return {name: named[name] for name in tuning_parameters(self.profile.software)}
 
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
@@ -190,7 +190,7 @@ class WebGPU(Connection):
             self._show_new(plan.programs)
         storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
         generation = self.generation
-        waited = self._warm(plan.programs)
+        waited = self._compile_ahead(plan.programs)
         waited |= self._ensure_large(plan.sizes, plan.slabs)
         # From here to the first submit nothing waits; before, other Python may have run.
         for storage in storages:
@@ -356,7 +356,7 @@ class WebGPU(Connection):
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
-    def _warm(self, programs: list[Program]) -> bool:
+    def _compile_ahead(self, programs: list[Program]) -> bool:
         """Compile the new ones of a plan in the background; whether it waited for that.
 
         The flush would do it one by one, and in the process that draws the page, which then stands.

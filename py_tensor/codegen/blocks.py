@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from py_tensor.codegen.emit import Space, address, decode, decode_coordinates
 from py_tensor.codegen.program import Params
-from py_tensor.graph.kernel import Load
+from py_tensor.graph.body import Load
 
 Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
 ACROSS, ALONG = 8, 4  # blocks of a tile: 32 neighbours read lines of 128 bytes and write some of 64

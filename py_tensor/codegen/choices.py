@@ -1,4 +1,4 @@
-"""What can be chosen about kernels: each knob's values, the first of them its default.
+"""The tuning parameters of kernels: the values of each, the first of them its default.
 
 Which value is best differs from one GPU to the next, and `pt.tune()` finds out which is best here.
 The lists are closed: nothing else is ever compiled, and what was kept or written down elsewhere can
@@ -92,7 +92,7 @@ Value = Tile | Block | int
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A value for every knob: those that are given here are a GPU's defaults.
+    """A value for every parameter: those that are given here are a GPU's defaults.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ def defaults(software: bool) -> Choices:
     return ON_SOFTWARE if software else ON_GPU
 
 
-def knobs(software: bool) -> Mapping[str, tuple[Value, ...]]:
-    """The knobs that mean something on a kind of adapter, each with its values, the default first.
+def tuning_parameters(software: bool) -> Mapping[str, tuple[Value, ...]]:
+    """Those that mean something on a kind of adapter, each with its values, the default first.
 
     They are in the order in which they are tuned: those behind depend on those before.
     """
@@ -177,16 +177,17 @@ def knobs(software: bool) -> Mapping[str, tuple[Value, ...]]:
 
 
 def value_of(name: str, text: str, software: bool) -> Value:
-    """The value of a knob that has this text.
+    """The value of a parameter that has this text.
 
     Raises
     ------
     ValueError
-        Where there is no such knob, or no such value of it, on this kind of adapter.
+        Where there is no such parameter, or no such value of it, on this kind of adapter.
     """
-    values = knobs(software).get(name)
+    values = tuning_parameters(software).get(name)
     if values is None:
-        raise ValueError(f"there is no knob {name!r}; there are {', '.join(knobs(software))}")
+        known = ", ".join(tuning_parameters(software))
+        raise ValueError(f"there is no tuning parameter {name!r}; there are {known}")
     for value in values:
         if str(value) == text:
             return value
@@ -199,7 +200,7 @@ def kept_choices(record: str, software: bool) -> Choices | None:
     Parameters
     ----------
     record : str
-        JSON, ``{"choices": {name of a knob: text of a value}}`` and more; or anything at all.
+        JSON, ``{"choices": {name of a parameter: text of a value}}`` and more; or anything at all.
     """
     try:
         found: Any = json.loads(record)["choices"].items()

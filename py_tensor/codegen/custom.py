@@ -9,7 +9,8 @@ from py_tensor.codegen import lower
 from py_tensor.codegen.program import Binding, Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Const, Kernel, Pass
+from py_tensor.graph.body import Const
+from py_tensor.graph.kernel import Kernel, Pass
 from py_tensor.shapes import Shape, size_of
 
 FIRST = 1  # position in params of the first workgroup's number
@@ -27,7 +28,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Pass):
+class CustomPass(Pass):
     """A pass that a user wrote.
 
     Attributes
@@ -68,10 +69,10 @@ class Written(Pass):
         return len(self.inputs) + len(self.outputs)
 
 
-def lower_written(kernel: Kernel, context: Context) -> list[Dispatch]:
+def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
     """One dispatch, of as many invocations as the kernel has points."""
     (stage,) = kernel.stages
-    assert isinstance(stage, Written)
+    assert isinstance(stage, CustomPass)
     (count,) = kernel.kept
     params = Params()
     for word in (count, 0):
@@ -107,4 +108,4 @@ def lower_written(kernel: Kernel, context: Context) -> list[Dispatch]:
     ]
 
 
-lower.FAMILIES.insert(1, lower.Family(lower.begins(Written), lower_written))
+lower.FAMILIES.insert(0, lower.Family(lower.begins(CustomPass), lower_custom))

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from py_tensor.codegen.program import Binding, Params
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import (
-    FAULTS,
+from py_tensor.graph.body import (
     NOWHERE,
     Access,
     Accumulated,
@@ -28,6 +27,7 @@ from py_tensor.graph.kernel import (
     Place,
     Select,
 )
+from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.op import Elementwise
 from py_tensor.shapes import size_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     Access,
     Accumulated,
     Addressed,
@@ -48,24 +48,26 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     `roots` are the values that somebody asks for. Without `loads` none is moved: rows of one point
     would have all of them moved, which takes another program than any other row.
     """
-    still: list[bool] = []
+    invariant: list[bool] = []
     for i in body.instructions:
         movable = loads or not isinstance(i, Addressed)
-        still.append(movable and _is_still(i, rank) and all(still[a] for a in i.operands))
+        invariant.append(
+            movable and _is_invariant(i, rank) and all(invariant[a] for a in i.operands)
+        )
     split = Hoisted()
-    passed: dict[int, int] = {}  # still values that the inner part needs, in order
+    passed: dict[int, int] = {}  # invariant values that the inner part needs, in order
 
     def value(n: int) -> int:
         """Value n of the body in the inner part."""
         if n not in split.values:
             i = body.instructions[n]
-            if still[n] and not isinstance(i, Const | Accumulated):
+            if invariant[n] and not isinstance(i, Const | Accumulated):
                 i = Accumulated(-1 - passed.setdefault(n, len(passed)), i.dtype)
             split.values[n] = split.inner.add(i)
         return split.values[n]
 
     for n, i in enumerate(body.instructions):
-        if not still[n]:
+        if not invariant[n]:
             split.values[n] = split.inner.add(i.renumbered({a: value(a) for a in i.operands}))
     split.values = {n: value(n) for n in roots}
 
@@ -79,7 +81,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     return split
 
 
-def _is_still(i: Instruction, rank: int) -> bool:
+def _is_invariant(i: Instruction, rank: int) -> bool:
     """Whether the instruction itself does not depend on the reduced dimensions."""
     if isinstance(i, Addressed):
         return not any(i.access.strides[rank:])

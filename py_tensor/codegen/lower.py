@@ -17,19 +17,14 @@ from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.dtypes import uint32
+from py_tensor.graph.body import Access, Apply, Body, Check, Load, Place
 from py_tensor.graph.kernel import (
     FAULTS,
-    Access,
-    Apply,
-    Body,
-    Check,
     Contraction,
     Fold,
     Kernel,
-    Load,
     Output,
     Pass,
-    Place,
     Scanned,
     Scattered,
     Sorted,
@@ -176,7 +171,8 @@ class Family:
 
 
 def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
-    return lambda kernel: isinstance(kernel.stages[0], kind)
+    """Whether a kernel's first stage is a pass of this kind."""
+    return lambda kernel: bool(kernel.stages) and isinstance(kernel.stages[0], kind)
 
 
 def _family_of(kernel: Kernel) -> Family:

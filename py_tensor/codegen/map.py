@@ -22,7 +22,8 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
-from py_tensor.graph.kernel import Addressed, Body, Check, Gather, Kernel, Load, Mask, Output, Place
+from py_tensor.graph.body import Addressed, Body, Check, Gather, Load, Mask, Place
+from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 

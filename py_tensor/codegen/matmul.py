@@ -28,7 +28,8 @@ from py_tensor.codegen.quads import WORKGROUP, Side, quad_regions
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
 from py_tensor.codegen.vectors import vector_regions
-from py_tensor.graph.kernel import Contraction, Kernel, Load
+from py_tensor.graph.body import Load
+from py_tensor.graph.kernel import Contraction, Kernel
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
 

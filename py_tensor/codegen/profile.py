@@ -30,9 +30,9 @@ class Profile:
     forms : Forms
         The cheaper forms of library functions that the device computes right.
     choices : Choices or None
-        The value of each knob; None: the defaults for this kind of adapter.
+        The value of each tuning parameter; None: the defaults for this kind of adapter.
     used : set of str
-        The knobs whose values some plan has followed from.
+        The tuning parameters whose values some plan has followed from.
     """
 
     max_buffers: int = 8
@@ -43,18 +43,18 @@ class Profile:
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
-    def _use(self, *knobs: str) -> Choices:
-        """The choices, to take the values of these knobs from."""
-        self.used.update(knobs)
+    def _use(self, *parameters: str) -> Choices:
+        """The choices, to take the values of these parameters from."""
+        self.used.update(parameters)
         return self.chosen
 
     @property
     def chosen(self) -> Choices:
-        """The value of every knob, whether it is used or not."""
+        """The value of every parameter, whether it is used or not."""
         return self.choices or defaults(self.software)
 
     def choosing(self, choices: Choices | None) -> Profile:
-        """The profile with these choices, but for the knobs that are used already."""
+        """The profile with these choices, but for the parameters that are used already."""
         used = {name: getattr(self.chosen, name) for name in self.used}
         choices = replace(choices or defaults(self.software), **used)
         return replace(self, choices=None if choices == defaults(self.software) else choices)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.library import Forms, fill
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import FAULTS, Const
+from py_tensor.graph.body import Const
+from py_tensor.graph.kernel import FAULTS
 
 _WORD = 2**32
 
@@ -32,6 +33,10 @@ class Params:
         """Append a value, two's complement where negative; the WGSL that reads it."""
         self.values.append(value % _WORD)
         return self.at(len(self.values) - 1)
+
+    def extend(self, *values: int) -> None:
+        for value in values:
+            self.add(value)
 
     def at(self, position: int) -> str:
         return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"

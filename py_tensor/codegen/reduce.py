@@ -18,7 +18,8 @@ from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import part_dtypes, write
 from py_tensor.codegen.walk import Dimensions, Walk
 from py_tensor.dtypes import uint32
-from py_tensor.graph.kernel import Access, Body, Fold, Kernel, Load, Output, Stage
+from py_tensor.graph.body import Access, Body, Load
+from py_tensor.graph.kernel import Fold, Kernel, Output, Stage
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
 

@@ -20,7 +20,8 @@ from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, 
 from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
 from py_tensor.codegen.walk import Walk
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
-from py_tensor.graph.kernel import Body, Fold, Kernel, Load, Output
+from py_tensor.graph.body import Body, Load
+from py_tensor.graph.kernel import Fold, Kernel, Output
 from py_tensor.shapes import size_of
 
 CHAIN = 16  # values folded one after the other on a level, before they go to the next one

@@ -18,7 +18,8 @@ from py_tensor.codegen.reduce_wgsl import (
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
-from py_tensor.graph.kernel import Kernel, Load, Output, Stage
+from py_tensor.graph.body import Load
+from py_tensor.graph.kernel import Kernel, Output, Stage
 from py_tensor.graph.rows import Fits
 from py_tensor.shapes import size_of
 

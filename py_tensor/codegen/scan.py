@@ -27,7 +27,8 @@ from py_tensor.codegen.reduce_wgsl import (
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
-from py_tensor.graph.kernel import Body, Fold, Kernel, Output, Scanned, Stage
+from py_tensor.graph.body import Body
+from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Stage
 from py_tensor.shapes import size_of
 
 ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector

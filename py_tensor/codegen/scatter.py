@@ -18,23 +18,14 @@ from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.dtypes import DType, int32, uint32
-from py_tensor.graph.kernel import (
-    NOWHERE,
-    Access,
-    Accumulated,
-    Body,
-    Kernel,
-    Load,
-    Output,
-    Scattered,
-    Sorted,
-    copied,
-)
+from py_tensor.graph.body import NOWHERE, Access, Accumulated, Body, Load, copied
+from py_tensor.graph.kernel import Kernel, Output, Scattered, Sorted
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import row_major, size_of
 
 FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # values, from which on chunks are longer, so that long runs have fewer of them
+GROUP = 256  # chunks
 
 # What combines a value with an integer element; bool is stored as an integer.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
@@ -114,6 +105,7 @@ class _Writer:
         loads = [(load, False) for body in computed for load in body.loads()]
         self.bindings = bind([*loads, *gathered(*computed)], [])
         self.params = Params()
+        self.constants = {"NOWHERE": NOWHERE}
         self.code: list[str] = []
 
     def bind(self, slot: int, dtype: DType, *, writable: bool = False, atomic: bool = False) -> str:
@@ -142,7 +134,7 @@ class _Writer:
         workgroup = context.profile.workgroup
         regions = {
             "interface": interface(
-                self.bindings, self.params, {"WORKGROUP": workgroup, "NOWHERE": NOWHERE}, *self.code
+                self.bindings, self.params, {"WORKGROUP": workgroup, **self.constants}, *self.code
             )
         }
         body = self.stage.element
@@ -157,6 +149,25 @@ class _Writer:
             size_of(self.kernel.kept) * body.operations,
             self.kernel.traffic(),
         )
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Values sorted by address, in chunks, and chunks in groups.
+
+    A head is the sum of what a chunk begins with, of one address: a run from an earlier chunk goes
+    on there. Behind the heads of the chunks lie those of the groups.
+    """
+
+    places: int
+    order: int
+    heads: int
+    chunk: int
+    chunks: int
+
+    @property
+    def groups(self) -> int:
+        return -(-self.chunks // GROUP)
 
 
 @dataclass(slots=True)
@@ -190,8 +201,7 @@ class _Passes:
         stage = _stage(self.kernel)
         used = (stage.at, stage.value) if values else (stage.at,)
         writer = _Writer(self.kernel, *used)
-        for word in (self.size, 0):
-            writer.params.add(word)
+        writer.params.extend(self.size, 0)
         writer.computes("place", stage.at, "u32")
         if values:
             writer.computes("value", stage.value, str(stage.dtype.wgsl))
@@ -265,10 +275,11 @@ class _Passes:
         order = context.temporary(size * int32.stored_itemsize)
         self._store_places(stage, places)
         access = Access((1,), 0)
+        bits = stage.size.bit_length()  # all of them are set in NOWHERE alone, which so comes last
         sort = Kernel(
             (),
             (size,),
-            (Sorted(Body.of([Load(places, uint32, access)]), 0, uint32, False, True),),
+            (Sorted(Body.of([Load(places, uint32, access)]), 0, uint32, False, True, bits),),
             Body(),
             (),
             self.kernel.label,
@@ -278,10 +289,13 @@ class _Passes:
         self.found += lower_sort(sort, context)
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
-        heads = context.temporary(chunks * stage.dtype.stored_itemsize)
+        heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.stored_itemsize)
+        runs = _Runs(places, order, heads, chunk, chunks)
         if chunks > 1:
-            self._add(stage, "scatter_heads", chunks, chunk, places, order, heads)
-        self._add(stage, "scatter_add", chunks, chunk, places, order, heads)
+            self._add_heads(stage, runs)
+        if chunks > GROUP:
+            self._add_heads_of_groups(stage, runs)
+        self._add_runs(stage, runs)
 
     def _store_places(self, stage: Scattered, places: int) -> None:
         body = Body()
@@ -291,32 +305,48 @@ class _Passes:
         kernel = Kernel(self.kernel.kept, (), (), body, (output,), self.kernel.label)
         self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
 
-    def _add(
-        self,
-        stage: Scattered,
-        template: str,
-        chunks: int,
-        chunk: int,
-        places: int,
-        order: int,
-        heads: int,
-    ) -> None:
-        """Add up the parts of runs that chunks begin with; or runs, from where they begin."""
+    def _add_heads(self, stage: Scattered, runs: _Runs) -> None:
+        """Add up the values of one address that each chunk begins with."""
         writer = _Writer(self.kernel, stage.value)
-        for word in (chunks, 0, self.size, chunk):
-            writer.params.add(word)
-        writer.computes("value", stage.value, "f32")
-        first = template == "scatter_heads"
-        where, at = writer.bind(places, uint32), writer.bind(order, int32)
-        head = writer.bind(heads, stage.dtype, writable=first)
-        writer.function("place_of(p: u32) -> u32", [f"return {where}[{at}[p]];"])
-        writer.function("sorted_value(p: u32) -> f32", [f"return value_at(u32({at}[p]));"])
-        if first:
-            writer.function("store_head(chunk: u32, sum: f32)", [f"{head}[chunk] = sum;"])
-        else:
-            target = writer.bind(stage.target, stage.dtype, writable=True)
-            writer.function("head_of(chunk: u32) -> f32", [f"return {head}[chunk];"])
-            writer.function("load_sum(at: u32) -> f32", [f"return {target}[at];"])
-            writer.function("store_sum(at: u32, sum: f32)", [f"{target}[at] = sum;"])
-        cost = chunk * (stage.element.cost + 8)
-        self.found.append(writer.dispatch(template, "in order", chunks, cost, self.context))
+        writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
+        self._read_values(writer, runs)
+        heads = writer.bind(runs.heads, stage.dtype, writable=True)
+        writer.function("store_head(chunk: u32, sum: f32)", [f"{heads}[chunk] = sum;"])
+        self._add(writer, "scatter_heads", "values", runs.chunks, runs.chunk)
+
+    def _add_heads_of_groups(self, stage: Scattered, runs: _Runs) -> None:
+        """Add up the heads of one address that each group of chunks begins with."""
+        writer = _Writer(self.kernel)
+        writer.params.extend(runs.groups, 0, runs.chunks, GROUP)
+        places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
+        heads = writer.bind(runs.heads, stage.dtype, writable=True)
+        first, behind = writer.params.add(runs.chunk), writer.params.add(runs.chunks)
+        writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p * {first}]];"])
+        writer.function("sorted_value(p: u32) -> f32", [f"return {heads}[p];"])
+        writer.function("store_head(group: u32, sum: f32)", [f"{heads}[{behind} + group] = sum;"])
+        self._add(writer, "scatter_heads", "heads", runs.groups, GROUP)
+
+    def _add_runs(self, stage: Scattered, runs: _Runs) -> None:
+        """Add every run, from the chunk in which it begins, to the element at its address."""
+        writer = _Writer(self.kernel, stage.value)
+        writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
+        self._read_values(writer, runs)
+        heads = writer.bind(runs.heads, stage.dtype)
+        target = writer.bind(stage.target, stage.dtype, writable=True)
+        writer.constants["GROUP"] = GROUP
+        writer.function("head_of(chunk: u32) -> f32", [f"return {heads}[chunk];"])
+        writer.function("load_sum(at: u32) -> f32", [f"return {target}[at];"])
+        writer.function("store_sum(at: u32, sum: f32)", [f"{target}[at] = sum;"])
+        self._add(writer, "scatter_add", "in order", runs.chunks, runs.chunk)
+
+    def _read_values(self, writer: _Writer, runs: _Runs) -> None:
+        writer.computes("value", writer.stage.value, "f32")
+        places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
+        writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p]];"])
+        writer.function("sorted_value(p: u32) -> f32", [f"return value_at(u32({order}[p]));"])
+
+    def _add(
+        self, writer: _Writer, template: str, variant: str, invocations: int, length: int
+    ) -> None:
+        cost = length * (writer.stage.element.cost + 8)
+        self.found.append(writer.dispatch(template, variant, invocations, cost, self.context))

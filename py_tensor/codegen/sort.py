@@ -20,18 +20,8 @@ from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Body,
-    Fold,
-    Kernel,
-    Load,
-    Output,
-    Scanned,
-    Sorted,
-    Stage,
-)
+from py_tensor.graph.body import Access, Accumulated, Body, Load
+from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
 from py_tensor.graph.primitives import SUM
 from py_tensor.shapes import size_of
 
@@ -206,7 +196,7 @@ class _Radix:
         stage, profile = _stage(self.kernel), self.context.profile
         (length,) = self.kernel.reduced
         bits = profile.digit_bits(length)
-        shifts = range(0, 1 if stage.dtype.kind == "b" else 32, bits)
+        shifts = range(0, stage.bits, bits)
         words: _Words | None = None
         for shift in shifts:
             counts = self._counted(words, shift, bits)

@@ -11,17 +11,8 @@ from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of, stride_of
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import Context, merge
 from py_tensor.dtypes import uint32
-from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Body,
-    Contraction,
-    Fold,
-    Kernel,
-    Load,
-    Output,
-    Stage,
-)
+from py_tensor.graph.body import Access, Accumulated, Body, Load
+from py_tensor.graph.kernel import Contraction, Fold, Kernel, Output, Stage
 from py_tensor.graph.primitives import SUM
 from py_tensor.shapes import row_major, size_of
 

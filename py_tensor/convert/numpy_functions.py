@@ -148,7 +148,7 @@ def _name_of(function: Any) -> str:
 
 
 @cache
-def _ours_of(function: Any) -> _Ours | None:
+def _counterpart_of(function: Any) -> _Ours | None:
     """What computes a function of NumPy's; kept, since to look at a signature takes long."""
     import py_tensor
 
@@ -204,10 +204,10 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
     ShapeError, TypeError
         Ours, for a form that it lacks; a note tells where NumPy's may be had.
     """
-    ours = _ours_of(function)
+    ours = _counterpart_of(function)
     name = _name_of(function)
     if ours is not None and not (name in WRITING and _writes_to_an_array(args, options)):
-        by_place, by_name, unknown = _sorted_out(ours, args, options)
+        by_place, by_name, unknown = _match_arguments(ours, args, options)
         if unknown:
             raise TypeError(
                 f"np.{name}: takes no {', '.join(unknown)} with a tensor; use pt.{ours.name},"
@@ -236,7 +236,7 @@ def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
         return Signature([*told, Parameter("options", Parameter.VAR_KEYWORD)])
 
 
-def _sorted_out(
+def _match_arguments(
     ours: _Ours, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], list[str]]:
     """What ours takes by place and by name, and the names of what it does not take."""

@@ -22,7 +22,7 @@ from py_tensor.tensor import Tensor
 MOST_POINTS = 2000
 """Of one series: more than a screen has columns."""
 
-LOOKED_AT, LOOKED_AT_ON_GPU = 1 << 24, 1 << 26
+MAX_SHOWN, MAX_SHOWN_ON_GPU = 1 << 24, 1 << 26
 """Elements. Of what is larger a part is looked at that is spread evenly, so that to show it takes
 seconds at most; the first is for the CPU and for software adapters."""
 
@@ -76,11 +76,11 @@ class Chart:
         return "\n".join((*head, *lines))
 
 
-def most_looked_at(x: Tensor) -> int:
+def max_shown(x: Tensor) -> int:
     """Of how many elements what is shown of a tensor may be computed."""
     adapter = x.device.backend.info().get("adapter")  # none of the CPU's
     is_gpu = adapter is not None and not adapter.get("isFallbackAdapter")
-    return LOOKED_AT_ON_GPU if is_gpu else LOOKED_AT
+    return MAX_SHOWN_ON_GPU if is_gpu else MAX_SHOWN
 
 
 async def _numbers(x: Tensor, blocking: bool) -> list[float | None]:
@@ -161,7 +161,7 @@ def _curve(values: Any) -> Tensor:
 
 def _series(label: str, x: Tensor | None, y: Tensor, options: ChartOptions) -> Series:
     size = y.shape[0]
-    step = max(1, -(-size // most_looked_at(y)))
+    step = max(1, -(-size // max_shown(y)))
     if step > 1:
         y, x = y[::step], None if x is None else x[::step]
     n = y.shape[0]

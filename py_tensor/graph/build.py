@@ -13,18 +13,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.evaluate import Evaluator, View, identity, is_window, steps_beside
+from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load, copied
+from py_tensor.graph.evaluate import Evaluator, IndexMap, identity, is_window, steps_beside
 from py_tensor.graph.kernel import (
-    Access,
-    Accumulated,
-    Apply,
-    Body,
     Contraction,
     Fold,
-    Gather,
-    Index,
     Kernel,
-    Load,
     Output,
     Pass,
     Scanned,
@@ -32,7 +26,6 @@ from py_tensor.graph.kernel import (
     Sorted,
     Stage,
     Whole,
-    copied,
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Assign, Concat, Folding, Op, Scan, Scatter, Sort
@@ -47,7 +40,7 @@ from py_tensor.graph.store import (
     is_inline,
     space_of,
 )
-from py_tensor.layout import Layout, still
+from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major
 
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
@@ -288,7 +281,8 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            return Sorted(element, value, dtype, node.attrs[1], op.indices)
+            bits = 1 if dtype.kind == "b" else 32
+            return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)
 
@@ -298,8 +292,10 @@ class Builder:
         shape = operand.meta.shape
         axes = [*(a for a in range(len(shape)) if a != axis), axis]
         extents, units = tuple(shape[a] for a in axes), row_major(shape)
-        view = View(
-            still(tuple(units[a] for a in axes), extents), 0, tuple((0, n) for n in extents)
+        view = IndexMap(
+            canonical_strides(tuple(units[a] for a in axes), extents),
+            0,
+            tuple((0, n) for n in extents),
         )
         element = Evaluator(self, extents, root=None)
         value, dtype = element.value(operand.slot, view), operand.meta.dtype
@@ -323,7 +319,7 @@ class Builder:
         value = element.value(values.slot, whole)
         indices = [element.value(index.slot, whole) for index in node.inputs[2:]]
         steps = steps_beside(units, axes, at, len(element.extents))
-        access = Access(still(steps, element.extents), 0)
+        access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
         place = element.place(indices, access, shape, axes, along, op, whole, clips=False)
         stage = Scattered(
@@ -371,8 +367,8 @@ class Builder:
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
         units = row_major(shape)
         extents = tuple(shape[a] for a in axes)
-        strides = still(tuple(units[a] for a in axes), extents)
-        view = View(strides, 0, tuple((0, n) for n in extents))
+        strides = canonical_strides(tuple(units[a] for a in axes), extents)
+        view = IndexMap(strides, 0, tuple((0, n) for n in extents))
         element = Evaluator(self, extents, root=None)
         folds: list[Fold] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     Access,
     Apply,
     Body,
@@ -38,12 +38,12 @@ from py_tensor.graph.op import (
 from py_tensor.graph.op import Gather as GatherOp
 from py_tensor.graph.reasons import Reason
 from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
-from py_tensor.layout import Layout, Range, compose, coordinates, still
+from py_tensor.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.shapes import Shape, row_major
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class IndexMap:
     """How a kernel sees a node: its flat index over the space, and where that is in range."""
 
     strides: tuple[int, ...]
@@ -55,9 +55,11 @@ class View:
         return Access(self.strides, self.offset)
 
 
-def identity(extents: Shape) -> View:
+def identity(extents: Shape) -> IndexMap:
     """The flat index of the space itself."""
-    return View(still(row_major(extents), extents), 0, tuple((0, n) for n in extents))
+    return IndexMap(
+        canonical_strides(row_major(extents), extents), 0, tuple((0, n) for n in extents)
+    )
 
 
 class Builder(Protocol):
@@ -87,7 +89,7 @@ class Builder(Protocol):
         ...
 
 
-Key = tuple[int, View]
+Key = tuple[int, IndexMap]
 Make = Callable[[list[int]], int]
 
 
@@ -113,7 +115,7 @@ class Evaluator:
         """Outputs are contiguous: the flat index itself."""
         return self._identity.access
 
-    def value(self, slot: int, view: View | None = None) -> int:
+    def value(self, slot: int, view: IndexMap | None = None) -> int:
         """The value of the node in `slot`; operands first, without recursion."""
         root = (slot, view or self._identity)
         stack = [root]
@@ -141,7 +143,7 @@ class Evaluator:
         if slot in self._merged and view == self._identity:
             self.extra.append((slot, value))
 
-    def _step(self, slot: int, view: View) -> tuple[list[Key], Make]:
+    def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
         """What the value needs first, and how it is made from that."""
         node = self.builder.order[slot]
         if slot in self.given and view == self._identity:
@@ -154,7 +156,7 @@ class Evaluator:
             return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
         return _STEPS[type(node.op)](self, slot, node, view)
 
-    def _is_load(self, slot: int, node: Node, view: View) -> bool:
+    def _is_load(self, slot: int, node: Node, view: IndexMap) -> bool:
         """Whether the value is read from a buffer rather than computed here."""
         if node.storage is not None:
             return True
@@ -166,7 +168,7 @@ class Evaluator:
             return False
         return not self._merges(slot, view)
 
-    def _merges(self, slot: int, view: View) -> bool:
+    def _merges(self, slot: int, view: IndexMap) -> bool:
         """Take a stored node of the same depth into this kernel, as one more output."""
         b = self.builder
         if self.root is None or view != self._identity or not is_inline(b.order[slot]):
@@ -185,39 +187,39 @@ class Evaluator:
         b.produced.add(slot)
         return True
 
-    def _load_anyway(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Movement that is not affine as seen from here: one kernel writes it out in order."""
         self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
         self.builder.need(slot)
         return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
 
-    def index(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
 
-    def moved(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand, seen by the movement's map composed into the view."""
         if is_flat(node):
             return [(node.inputs[0].slot, view)], lambda values: values[0]
         composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
         if composed is None:
-            return self._load_anyway(slot, node, view)
-        inner = View(still(composed[0], self.extents), composed[1], view.ranges)
+            return self._load_materialized(slot, node, view)
+        inner = IndexMap(canonical_strides(composed[0], self.extents), composed[1], view.ranges)
         return [(node.inputs[0].slot, inner)], lambda values: values[0]
 
-    def convert(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def convert(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(node.inputs[0].slot, view)]
         return needs, lambda values: self.body.add(Convert(node.meta.dtype, values[0]))
 
-    def apply(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(operand.slot, view) for operand in node.inputs]
         op, dtype = cast("Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
-    def gather(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def gather(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Where the indices say along some axes, where the space says along the others."""
         split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
         if split is None:
-            return self._load_anyway(slot, node, view)
+            return self._load_materialized(slot, node, view)
         offsets, matrix = split
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op = node.attrs
@@ -226,7 +228,7 @@ class Evaluator:
         steps = steps_beside(source.strides, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
         offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
-        access = Access(still(strides, self.extents), offset)
+        access = Access(canonical_strides(strides, self.extents), offset)
         along = tuple(source.strides[a] for a in axes)
         self.builder.need(source.slot)
 
@@ -244,7 +246,7 @@ class Evaluator:
         axes: tuple[int, ...],
         strides: tuple[int, ...],
         op: str,
-        view: View,
+        view: IndexMap,
         *,
         clips: bool,
     ) -> int:
@@ -268,14 +270,14 @@ class Evaluator:
             Place(access, tuple(indices), extents, strides, clips, checks, guard=guard)
         )
 
-    def assigned(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The value where the coordinates lie in the window that it is written to."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "no part of this kind is written in one pass with the whole"
         return self._window(slot, node, view, widths, value, whole)
 
-    def padded(self, slot: int, node: Node, view: View) -> tuple[list[Key], Make]:
+    def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""
         operand, fill = node.inputs
         return self._window(slot, node, view, node.attrs, operand, fill)
@@ -284,7 +286,7 @@ class Evaluator:
         self,
         slot: int,
         node: Node,
-        view: View,
+        view: IndexMap,
         widths: tuple[Range, ...],
         inside: Node,
         outside: Node,
@@ -292,7 +294,7 @@ class Evaluator:
         """`inside` in a window of the node, as wide as `widths` leave it; `outside` around it."""
         window = _window(view, node.meta.shape, widths)
         if window is None:
-            return self._load_anyway(slot, node, view)
+            return self._load_materialized(slot, node, view)
         ranges, inner = window
         if any(high <= low for low, high in inner.ranges):
             return [(outside.slot, view)], lambda values: values[0]
@@ -307,7 +309,7 @@ class Evaluator:
 
 
 # How the ops of each family are written into a body.
-_STEPS: dict[type[Op], Callable[[Evaluator, int, Node, View], tuple[list[Key], Make]]] = {
+_STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
     Assign: Evaluator.assigned,
     Cast: Evaluator.convert,
     Count: Evaluator.index,
@@ -359,8 +361,8 @@ def steps_beside(
 
 
 def _window(
-    view: View, whole: Shape, widths: tuple[Range, ...]
-) -> tuple[tuple[tuple[int, int, int], ...], View] | None:
+    view: IndexMap, whole: Shape, widths: tuple[Range, ...]
+) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
     """The part of the space that lies in a window of `whole`, and how it sees the inside there.
 
     `widths` has what the window leaves before and behind it along each axis. None where such a
@@ -390,7 +392,7 @@ def _window(
     strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
     offset = sum((o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True))
     mask = tuple((d, *ranges[d]) for d in sorted(conditions))
-    return mask, View(strides, offset, tuple(ranges))
+    return mask, IndexMap(strides, offset, tuple(ranges))
 
 
 def _solve(step: int, low: int, high: int) -> Range:

@@ -1,4 +1,4 @@
-"""What one kernel computes, before it is known how: iteration space, bodies, outputs.
+"""What one kernel computes, before it is known how: iteration space, passes, bodies, outputs.
 
 A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
@@ -10,317 +10,17 @@ that scatters has one such stage and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
-from py_tensor.dtypes import DType, bool_, uint32
-from py_tensor.graph.op import SCATTER_BUFFERS, Elementwise, Reduction
+from py_tensor.dtypes import DType
+from py_tensor.graph.body import Access, Body, Check, Load
+from py_tensor.graph.op import SCATTER_BUFFERS, Reduction
 from py_tensor.graph.reasons import Reason
-from py_tensor.shapes import Shape, size_of
+from py_tensor.shapes import size_of
 
 FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
-NOWHERE = 2**32 - 1  # the address of what is out of range
-
-
-class Source:
-    """An instruction that uses no earlier value."""
-
-    __slots__ = ()
-    operands: tuple[int, ...] = ()
-
-    def renumbered(self, values: Mapping[int, int]) -> Self:
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space."""
-
-    strides: tuple[int, ...]
-    offset: int
-
-    def moved(self, dim: int, start: int) -> Access:
-        """The same addresses where dimension `dim` counts from `start`."""
-        return Access(self.strides, self.offset + start * self.strides[dim])
-
-    def footprint(self, extents: tuple[int, ...]) -> int:
-        """How many addresses there are, at most, over dimensions of these extents."""
-        return size_of(tuple(n for n, s in zip(extents, self.strides, strict=True) if s))
-
-    def permuted(self, order: Sequence[int]) -> Access:
-        """The same addresses over the dimensions in another order."""
-        return Access(tuple(self.strides[d] for d in order), self.offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Load(Source):
-    """An element of the buffer of the node in `slot`."""
-
-    slot: int
-    dtype: DType
-    access: Access
-
-
-@dataclass(frozen=True, slots=True)
-class Index(Source):
-    """The value of an affine address itself, as an integer."""
-
-    dtype: DType
-    access: Access
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What to say of an index out of range.
-
-    Attributes
-    ----------
-    op : str
-        What the user called.
-    axis, shape
-        The axis that is indexed, and the shape that it is of.
-    signed : bool
-        The index is an int32, else a uint32.
-    """
-
-    op: str
-    axis: int
-    shape: Shape
-    signed: bool
-
-    def message_of_bits(self, word: int) -> str:
-        return self.message(word - 2**32 if self.signed and word >= 2**31 else word)
-
-    def message(self, index: int) -> str:
-        return f"{self.op}: {index} is out of range for axis {self.axis} of shape {self.shape}"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The address ``access + sum(strides[j] * index[j])`` that earlier values name, as uint32.
-
-    A negative index counts from the end of its axis.
-
-    Attributes
-    ----------
-    indices, extents, strides : tuple of int
-        The value of each index, the length of its axis, and the step along it.
-    clips : bool
-        An index out of range counts as the nearest in range; else the address is `NOWHERE`.
-    checks : tuple of Check
-        One for each index; none where all are known to be in range. An index out of range is noted
-        in the buffer `FAULTS` ...
-    words : tuple of int
-        ... at these places, which lowering chooses ...
-    guard : int or None
-        ... where this value is true.
-    """
-
-    access: Access
-    indices: tuple[int, ...]
-    extents: tuple[int, ...]
-    strides: tuple[int, ...]
-    clips: bool
-    checks: tuple[Check, ...] = ()
-    words: tuple[int, ...] = ()
-    guard: int | None = None
-
-    dtype = uint32
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.indices if self.guard is None else (*self.indices, self.guard)
-
-    def renumbered(self, values: Mapping[int, int]) -> Place:
-        guard = None if self.guard is None else values[self.guard]
-        return replace(self, indices=tuple(values[i] for i in self.indices), guard=guard)
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """The element of the buffer of the node in `slot` at an address that is an earlier value."""
-
-    slot: int
-    dtype: DType
-    at: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.at,)
-
-    def renumbered(self, values: Mapping[int, int]) -> Gather:
-        return replace(self, at=values[self.at])
-
-
-@dataclass(frozen=True, slots=True)
-class Mask(Source):
-    """Whether each named coordinate lies in [low, high): (dimension, low, high)."""
-
-    ranges: tuple[tuple[int, int, int], ...]
-
-    dtype = bool_
-
-    def moved(self, dim: int, start: int) -> Mask:
-        """The same mask where dimension `dim` counts from `start`."""
-        return Mask(
-            tuple(
-                (d, max(0, low - start), max(0, high - start)) if d == dim else (d, low, high)
-                for d, low, high in self.ranges
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Const(Source):
-    """The scalar held by the constant node in `slot`."""
-
-    slot: int
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class Apply:
-    """An elementwise op on earlier values of the body."""
-
-    op: Elementwise
-    dtype: DType
-    args: tuple[int, ...]
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.args
-
-    def renumbered(self, values: Mapping[int, int]) -> Apply:
-        """The instruction where each earlier value n has become values[n]."""
-        return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
-
-
-@dataclass(frozen=True, slots=True)
-class Convert:
-    """An earlier value converted to `dtype`."""
-
-    dtype: DType
-    arg: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.arg,)
-
-    def renumbered(self, values: Mapping[int, int]) -> Convert:
-        return Convert(self.dtype, values[self.arg])
-
-
-@dataclass(frozen=True, slots=True)
-class Select:
-    """`inside` where the mask holds, else `outside`."""
-
-    dtype: DType
-    mask: int
-    inside: int
-    outside: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.mask, self.inside, self.outside
-
-    def renumbered(self, values: Mapping[int, int]) -> Select:
-        return Select(self.dtype, *(values[v] for v in self.operands))
-
-
-@dataclass(frozen=True, slots=True)
-class Accumulated(Source):
-    """The result of the accumulator with this number, in the row body."""
-
-    number: int
-    dtype: DType
-
-
-Addressed = Load | Index | Place  # what has an address over the space
-Instruction = Addressed | Gather | Mask | Const | Apply | Convert | Select | Accumulated
-
-
-@dataclass(slots=True)
-class Body:
-    """Straight-line code; a value is the position of its instruction. Equal ones are shared."""
-
-    instructions: list[Instruction] = field(default_factory=list[Instruction])
-    _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
-
-    @classmethod
-    def of(cls, instructions: Iterable[Instruction]) -> Body:
-        body = cls()
-        for instruction in instructions:
-            body.add(instruction)
-        return body
-
-    def add(self, instruction: Instruction) -> int:
-        """The value of `instruction`, added unless it is there."""
-        found = self._known.get(instruction)
-        if found is None:
-            found = self._known[instruction] = len(self.instructions)
-            self.instructions.append(instruction)
-        return found
-
-    def dtype(self, value: int) -> DType:
-        return self.instructions[value].dtype
-
-    @property
-    def cost(self) -> int:
-        """Instructions for one point, roughly."""
-        return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
-
-    def moved(self, dim: int, start: int) -> Body:
-        """The same code where dimension `dim` counts from `start`."""
-
-        def move(x: Instruction) -> Instruction:
-            if isinstance(x, Mask):
-                return x.moved(dim, start)
-            if isinstance(x, Addressed):
-                return replace(x, access=x.access.moved(dim, start))
-            return x
-
-        # Not `add`: values keep their numbers.
-        return Body([move(x) for x in self.instructions])
-
-    @property
-    def operations(self) -> int:
-        return sum(isinstance(i, Apply) for i in self.instructions)
-
-    def loads(self) -> list[Load]:
-        return [i for i in self.instructions if isinstance(i, Load)]
-
-    def slots(self) -> set[int]:
-        """The nodes whose buffers this code reads."""
-        return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
-
-    def gathers(self) -> list[Gather]:
-        return [i for i in self.instructions if isinstance(i, Gather)]
-
-    def places(self) -> list[Place]:
-        return [i for i in self.instructions if isinstance(i, Place)]
-
-    def checks(self) -> list[Check]:
-        found: list[Check] = []
-        for i in self.instructions:
-            match i:  # asked of every kernel, and in this way without a call
-                case Place():
-                    found += i.checks
-                case _:
-                    pass
-        return found
-
-
-def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
-    """Add what `roots` need to another body; the new number of each value."""
-    needed = set(roots)
-    for n in range(len(source.instructions) - 1, -1, -1):
-        if n in needed:
-            needed.update(source.instructions[n].operands)
-    values: dict[int, int] = {}
-    for n in sorted(needed):
-        values[n] = add(source.instructions[n].renumbered(values))
-    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +158,8 @@ class Sorted(BodyPass):
     """A pass that puts what lies along the one reduced dimension in order.
 
     It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
-    was (int32). Equal values stay in their order; NaN is the largest.
+    was (int32). Equal values stay in their order; NaN is the largest. The lowest `bits` of
+    a key decide its place, which takes the fewer passes.
     """
 
     element: Body
@@ -466,6 +167,7 @@ class Sorted(BodyPass):
     dtype: DType  # of the value
     descending: bool
     indices: bool
+    bits: int
 
     family: ClassVar[str] = "sort"
 

@@ -21,7 +21,7 @@ from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, reduced
 
 TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
-SCATTER_BUFFERS = 3  # that a pass binds beside those with operands: addresses, their order, target
+SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums, target
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,

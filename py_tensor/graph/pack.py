@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
-from py_tensor.graph.kernel import Body, Const, Gather, Kernel, Load, Output, copied
+from py_tensor.graph.body import Body, Const, Gather, Load, copied
+from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.shapes import size_of
 
 SMALL = 1 << 14  # points, up to which launching a kernel is most of its time
@@ -23,12 +24,12 @@ FEWEST = 8  # kernels alike: for fewer, another program to compile does not pay
 MOST = 8  # in one, and slices of a slab
 MOST_CODE = 96  # instructions of one: SwiftShader compiles 4 sinh in half a second, 8 in minutes
 
-_Form = tuple[object, ...]
+_Structure = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class _Member:
-    """A kernel, where it stands, and the buffers it reads in the order of its form."""
+    """A kernel, where it stands, and the buffers it reads in the order of its structure."""
 
     kernel: Kernel
     place: int
@@ -60,20 +61,20 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
 
 
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
-    """Kernels of one form, each of which could run where the first of them stands."""
+    """Kernels of one structure, each of which could run where the first of them stands."""
     written: dict[int, int] = {}  # a slot, and the place of the kernel that writes it
-    open_runs: dict[_Form, list[_Member]] = {}
+    open_runs: dict[_Structure, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
         if not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL:
             slab = _fits_slab(kernel, wanted)
-            form, slots = _form(kernel, slab)
+            structure, slots = _structure(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)
-            run = open_runs.get(form)
+            run = open_runs.get(structure)
             if run is not None and ready >= run[0].place:
                 yield run
                 run = None
             if run is None:
-                run = open_runs[form] = []
+                run = open_runs[structure] = []
             run.append(_Member(kernel, place, slots, slab, 1 if kernel.checks() else 0))
         written |= dict.fromkeys(kernel.writes(), place)
     yield from open_runs.values()
@@ -89,7 +90,7 @@ def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
     )
 
 
-def _form(kernel: Kernel, slab: bool) -> tuple[_Form, tuple[int, ...]]:
+def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
     """What a kernel computes, whichever its buffers and constants; and the buffers it reads."""
     numbers: dict[int, int] = {}  # of slots, in the order in which they turn up
     reads: dict[int, None] = {}

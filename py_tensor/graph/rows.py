@@ -10,23 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     Access,
     Accumulated,
     Addressed,
     Body,
     Gather,
     Instruction,
-    Kernel,
     Load,
     Mask,
-    Output,
-    Stage,
     copied,
 )
+from py_tensor.graph.kernel import Kernel, Output, Stage
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.store import MAX_BODY
-from py_tensor.layout import still
+from py_tensor.layout import canonical_strides
 from py_tensor.shapes import Shape, row_major
 
 MAX_PARTS = (
@@ -317,7 +315,9 @@ class _Joiner:
     def _is_own_row(self, access: Access, extents: Shape) -> bool:
         kept = self.producer.kept
         own = row_major(kept) + (0,) * (len(extents) - len(kept))
-        return access.offset == 0 and still(access.strides, extents) == still(own, extents)
+        return access.offset == 0 and canonical_strides(
+            access.strides, extents
+        ) == canonical_strides(own, extents)
 
     def _result(self, target: Body, value: int, rank: int) -> int:
         """The value of the producer's row body, computed here."""

@@ -222,12 +222,12 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
             d.sources.append(frozenset((slot,)))
             d.inlined.append(frozenset())
         else:
-            sources, inlined = _gather(d, node)
+            sources, inlined = _needs(d, node)
             while len(sources) >= max_buffers or len(inlined) >= MAX_BODY:
                 reason = Reason.BUFFERS if len(sources) >= max_buffers else Reason.LONG
                 if not _cut_one(d, node, reason):
                     break
-                sources, inlined = _gather(d, node)
+                sources, inlined = _needs(d, node)
             d.sources.append(sources)
             d.inlined.append(inlined | {slot} if is_inline(node) else inlined)
 
@@ -235,22 +235,23 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
     """A pass binds buffers beside what it reads: parts of accumulators, places, the result."""
     beside = node.op.work_buffers
-    while len(_gather(d, node)[0]) + beside > max_buffers and _cut_one(d, node, Reason.BUFFERS):
+    while len(_needs(d, node)[0]) + beside > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
 
-def _seen(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
+def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
     """What a consumer of `slot` reads and inlines through it."""
     if slot in d.stored:
         return frozenset((slot,)), frozenset()
     return d.sources[slot], d.inlined[slot]
 
 
-def _gather(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
+def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
+    """The buffers that a kernel reads to compute a node, and the nodes that it computes inline."""
     sources: frozenset[int] = frozenset()
     inlined: frozenset[int] = frozenset()
     for operand in node.inputs:
-        more, code = _seen(d, operand.slot)
+        more, code = _needs_through(d, operand.slot)
         sources, inlined = sources | more, inlined | code
     if node.op.notes_faults(node):
         sources |= {FAULTS}
@@ -263,7 +264,7 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     for operand in node.inputs:
         lowest = bottom(operand)
         if is_inline(lowest) and lowest.slot not in d.stored:
-            sources, inlined = _seen(d, lowest.slot)
+            sources, inlined = _needs_through(d, lowest.slot)
             candidates.append((len(sources), len(inlined), lowest.slot))
     if not candidates:
         return False

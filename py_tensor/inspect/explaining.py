@@ -15,6 +15,7 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Programs
 from py_tensor.convert.printing import label_lines
 from py_tensor.graph import kernel as graph
+from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, topological
 from py_tensor.graph.reasons import Notes, Reason
@@ -188,7 +189,7 @@ def explain(*tensors: Tensor) -> Explanation:
     for device, nodes in by_device.items():
         pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
         if not pending:
-            remarks.append(_nothing(n for n, _ in nodes))
+            remarks.append(_why_nothing_runs(n for n, _ in nodes))
         elif device is CPU_DEVICE:
             remarks.append(_on_cpu(n for n, _ in pending))
         else:
@@ -197,7 +198,7 @@ def explain(*tensors: Tensor) -> Explanation:
     return Explanation(tuple(kernels), planned, tuple(remarks))
 
 
-def _nothing(nodes: Iterable[Node]) -> str:
+def _why_nothing_runs(nodes: Iterable[Node]) -> str:
     if all(n.meta.size == 0 for n in nodes):
         return "Nothing to run: there are no elements."
     return "Nothing to run: the elements are stored."
@@ -306,16 +307,16 @@ def _ops(kernel: graph.Kernel) -> Iterator[str]:
     yield from _ops_of(kernel.spread)
 
 
-def _ops_of(body: graph.Body) -> Iterator[str]:
+def _ops_of(body: Body) -> Iterator[str]:
     for instruction in body.instructions:
         match instruction:
-            case graph.Apply():
+            case Apply():
                 yield instruction.op.name
-            case graph.Convert():
+            case Convert():
                 yield "astype"
-            case graph.Select():
+            case Select():
                 yield "pad"
-            case graph.Gather():
+            case Gather():
                 yield "take_along_axis"
             case _:
                 pass
@@ -368,10 +369,10 @@ def _counted(n: int, noun: str) -> str:
 
 
 def _cost(x: Kernel | Explanation) -> str:
-    return f"{_amount(x.traffic)}B moved, {_amount(x.operations)}flop"
+    return f"{_count_text(x.traffic)}B moved, {_count_text(x.operations)}flop"
 
 
-def _amount(n: int) -> str:
+def _count_text(n: int) -> str:
     """In units of 1000, three digits: "67.1 M"."""
     value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
     unit = next(units)

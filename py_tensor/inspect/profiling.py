@@ -175,7 +175,7 @@ class Profile:
         """
         kernels = self.kernels()
         name = max([6, *(len(k.label) for k in kernels)])
-        shown = _that_fit(columns - min(name, NAME_WIDTH))
+        shown = _columns_for(columns - min(name, NAME_WIDTH))
         name = min(name, columns - sum(c.width + 1 for c in shown))
         heads = "".join(f" {c.head:>{c.width}}" for c in shown)
         lines = [f"{'kernel':{name}}{heads}"]
@@ -296,14 +296,14 @@ _COLUMNS = (
     _Column("calls", 6, 1, lambda k: str(k.calls)),
     _Column("time", 9, 0, lambda k: duration(k.time)),
     _Column("each", 9, 3, lambda k: duration(k.time / k.calls) if k.calls else "-"),
-    _Column("bytes", 8, 5, lambda k: _amount(k.traffic)),
+    _Column("bytes", 8, 5, lambda k: _bytes_text(k.traffic)),
     _Column("GB/s", 6, 2, lambda k: _rate(k.traffic, k.time)),
     _Column("GFLOP/s", 7, 4, lambda k: _rate(k.operations, k.time)),
     _Column("compile", 9, 6, lambda k: duration(k.compile_time) if k.compiles else "-"),
 )
 
 
-def _that_fit(width: int) -> list[_Column]:
+def _columns_for(width: int) -> list[_Column]:
     """The columns that tell most, as many as fit, in their order."""
     chosen: list[_Column] = []
     for column in sorted(_COLUMNS, key=lambda c: c.rank):
@@ -321,7 +321,7 @@ def duration(ns: float) -> str:
     return f"{_digits(ns / 1e3)} µs"
 
 
-def _amount(n: int) -> str:
+def _bytes_text(n: int) -> str:
     """Bytes with three digits."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= 0.9995 * size:

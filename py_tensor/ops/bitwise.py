@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from py_tensor import dtypes
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import Accepts, binary, install, unary
+from py_tensor.ops.define import Accepts, UnaryMethod, binary, install, unary
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
 ]  # fmt: skip
+
+
+class Methods:
+    """For type checkers: the ops of this module that are methods of tensors too."""
+
+    invert: UnaryMethod
+
 
 BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")
 SHIFTED = Accepts(

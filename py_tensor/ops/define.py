@@ -12,7 +12,7 @@ import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
@@ -50,6 +50,24 @@ Out = Tensor | tuple[Tensor] | None  # where a result is to be written
 # What definitions make.
 Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
+
+
+class UnaryMethod(Protocol):
+    """The method that `unary` makes."""
+
+    def __call__(
+        self, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    ) -> Tensor: ...
+
+
+class BinaryMethod(Protocol):
+    """A method that is the function `binary` makes."""
+
+    def __call__(
+        self, y: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    ) -> Tensor: ...
+
+
 # What definitions give: numpy(np, *arrays), and vjp(g, y, *operands, None) with a gradient for each
 # operand, or None.
 OnArray = Callable[[Any, Any], Any]

@@ -17,9 +17,11 @@ from py_tensor.ops.define import (
     INTEGRAL_AS_INT,
     LOGICAL,
     NUMERIC,
+    BinaryMethod,
     Operand,
     Out,
     Unary,
+    UnaryMethod,
     apply,
     as_array,
     assign_result,
@@ -44,6 +46,40 @@ __all__ = [
     "sigmoid", "sign", "sin", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide",
     "where",
 ]  # fmt: skip
+
+
+class Methods:
+    """For type checkers: the ops of this module that are methods of tensors too."""
+
+    abs: UnaryMethod
+    add: BinaryMethod
+    ceil: UnaryMethod
+    cos: UnaryMethod
+    div: BinaryMethod
+    eq: BinaryMethod
+    exp: UnaryMethod
+    floor: UnaryMethod
+    isfinite: UnaryMethod
+    isinf: UnaryMethod
+    isnan: UnaryMethod
+    log: UnaryMethod
+    logical_not: UnaryMethod
+    maximum: BinaryMethod
+    minimum: BinaryMethod
+    mul: BinaryMethod
+    negative: UnaryMethod
+    positive: UnaryMethod
+    pow: BinaryMethod
+    reciprocal: UnaryMethod
+    relu: UnaryMethod
+    sigmoid: UnaryMethod
+    sign: UnaryMethod
+    sin: UnaryMethod
+    sqrt: UnaryMethod
+    square: UnaryMethod
+    sub: BinaryMethod
+    tan: UnaryMethod
+    tanh: UnaryMethod
 
 
 # -- One operand, floating point ----------------------------------------------------------------

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
-from py_tensor.codegen.custom import Buffer, Written
+from py_tensor.codegen.custom import Buffer, CustomPass
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import build
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import bind
+from py_tensor.graph.body import Body, Const
 from py_tensor.graph.build import Builder, Family
-from py_tensor.graph.kernel import Body, Const, Kernel
+from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.ops.define import Operand, Scalar, coerce, constant, node_of, number_of
@@ -110,7 +111,9 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     ]
     shapes = [meta.shape for meta in metas[:k]]
     count = results[0].size if op.dispatch is None else int(op.dispatch(*shapes))
-    stage = Written(op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup)
+    stage = CustomPass(
+        op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup
+    )
     builder.kernels.append(Kernel((count,), (), (stage,), Body(), (), op.name))
 
 

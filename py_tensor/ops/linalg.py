@@ -88,8 +88,8 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     dtype = _matmul_dtype(a, b)
     batch, m, k, n = _sizes(a.shape, b.shape)
     shape = check_rank("matmul", (*batch, m, k, n))
-    left = _seen(a, (*a.shape[:-2], m, k, 1), shape, dtype)
-    right = _seen(b, (*b.shape[:-2], 1, k, n), shape, dtype)
+    left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, dtype)
+    right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, dtype)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
     if not size_of(shape):
         return meta_of(kept, dtype, a.device)
@@ -127,7 +127,7 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
         ) from None
 
 
-def _seen(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
+def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     """The steps from an operand to what a product reads: cast, with an axis more, expanded."""
     reshaped = meta_of(inner, dtype, x.device)
     cast = steps_to(x, x.shape, dtype)

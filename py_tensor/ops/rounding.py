@@ -11,6 +11,7 @@ from py_tensor.ops.define import (
     ANY,
     Operand,
     Out,
+    UnaryMethod,
     install,
     register,
     stored,
@@ -22,6 +23,12 @@ from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multip
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["divmod", "round", "trunc"]
+
+
+class Methods:
+    """For type checkers: the ops of this module that are methods of tensors too."""
+
+    trunc: UnaryMethod
 
 
 trunc = unary(

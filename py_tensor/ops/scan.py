@@ -48,14 +48,14 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
     return (where(first, without, where(equal(zeros, 0), before, 0.0)),)
 
 
-def _nothing(dtype: DType) -> tuple[float]:
+def _identity(dtype: DType) -> tuple[float]:
     """-0 and not 0, which would make 0 of a first element of -0."""
     return (-0.0,) if dtype.kind == "f" else (0,)
 
 
 CUMSUM = Scan(
     "cumsum",
-    fold=replace(SUM, identity=_nothing),
+    fold=replace(SUM, identity=_identity),
     numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
     vjp=_grad_cumsum,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.ops.define import FLOATING, Unary, unary
+from py_tensor.ops.define import FLOATING, Unary, UnaryMethod, unary
 from py_tensor.ops.elementwise import exp, sqrt, square
 
 __all__ = [
@@ -24,6 +24,23 @@ __all__ = [
     "log10",
     "sinh",
 ]  # fmt: skip
+
+
+class Methods:
+    """For type checkers: the ops of this module that are methods of tensors too."""
+
+    acos: UnaryMethod
+    asin: UnaryMethod
+    atan: UnaryMethod
+    cosh: UnaryMethod
+    erf: UnaryMethod
+    exp2: UnaryMethod
+    expm1: UnaryMethod
+    log10: UnaryMethod
+    log1p: UnaryMethod
+    log2: UnaryMethod
+    sinh: UnaryMethod
+
 
 LN2, LN10 = math.log(2), math.log(10)
 

@@ -1,9 +1,11 @@
 // Scatter, adding floats in order, second part: each invocation adds the runs of equal addresses that begin
-// in its chunk to their elements, and what the chunks behind it begin with as long as that is the same run.
+// in its chunk to their elements, and the heads of the chunks behind it that the last run reaches, or of whole
+// groups of them.
 
 // <interface>
 const WORKGROUP = 256u;
 const NOWHERE = 4294967295u;
+const GROUP = 256u;
 @group(0) @binding(0) var<storage, read> b0: array<f32>;
 @group(0) @binding(1) var<storage, read> b1: array<u32>;
 @group(0) @binding(2) var<storage, read> b2: array<i32>;
@@ -43,10 +45,15 @@ fn main(
       sum += sorted_value(p);
       p++;
     }
-    for (var next = chunk + 1u; p == last && next < chunks && place_of(next * length) == at; next++) {
-      sum += head_of(next);
-      // The run may end within that chunk.
-      if (place_of(min((next + 1u) * length, params[0].z) - 1u) != at) { break; }
+    var next = chunk + 1u;
+    while (p == last && next < chunks && place_of(next * length) == at) {
+      if (next % GROUP == 0u) {
+        sum += head_of(chunks + next / GROUP);
+        next += GROUP;
+      } else {
+        sum += head_of(next);
+        next++;
+      }
     }
     store_sum(at, sum);
   }

@@ -1,5 +1,5 @@
 // Scatter, adding floats in order, first part: values lie sorted by address, in chunks of `params[0].w`.
-// Each invocation adds up what its chunk begins with, if that goes on from the chunk before.
+// Each invocation adds up what its chunk begins with, of one address.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -22,11 +22,11 @@ fn main(
   @builtin(local_invocation_index) invocation: u32,
 ) {
   let chunk = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  if (chunk == 0u || chunk >= params[0].x) { return; }
+  if (chunk >= params[0].x) { return; }
   let first = chunk * params[0].w;
   let last = min(first + params[0].w, params[0].z);
   let at = place_of(first);
-  if (at == NOWHERE || place_of(first - 1u) != at) { return; }
+  if (at == NOWHERE) { return; }
   var sum = sorted_value(first);
   for (var p = first + 1u; p < last && place_of(p) == at; p++) { sum += sorted_value(p); }
   store_head(chunk, sum);

@@ -41,7 +41,7 @@ import json
 found = json.loads(pt.tuning().to_json())
 wanted = "256" if pt.device_info()["choices"]["map_workgroup"] == "64" else "64"
 record = json.dumps(found | {"when": "now", "choices": {"map_workgroup": wanted}})
-later = next(k.later for k in pt.Tuning.from_json(record).knobs if k.name == "map_workgroup")
+later = next(k.later for k in pt.Tuning.from_json(record).parameters if k.name == "map_workgroup")
 (wanted, later)
 """
 

@@ -14,7 +14,7 @@ from tests.browser.app import AppPage, AppSession
 
 pytestmark = pytest.mark.alone
 
-SECONDS = 2  # for all knobs; what has begun then is finished
+SECONDS = 2  # for all parameters; what has begun then is finished
 TUNE = f"""
 import json, time
 begin = time.perf_counter()

@@ -22,27 +22,29 @@ from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
 from py_tensor.graph import arrays
 from py_tensor.graph.bind import LEAF
-from py_tensor.graph.build import schedule
-from py_tensor.graph.kernel import (
+from py_tensor.graph.body import (
     NOWHERE,
     Access,
     Accumulated,
     Apply,
     Body,
     Const,
-    Contraction,
     Convert,
-    Fold,
     Gather,
     Index,
-    Kernel,
     Load,
     Mask,
-    Output,
     Place,
+    Select,
+)
+from py_tensor.graph.build import schedule
+from py_tensor.graph.kernel import (
+    Contraction,
+    Fold,
+    Kernel,
+    Output,
     Scanned,
     Scattered,
-    Select,
     Sorted,
     Stage,
 )
@@ -176,8 +178,8 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
         _check_slab(kernel, request)
         _check_passes(kernel, max_buffers)
-        scattered = sum(isinstance(stage, Scattered) for stage in kernel.stages)
-        assert len(writes) == outputs + scattered
+        by_stages = [slot for stage in kernel.stages for slot in stage.writes()]
+        assert len(writes) == outputs + len(by_stages)
         for slot in reads:
             written = slot in ready or writers.get(slot) is not None
             assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
@@ -187,10 +189,9 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             assert output.slot not in ready
             assert output.dtype is request.order[output.slot].meta.dtype
             writers[output.slot] = number
-        for stage in kernel.stages:
-            if isinstance(stage, Scattered):
-                assert stage.target not in writers, f"slot {stage.target} is computed twice"
-                writers[stage.target] = number
+        for slot in by_stages:
+            assert slot not in writers, f"slot {slot} is computed twice"
+            writers[slot] = number
         _check_alive(kernel)
     needed = request.wanted.union(*(k.reads() for k in kernels))
     assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"

@@ -164,7 +164,7 @@ def test_histograms_of_extremes(a: Any) -> None:
 def test_of_too_many_elements_a_part_is_looked_at(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(charts, "LOOKED_AT", 1 << 20)
+    monkeypatch.setattr(charts, "MAX_SHOWN", 1 << 20)
     x = pt.arange(int(np.prod(shape))).reshape(shape)
     found = look(x, "histogram")
     assert 1 < found["step"] < 10

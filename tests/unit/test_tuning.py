@@ -13,16 +13,25 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.autotune import contest, tuning, works
-from py_tensor.autotune.works import ROWS, Work, Works
+from py_tensor.autotune import contest, tuning, workloads
+from py_tensor.autotune.workloads import ROWS, Workload, Workloads
 from py_tensor.backend import device as devices
 from py_tensor.backend.device import Device
 from py_tensor.backend.webgpu import WebGPU
-from py_tensor.codegen.choices import Choices, Tile, defaults, kept_choices, knobs, value_of
+from py_tensor.codegen.choices import (
+    Choices,
+    Tile,
+    defaults,
+    kept_choices,
+    tuning_parameters,
+    value_of,
+)
 from py_tensor.errors import DeviceError, DeviceLostError
 from tests.unit.fake_bridge import GPU, FakeBridge, Promise
 
-KNOB = "map_workgroup"  # 256 by default, 64 and 128 besides: "const WORKGROUP" of a kernel's text
+PARAMETER = (
+    "map_workgroup"  # 256 by default, 64 and 128 besides: "const WORKGROUP" of a kernel's text
+)
 DEFAULT = "256"
 SECOND = 10**9
 
@@ -42,7 +51,7 @@ class Machine:
     times : dict
         Nanoseconds of a dispatch.
     wrong, wrong_further, refused : set
-        Those that compute wrong; that do so in further works only; that do not compile.
+        Those that compute wrong; that do so in further workloads only; that do not compile.
     answer : bytes
         The right result of the work that was made last.
     """
@@ -86,22 +95,24 @@ class Computing(FakeBridge):
 
 @pytest.fixture(params=["gpu clock", "host clock"])
 def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> GPU:
-    """A session with a computing bridge, and small works."""
+    """A session with a computing bridge, and small workloads."""
     bridge = Computing(gpu.bridge.heap)
     bridge.machine = machine = Machine({"256": 10**6, "64": 10**6, "128": 10**6})
     bridge.features = ["timestamp-query"] if request.param == "gpu clock" else []
 
-    def made(make: Callable[[], Work], further: bool) -> Callable[[], Work]:
-        def note() -> Work:
+    def made(make: Callable[[], Workload], further: bool) -> Callable[[], Workload]:
+        def note() -> Workload:
             work = make()
             machine.answer, machine.is_further = work.expected, further
             return work
 
         return note
 
-    timed, further = works.map_of_two(37, 16), works.map_of_two(5, 7)
+    timed, further = workloads.map_of_two(37, 16), workloads.map_of_two(5, 7)
     monkeypatch.setattr(
-        contest, "works_for", lambda *_: Works((made(timed, False),), (made(further, True),))
+        contest,
+        "workloads_for",
+        lambda *_: Workloads((made(timed, False),), (made(further, True),)),
     )
     for module in (contest, tuning):
         monkeypatch.setattr(module, "perf_counter", lambda: machine.now / SECOND)
@@ -126,12 +137,12 @@ def machine(place: GPU) -> Machine:
     return place.bridge.machine
 
 
-def knob(found: pt.Tuning, name: str = KNOB) -> tuning.Knob:
-    return next(k for k in found.knobs if k.name == name)
+def parameter(found: pt.Tuning, name: str = PARAMETER) -> tuning.TuningParameter:
+    return next(k for k in found.parameters if k.name == name)
 
 
 def verdicts(found: pt.Tuning) -> dict[str, str]:
-    return {a.value: a.verdict for a in knob(found).attempts}
+    return {a.value: a.verdict for a in parameter(found).attempts}
 
 
 def workgroups(place: GPU) -> set[str]:
@@ -148,13 +159,17 @@ class TestChoosing:
         self, place: GPU, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         machine(place).times |= {"64": 500_000, "128": 800_000}
-        found = pt.tune(KNOB)
+        found = pt.tune(PARAMETER)
         assert verdicts(found) == {"256": "slower", "64": "chosen", "128": "slower"}
-        times = [a.time for a in knob(found).attempts]
+        times = [a.time for a in parameter(found).attempts]
         assert times == pytest.approx([1e-3, 5e-4, 8e-4], rel=0.01)
-        assert (knob(found).value, knob(found).later, knob(found).default) == ("64", "64", DEFAULT)
+        assert (parameter(found).value, parameter(found).later, parameter(found).default) == (
+            "64",
+            "64",
+            DEFAULT,
+        )
         assert pt.device_info()["tuned"]
-        assert pt.device_info()["choices"][KNOB] == "64"
+        assert pt.device_info()["choices"][PARAMETER] == "64"
         assert workgroups(place) == {"64"}
         later = session(place.bridge, monkeypatch)
         assert workgroups(later) == {"64"}
@@ -163,7 +178,7 @@ class TestChoosing:
     @pytest.mark.parametrize("time", [960_000, 1_000_000, 3_000_000])
     def test_what_is_hardly_faster_is_not_chosen(self, place: GPU, time: int) -> None:
         machine(place).times |= {"64": time, "128": time}
-        assert verdicts(pt.tune(KNOB))[DEFAULT] == "default"
+        assert verdicts(pt.tune(PARAMETER))[DEFAULT] == "default"
         assert workgroups(place) == {DEFAULT}
 
     @pytest.mark.parametrize(
@@ -183,13 +198,13 @@ class TestChoosing:
     def test_what_is_wrong_is_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000, "128": 500_000}
         machine(place).wrong = {"64"}
-        found = verdicts(pt.tune(KNOB))
+        found = verdicts(pt.tune(PARAMETER))
         assert found == {"256": "slower", "64": "wrong results", "128": "chosen"}
 
     def test_what_is_wrong_in_other_sizes_is_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000, "128": 500_000}
         machine(place).wrong_further = {"64"}
-        assert verdicts(pt.tune(KNOB)) == {
+        assert verdicts(pt.tune(PARAMETER)) == {
             "256": "slower",
             "64": "wrong results",
             "128": "chosen",
@@ -198,7 +213,7 @@ class TestChoosing:
     def test_what_does_not_compile_is_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000}
         machine(place).refused = {"64"}
-        found = verdicts(pt.tune(KNOB))
+        found = verdicts(pt.tune(PARAMETER))
         assert found["64"].startswith("failed: ")
         assert "refused for a test" in found["64"]
         assert found[DEFAULT] == "default"
@@ -207,7 +222,7 @@ class TestChoosing:
     def test_a_default_that_is_wrong_gives_way(self, place: GPU) -> None:
         machine(place).times |= {"64": 2_000_000, "128": 3_000_000}
         machine(place).wrong = {DEFAULT}
-        assert verdicts(pt.tune(KNOB)) == {
+        assert verdicts(pt.tune(PARAMETER)) == {
             "256": "wrong results",
             "64": "chosen",
             "128": "slower",
@@ -215,17 +230,17 @@ class TestChoosing:
 
     def test_where_all_are_wrong_nothing_changes(self, place: GPU) -> None:
         machine(place).wrong = set(machine(place).times)
-        assert set(verdicts(pt.tune(KNOB)).values()) == {"wrong results"}
+        assert set(verdicts(pt.tune(PARAMETER)).values()) == {"wrong results"}
         assert workgroups(place) == {DEFAULT}
 
     def test_values_that_make_no_difference_are_not_timed(self, place: GPU) -> None:
-        found = knob(pt.tune("unroll"), "unroll")  # the works are elementwise
+        found = parameter(pt.tune("unroll"), "unroll")  # the workloads are elementwise
         assert [a.time for a in found.attempts] == [None] * 4
         assert {a.verdict for a in found.attempts} == {"default", "the same kernels as 4"}
 
     def test_tiles_that_do_not_fit_are_not_compiled(self, place: GPU) -> None:
         place.backend.profile = replace(place.backend.profile, workgroup_memory=8000)
-        found = knob(pt.tune("large_tile"), "large_tile").attempts
+        found = parameter(pt.tune("large_tile"), "large_tile").attempts
         assert found[0].verdict == "default"  # what it falls back on
         assert found[1].verdict == "needs 8448 bytes of workgroup memory, of 8000"
 
@@ -233,23 +248,23 @@ class TestChoosing:
         machine(place).times = dict.fromkeys(machine(place).times, SECOND)
         found = pt.tune(seconds=3)
         assert machine(place).now <= 6 * SECOND
-        assert all(k.value == k.default for k in found.knobs)
-        assert found.knobs[-1].attempts[0].verdict == contest.OUT_OF_TIME
+        assert all(k.value == k.default for k in found.parameters)
+        assert found.parameters[-1].attempts[0].verdict == contest.OUT_OF_TIME
 
     def test_what_was_found_before_stays_where_time_runs_out(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
-        before = pt.tune(KNOB)
+        before = pt.tune(PARAMETER)
         for seconds in (0, 0.0015):  # before the first check, and after it
-            found = pt.tune(KNOB, seconds=seconds)
-            assert knob(found) == knob(before)
-        assert knob(pt.tune("unroll", seconds=0), "unroll").value == "4"
+            found = pt.tune(PARAMETER, seconds=seconds)
+            assert parameter(found) == parameter(before)
+        assert parameter(pt.tune("unroll", seconds=0), "unroll").value == "4"
 
     def test_what_is_not_asked_for_stays(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
-        pt.tune(KNOB)
+        pt.tune(PARAMETER)
         found = pt.tune("unroll")
         assert verdicts(found)["64"] == "chosen"
-        assert knob(found).value == "64"
+        assert parameter(found).value == "64"
 
     def test_results_are_poisoned_before_they_are_checked(self, place: GPU) -> None:
         fills: list[int] = []
@@ -260,14 +275,18 @@ class TestChoosing:
             create(command, *rest)
 
         place.bridge._perform = note  # type: ignore[method-assign]
-        pt.tune(KNOB)
+        pt.tune(PARAMETER)
         assert set(fills) == {0x7FC0DEAD}
         assert len(fills) == 3  # and not where time counts
 
     def test_what_cannot_be_tuned(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-        with pytest.raises(ValueError, match="there is no knob 'tiles'; there are large_tile, "):
+        with pytest.raises(
+            ValueError, match="there is no tuning parameter 'tiles'; there are large_tile, "
+        ):
             pt.tune("tiles")
-        with pytest.raises(ValueError, match="no knob 'block'"):  # it is one of software adapters
+        with pytest.raises(
+            ValueError, match="no tuning parameter 'block'"
+        ):  # it is one of software adapters
             pt.tune("block")
         monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
         with pytest.raises(DeviceError, match=r"^tune: the cpu device"):
@@ -288,14 +307,14 @@ class TestWhatIsUsed:
         before = programs()
         place.backend._plans.clear()
         machine(place).times |= {"64": 500_000}
-        found = pt.tune(KNOB)
-        assert knob(found).is_used
-        assert (knob(found).value, knob(found).later) == (DEFAULT, "64")
-        assert f"{KNOB} = 256 (default); from the next session on 64" in found.table(80)
+        found = pt.tune(PARAMETER)
+        assert parameter(found).is_used
+        assert (parameter(found).value, parameter(found).later) == (DEFAULT, "64")
+        assert f"{PARAMETER} = 256 (default); from the next session on 64" in found.table(80)
         place.backend._plans.clear()
         assert programs() == before
         assert workgroups(place) == {DEFAULT}
-        assert pt.device_info()["choices"][KNOB] == DEFAULT
+        assert pt.device_info()["choices"][PARAMETER] == DEFAULT
         assert workgroups(session(place.bridge, monkeypatch)) == {"64"}
 
     def test_looking_is_not_using(self, place: GPU) -> None:
@@ -303,12 +322,12 @@ class TestWhatIsUsed:
         assert "run" in repr(pt.explain(x + 1))
         pt.tuning()
         pt.device_info()
-        assert not any(k.is_used for k in pt.tuning().knobs)
+        assert not any(k.is_used for k in pt.tuning().parameters)
         (x + 1).realize()
-        assert {k.name for k in pt.tuning().knobs if k.is_used} == {KNOB}
+        assert {k.name for k in pt.tuning().parameters if k.is_used} == {PARAMETER}
 
     def test_tuning_uses_nothing(self, place: GPU) -> None:
-        assert not any(k.is_used for k in pt.tune().knobs)
+        assert not any(k.is_used for k in pt.tune().parameters)
         assert place.backend.stats()["plans"] == 0
         memory = place.backend.memory_info()
         assert memory["live_buffers"] == memory["pooled_bytes"] == 0
@@ -317,22 +336,22 @@ class TestWhatIsUsed:
         x = pt.ones(8, device=place.device).realize()
         machine(place).times |= {"64": 500_000}
         place.bridge.kept = None
-        found = pt.tune(KNOB)
+        found = pt.tune(PARAMETER)
         assert found.unkept == "this host keeps nothing"
         assert "lost with this session" in found.table(100)
         place.bridge.loseDevice()
         del x
         assert workgroups(place) == {DEFAULT}
         assert place.backend.generation > 1
-        assert (knob(pt.tuning()).value, knob(pt.tuning()).later) == (DEFAULT, "64")
+        assert (parameter(pt.tuning()).value, parameter(pt.tuning()).later) == (DEFAULT, "64")
 
     def test_reset(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
         machine(place).times |= {"64": 500_000}
-        pt.tune(KNOB)
+        pt.tune(PARAMETER)
         assert workgroups(place) == {"64"}
         found = pt.tuning().reset()
         assert place.bridge.kept == ""
-        assert (knob(found).value, knob(found).later) == ("64", DEFAULT)
+        assert (parameter(found).value, parameter(found).later) == ("64", DEFAULT)
         assert found.when is None
         assert workgroups(place) == {"64"}
         assert not pt.device_info()["tuned"]
@@ -354,7 +373,7 @@ class TestTrouble:
         machine(place).times |= {"64": 500_000}
         place.bridge.faults = [""] * at + ["lost"]
         with pytest.raises(DeviceLostError):
-            pt.tune(KNOB)
+            pt.tune(PARAMETER)
         self.unchanged(place)
 
     @pytest.mark.parametrize("at", [0, 1, 5, 20])
@@ -362,14 +381,14 @@ class TestTrouble:
         machine(place).times |= {"64": 500_000}
         place.bridge.waits = [""] * at + ["interrupted"]
         with pytest.raises(KeyboardInterrupt):
-            pt.tune(KNOB)
+            pt.tune(PARAMETER)
         assert place.bridge.waits == []
         self.unchanged(place)
-        assert knob(pt.tune(KNOB)).later == "64"
+        assert parameter(pt.tune(PARAMETER)).later == "64"
 
     def test_no_memory(self, place: GPU) -> None:
         place.bridge.faults = ["", "", "out-of-memory"]  # of the first check
-        found = verdicts(pt.tune(KNOB))
+        found = verdicts(pt.tune(PARAMETER))
         assert found[DEFAULT].startswith("failed: ")
         assert place.backend.memory_info()["live_buffers"] == 0
 
@@ -383,7 +402,7 @@ class TestTrouble:
             '{"choices": {}}',
             '{"choices": {"map_workgroup": "63"}}',
             '{"choices": {"map_workgroup": 64}}',
-            '{"choices": {"map_workgroup": "64", "no knob": "1"}}',
+            '{"choices": {"map_workgroup": "64", "no tuning parameter": "1"}}',
             '{"choices": {"block": "8x8"}}',
             "[" * 100_000,
         ],
@@ -396,7 +415,7 @@ class TestTrouble:
         assert not pt.device_info()["tuned"]
         assert pt.tuning().when is None
         assert workgroups(place) == {DEFAULT}
-        assert pt.tune(KNOB).when
+        assert pt.tune(PARAMETER).when
 
     def test_a_record_whose_reasons_are_damaged(
         self, place: GPU, monkeypatch: pytest.MonkeyPatch
@@ -404,14 +423,14 @@ class TestTrouble:
         place.bridge.kept = '{"choices": {"map_workgroup": "64"}, "attempts": {"unroll": 3}}'
         place = session(place.bridge, monkeypatch)
         assert workgroups(place) == {"64"}
-        assert knob(pt.tuning()).attempts == ()
+        assert parameter(pt.tuning()).attempts == ()
         repr(pt.tuning())
 
 
 class TestExport:
     def tuned(self, place: GPU) -> pt.Tuning:
         machine(place).times |= {"64": 500_000}
-        return pt.tune(KNOB)
+        return pt.tune(PARAMETER)
 
     def test_there_and_back(
         self, place: GPU, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -436,11 +455,14 @@ class TestExport:
         ("change", "match"),
         [
             (lambda r: {**r, "adapter": {"vendor": "other"}}, "was found on .*other"),
-            (lambda r: {**r, "choices": {KNOB: "63"}}, "cannot be '63'; it is one of 256, 64"),
-            (lambda r: {**r, "choices": {"speed": "1"}}, "no knob 'speed'"),
-            (lambda r: {**r, "choices": {KNOB: "128"}}, "128 does not work here: wrong results"),
+            (lambda r: {**r, "choices": {PARAMETER: "63"}}, "cannot be '63'; it is one of 256, 64"),
+            (lambda r: {**r, "choices": {"speed": "1"}}, "no tuning parameter 'speed'"),
+            (
+                lambda r: {**r, "choices": {PARAMETER: "128"}},
+                "128 does not work here: wrong results",
+            ),
             (lambda r: {**r, "attempts": [1]}, "not what to_json gives"),
-            (lambda r: {**r, "attempts": {KNOB: [{"value": "64"}]}}, "not what to_json gives"),
+            (lambda r: {**r, "attempts": {PARAMETER: [{"value": "64"}]}}, "not what to_json gives"),
             (lambda r: [], "not what to_json gives"),
         ],
     )
@@ -462,7 +484,7 @@ def test_the_table_fits(place: GPU, columns: int) -> None:
     machine(place).refused = {"128"}
     text = pt.tune().table(columns)
     assert max(map(len, text.splitlines())) <= columns
-    for name, values in knobs(False).items():
+    for name, values in tuning_parameters(False).items():
         assert name in text
         assert all(str(value) in text for value in values)
 
@@ -472,7 +494,7 @@ def test_the_table_fits(place: GPU, columns: int) -> None:
 
 @pytest.mark.parametrize("software", [False, True])
 def test_the_first_value_is_the_default(software: bool) -> None:
-    for name, values in knobs(software).items():
+    for name, values in tuning_parameters(software).items():
         assert values[0] == getattr(defaults(software), name)
         assert len({str(v) for v in values}) == len(values)
         for value in values:
@@ -480,11 +502,13 @@ def test_the_first_value_is_the_default(software: bool) -> None:
             record = json.dumps({"choices": {name: str(value)}})
             found = kept_choices(record, software)
             assert found == replace(defaults(software), **{name: value})
-    assert set(knobs(True)) | set(knobs(False)) == set(Choices().named())
+    assert set(tuning_parameters(True)) | set(tuning_parameters(False)) == set(Choices().named())
 
 
 def test_tiles_are_such_as_every_device_can_run() -> None:
-    tiles = {v for values in knobs(False).values() for v in values if isinstance(v, Tile)}
+    tiles = {
+        v for values in tuning_parameters(False).values() for v in values if isinstance(v, Tile)
+    }
     assert len(tiles) > 8
     for tile in tiles:
         assert tile.workgroup <= 256
@@ -492,18 +516,18 @@ def test_tiles_are_such_as_every_device_can_run() -> None:
         assert tile.tm % 4 == tile.tn % 4 == tile.bk % 4 == 0
         for size in (tile.bm, tile.bn):  # every invocation loads as many vectors
             assert size * tile.bk % (4 * tile.workgroup) == 0
-    smallest = [v for v in knobs(False)["small_tile"] if isinstance(v, Tile)]
+    smallest = [v for v in tuning_parameters(False)["small_tile"] if isinstance(v, Tile)]
     assert all(tile.memory <= 16384 for tile in smallest)  # there is nothing to fall back on
 
 
 SMALL_WORKS = {
-    "product": works.product(37, 45, 20),
-    "transposed": works.product(37, 45, 20, transposed=True),
-    "row_sums": works.row_sums(67, 21),
-    "column_sums": works.column_sums(67, 21),
-    "whole_sum": works.whole_sum(67, 21),
-    "centred": works.centred(67, 64),
-    "map_of_two": works.map_of_two(67, 21),
+    "product": workloads.product(37, 45, 20),
+    "transposed": workloads.product(37, 45, 20, transposed=True),
+    "row_sums": workloads.row_sums(67, 21),
+    "column_sums": workloads.column_sums(67, 21),
+    "whole_sum": workloads.whole_sum(67, 21),
+    "centred": workloads.centred(67, 64),
+    "map_of_two": workloads.map_of_two(67, 21),
 }
 IN_FLOAT64: dict[str, Callable[..., Any]] = {
     "product": lambda x, y: x @ y,
@@ -543,5 +567,5 @@ def test_what_is_moved_shows(name: str) -> None:
 
 def test_all_knobs_have_works() -> None:
     for software in (False, True):
-        for name in knobs(software):
-            assert works.works_for(name, software).timed
+        for name in tuning_parameters(software):
+            assert workloads.workloads_for(name, software).timed

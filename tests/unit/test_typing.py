@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor.ops import bitwise, define, elementwise, rounding, transcendental
 from py_tensor.tensor import INSTALLED, Tensor
 from py_tensor.typing import Methods
 
-METHODS = {name: value for name, value in vars(Methods).items() if inspect.isfunction(value)}
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    name: getattr(define, protocol).__call__
+    for module in (bitwise, elementwise, rounding, transcendental)
+    for name, protocol in inspect.get_annotations(module.Methods).items()
+}
+OTHERS = {name: value for name, value in vars(Methods).items() if inspect.isfunction(value)}
+METHODS = OTHERS | ELEMENTWISE
 PROPERTIES = {name for name, value in vars(Methods).items() if isinstance(value, property)}
 INHERITED = {"__hash__"}  # object's, which a class that defines == must name again
 
@@ -25,6 +32,7 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def test_every_method_is_typed_and_every_typed_method_is_there() -> None:
     assert pt.Tensor is Tensor
+    assert not OTHERS.keys() & ELEMENTWISE.keys()
     assert {*METHODS, *PROPERTIES} - INHERITED == INSTALLED
 
 

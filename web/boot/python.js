@@ -34,7 +34,6 @@ const SOURCES = [
   "gallery.py",
   "inspection.py",
   "interrupts.py",
-  "lessons.py",
   "loader.py",
   "magics.py",
   "measuring.py",
@@ -42,6 +41,7 @@ const SOURCES = [
   "rich.py",
   "session.py",
   "status.py",
+  "tracing.py",
   "views.py",
 ];
 const FOLDER = "/lib/py_tensor_page";

@@ -9,7 +9,7 @@ import { SECTIONS } from "./sections.js";
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /**
- * @typedef {object} Lesson what became of an expression (python/lessons.py)
+ * @typedef {object} Trace what became of an expression (python/tracing.py)
  * @property {GraphNode[]} nodes operands first
  * @property {Record<string, string>} names of nodes, by their numbers
  * @property {{ shape: number[], dtype: string }} result
@@ -42,7 +42,7 @@ import { SECTIONS } from "./sections.js";
 
 const DEFAULT = "((x * 2 + 1) ** 2).sum(0)";
 const OTHERS = ["pt.exp(x - y)", "x @ w + y", "pt.softmax(x)", "(x - x.mean(1, keepdims=True)).T", "x.cumsum(0)"];
-const TRACE = '__import__("py_tensor_page.lessons", fromlist=["*"]).trace';
+const TRACE = '__import__("py_tensor_page.tracing", fromlist=["*"]).trace';
 
 export class Learn {
   /** @param {Engine} engine */
@@ -122,17 +122,17 @@ export class Learn {
       return;
     }
     this.followed = expression;
-    /** @type {Lesson} */
-    const lesson = JSON.parse(printed.join("").trimEnd().split("\n").at(-1) ?? "");
-    const { length } = lesson.kernels;
-    const runs = lesson.kernels.reduce((sum, { dispatches }) => sum + dispatches, 0);
+    /** @type {Trace} */
+    const trace = JSON.parse(printed.join("").trimEnd().split("\n").at(-1) ?? "");
+    const { length } = trace.kernels;
+    const runs = trace.kernels.reduce((sum, { dispatches }) => sum + dispatches, 0);
     const times = runs > length ? `, run ${runs} times in all` : "";
-    const kernels = lesson.stream
+    const kernels = trace.stream
       ? `${length} ${length === 1 ? "kernel" : "kernels"}${times}`
-      : `no kernel, as ${lesson.device === "cpu" ? "the CPU computes it" : "it is stored already"}`;
-    const nodes = lesson.nodes.length;
+      : `no kernel, as ${trace.device === "cpu" ? "the CPU computes it" : "it is stored already"}`;
+    const nodes = trace.nodes.length;
     this.said.textContent = `${nodes} ${nodes === 1 ? "node" : "nodes"}, ${kernels}.`;
-    for (const { section, yours } of this.parts ?? []) yours.replaceChildren(...section.yours(lesson));
+    for (const { section, yours } of this.parts ?? []) yours.replaceChildren(...section.yours(trace));
   }
 }
 

@@ -5,7 +5,7 @@ import { codeBlock, highlightedWgsl } from "../ui/highlight.js";
 import { counted as count, queueDiagram, streamDiagram, threadsDiagram, treeDiagram } from "./diagrams.js";
 import { graphDiagram } from "./graph.js";
 
-/** @typedef {import("./learn.js").Lesson} Lesson */
+/** @typedef {import("./learn.js").Trace} Trace */
 /** @typedef {import("./learn.js").Kernel} Kernel */
 
 /**
@@ -14,7 +14,7 @@ import { graphDiagram } from "./graph.js";
  * @property {string} title
  * @property {string[]} text paragraphs
  * @property {() => Element} [diagram] that is the same for every expression
- * @property {(lesson: Lesson) => (Element | string)[]} yours what it shows of the reader's expression
+ * @property {(trace: Trace) => (Element | string)[]} yours what it shows of the reader's expression
  */
 
 /** @type {Section[]} */
@@ -26,9 +26,9 @@ export const SECTIONS = [
       "An operation checks shapes and types at once, so that a mistake is reported on its own line. Then it notes what is to be done, as a node that points to its operands, and returns. No number is computed yet.",
       "Numbers like the 2 in `x * 2` are nodes too. So are changes of shape, which cost nothing: they are arithmetic on indices, and later disappear into the kernels that read through them.",
     ],
-    yours: (lesson) => [
-      graphDiagram(lesson.nodes, lesson.names),
-      caption(`The graph of your expression. It took ${microseconds(lesson.microseconds.record)} to write down.`),
+    yours: (trace) => [
+      graphDiagram(trace.nodes, trace.names),
+      caption(`The graph of your expression. It took ${microseconds(trace.microseconds.record)} to write down.`),
     ],
   },
   {
@@ -38,7 +38,7 @@ export const SECTIONS = [
       "When something is read, its graph is cut into kernels: programs that the GPU runs from end to end. Memory is what a GPU waits for, so that as much as possible goes into one kernel. A chain of elementwise operations reads its inputs once and writes its result once, however long it is; a sum takes in what comes before it and what follows.",
       "A kernel ends where other threads must have finished first, and where a value that several need is cheaper to keep than to compute again.",
     ],
-    yours: (lesson) => (lesson.kernels.length ? lesson.kernels.map(kernelCard) : [caption(noKernels(lesson))]),
+    yours: (trace) => (trace.kernels.length ? trace.kernels.map(kernelCard) : [caption(noKernels(trace))]),
   },
   {
     key: "threads",
@@ -47,7 +47,7 @@ export const SECTIONS = [
       "A GPU does not loop over elements: it starts a thread for each of them, or for a few, by the thousand. Threads come in workgroups, which share a little fast memory. Each thread knows its number and nothing else; from the number follows which elements are its own.",
       "This is the text of the kernel, in WebGPU's language. Sizes and constants are parameters, so that the same compiled kernel serves every shape.",
     ],
-    yours: (lesson) => lesson.kernels.map((kernel) => wgslOf(kernel, lesson)),
+    yours: (trace) => trace.kernels.map((kernel) => wgslOf(kernel, trace)),
   },
   {
     key: "together",
@@ -57,7 +57,7 @@ export const SECTIONS = [
       "A matrix product goes further. Each number of a row is needed for every column: a workgroup loads a square tile of both matrices once, and all its threads use it. The gallery has that walk from one thread per element to tiles.",
     ],
     diagram: () => h("div", {}, treeDiagram(), caption("How eight numbers are added up: a sketch.")),
-    yours: (lesson) => lesson.kernels.filter(({ family }) => family !== "map").map(howItShares),
+    yours: (trace) => trace.kernels.filter(({ family }) => family !== "map").map(howItShares),
   },
   {
     key: "stream",
@@ -65,16 +65,16 @@ export const SECTIONS = [
     text: [
       "Python runs in WebAssembly and the GPU is reached through JavaScript. Each call between the two costs as much as a small kernel, so there is one for all kernels together: a list of whole numbers that stand for programs, workgroups and buffers. It is made once for a graph of this form, and found again when the form comes back.",
     ],
-    yours: (lesson) =>
-      lesson.stream
+    yours: (trace) =>
+      trace.stream
         ? [
-            streamDiagram(lesson.stream.commands),
+            streamDiagram(trace.stream.commands),
             caption(
-              `${lesson.stream.commands.flatMap(({ words }) => words).length} numbers, and ${lesson.stream.parameters} ` +
-                `bytes of parameters. Planning took ${microseconds(lesson.microseconds.plan ?? 0)}; next time it is a look-up.`,
+              `${trace.stream.commands.flatMap(({ words }) => words).length} numbers, and ${trace.stream.parameters} ` +
+                `bytes of parameters. Planning took ${microseconds(trace.microseconds.plan ?? 0)}; next time it is a look-up.`,
             ),
           ]
-        : [caption(noKernels(lesson))],
+        : [caption(noKernels(trace))],
   },
   {
     key: "queue",
@@ -82,11 +82,11 @@ export const SECTIONS = [
     text: [
       "JavaScript records the commands and submits them to the GPU's queue. The GPU takes one after the other, and a kernel that reads what another writes waits for it. Python does not wait: it notes further operations meanwhile.",
     ],
-    yours: (lesson) => {
-      const runs = runsOf(lesson).length;
-      if (!lesson.stream || !runs) return [caption(noKernels(lesson))];
+    yours: (trace) => {
+      const runs = runsOf(trace).length;
+      if (!trace.stream || !runs) return [caption(noKernels(trace))];
       const times = runs === 1 ? "One run of a kernel" : `${runs} runs of kernels`;
-      const { parts } = lesson.stream;
+      const { parts } = trace.stream;
       const submissions = parts === 1 ? "one submission" : `${parts} submissions, as it takes long`;
       return [queueDiagram(runs), caption(`${times}, in ${submissions}. The times are a sketch.`)];
     },
@@ -97,14 +97,14 @@ export const SECTIONS = [
     text: [
       "Printing needs numbers, so Python waits here, and here alone. The result is copied into memory that JavaScript may look at, and from there into Python's. Everything in between never left the GPU.",
     ],
-    yours: (lesson) => [
-      codeBlock(lesson.shown, "Your result"),
-      caption(`From the first kernel to the last digit: ${microseconds(lesson.microseconds.read)}.`),
+    yours: (trace) => [
+      codeBlock(trace.shown, "Your result"),
+      caption(`From the first kernel to the last digit: ${microseconds(trace.microseconds.read)}.`),
     ],
   },
 ];
 
-/** @param {Lesson} lesson */
+/** @param {Trace} trace */
 function noKernels({ device }) {
   return device === "cpu"
     ? "The CPU computes this by NumPy, op by op: there is no kernel to show. With WebGPU there would be."
@@ -157,7 +157,7 @@ function counted(ops) {
 }
 
 /**
- * @param {Lesson} lesson
+ * @param {Trace} trace
  * @returns {import("./learn.js").Command[]} those that run a kernel
  */
 function runsOf({ stream }) {
@@ -166,11 +166,11 @@ function runsOf({ stream }) {
 
 /**
  * @param {Kernel} kernel
- * @param {Lesson} lesson
+ * @param {Trace} trace
  */
-function wgslOf({ number, name, wgsl }, lesson) {
+function wgslOf({ number, name, wgsl }, trace) {
   const at = wgsl.lastIndexOf("@compute");
-  const begun = threadsOf(name, wgsl, lesson);
+  const begun = threadsOf(name, wgsl, trace);
   const runs = begun ? ` It runs in ${count(begun.groups, "workgroup")} of ${count(begun.threads, "thread")}.` : "";
   const whole = h("details", { className: "whole" }, h("summary", {}, "The whole kernel, with what it calls"));
   whole.addEventListener("toggle", () => {
@@ -189,11 +189,11 @@ function wgslOf({ number, name, wgsl }, lesson) {
 /**
  * @param {string} name
  * @param {string} wgsl
- * @param {Lesson} lesson
+ * @param {Trace} trace
  * @returns {{ groups: number, threads: number } | null} what it is given; null where it runs more than once
  */
-function threadsOf(name, wgsl, lesson) {
-  const runs = runsOf(lesson).filter(({ program }) => program === name);
+function threadsOf(name, wgsl, trace) {
+  const runs = runsOf(trace).filter(({ program }) => program === name);
   const size = /const WORKGROUP = (\d+)u;/.exec(wgsl);
   if (runs.length !== 1 || !size) return null;
   return { groups: runs[0].groups.reduce((product, n) => product * n, 1), threads: Number(size[1]) };

@@ -11,7 +11,7 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.convert.printing import format_str
-from py_tensor.display.charts import chart, most_looked_at
+from py_tensor.display.charts import chart, max_shown
 from py_tensor.display.options import ChartOptions, ImageOptions
 from py_tensor.display.pictures import (
     PLAIN,
@@ -132,7 +132,7 @@ def _steps(x: pt.Tensor) -> list[int]:
     """
     steps = [1] * x.ndim
     kept = list(x.shape)
-    while prod(kept) > most_looked_at(x):
+    while prod(kept) > max_shown(x):
         axis = kept.index(max(kept))
         steps[axis] = 2 * steps[axis] + 1
         kept[axis] = -(-x.shape[axis] // steps[axis])

@@ -2,7 +2,7 @@
 
 A case has the form of the panel's (`web/python/benchmarks.py`), whose own cases are used where
 they fit. What the other libraries write for a case stands with them, under the case's name: in
-`pytorch.py` and in `web/bench/peers/*_forms.js`. This module runs on the host, which knows the
+`pytorch.py` and in `web/bench/peers/*_cases.js`. This module runs on the host, which knows the
 right answers, and in the page's worker, which computes; so it imports nothing that either of them
 lacks.
 """
@@ -102,6 +102,7 @@ def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
         "reductions": _reductions(scale),
         "rows": _rows(scale),
         "movement": _movement(scale),
+        "indexing": _indexing(scale),
         "scan-sort": _scan_sort(scale),
         "small-ops": _small_ops(),
     }
@@ -318,6 +319,80 @@ def _movement(scale: Scale) -> tuple[Case, ...]:
             op=lambda pt, x, i: pt.take(x, i),
             expected=lambda np, at, x, i: x[i[at]],
             tolerance=0.0,
+        ),
+    )
+
+
+BINS = 1000
+"""Elements that many values are added to."""
+
+
+def _indexing(scale: Scale) -> tuple[Case, ...]:
+    n, m = scale.side, scale.flat
+    x = Operand((m,))
+
+    def added(pt: Any, base: Any, i: Any, x: Any) -> Any:
+        sums = base.copy()
+        pt.add.at(sums, i, x)
+        return sums
+
+    def write(pt: Any, x: Any, i: Any) -> Any:
+        y = pt.zeros(m)
+        y[i] = 1
+        return y
+
+    def mask(pt: Any, x: Any) -> Any:
+        y = x.copy()
+        y[x > 0.5] = 0
+        return y
+
+    def window(pt: Any, x: Any) -> Any:
+        y = x.copy()
+        y[1:-1, 1:-1] += 1
+        return y
+
+    return (
+        *(
+            _case(
+                *("add at", f"{_count(m)} to {_count(size)}"),
+                ((size,), Operand((m,), below=size), x),
+                result_shape=(size,),
+                op=added,
+                expected=lambda np, at, b, i, x: (b + np.bincount(i, x, minlength=b.size))[at],
+                tolerance=SUM,
+            )
+            for size in (BINS, m)
+        ),
+        _case(
+            *("bincount", f"{_count(m)} to {_count(BINS)}", (Operand((m,), below=BINS),), (BINS,)),
+            op=lambda pt, i: pt.bincount(i, minlength=BINS),
+            expected=lambda np, at, i: np.bincount(i, minlength=BINS)[at],
+            tolerance=0.0,
+        ),
+        _case(
+            *("write at", _count(m), (x, Operand((m,), below=m)), (m,), write),
+            expected=lambda np, at, x, i: np.isin(at[0], i),
+            tolerance=0.0,
+            least=1.0,
+        ),
+        _case(
+            *("write by mask", _count(m), (x,), (m,), mask),
+            expected=lambda np, at, x: np.where(x[at] > 0.5, 0, x[at]),
+            tolerance=0.0,
+            least=1.0,
+        ),
+        _case(
+            *("sum of a mask's", _count(m), (x,), ()),
+            op=lambda pt, x: x[x > 0.5].sum(),
+            expected=lambda np, at, x: x[x > 0.5].sum(dtype=np.float64),
+            tolerance=SUM,
+        ),
+        _case(
+            *("add to a window", f"{n}", ((n, n),), (n, n), window),
+            expected=lambda np, at, x: (
+                x[at] + ((at[0] > 0) & (at[0] < n - 1) & (at[1] > 0) & (at[1] < n - 1))
+            ),
+            tolerance=1e-6,
         ),
     )
 

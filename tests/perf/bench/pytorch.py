@@ -13,7 +13,13 @@ from tests.perf.bench.cases import Case
 from tests.perf.bench.contender import Sample
 from tests.perf.bench.operands import Made
 
-FORMS: dict[str, Callable[..., Any]] = {
+
+def _added_to_window(y: Any) -> Any:
+    y[1:-1, 1:-1] += 1
+    return y
+
+
+CASES: dict[str, Callable[..., Any]] = {
     "softmax": lambda torch, x: torch.softmax(x, -1),
     "log-softmax": lambda torch, x: torch.log_softmax(x, -1),
     "layer norm": lambda torch, x: torch.layer_norm(x, x.shape[-1:]),
@@ -24,6 +30,10 @@ FORMS: dict[str, Callable[..., Any]] = {
     "every second row": lambda torch, x: x[::2].contiguous(),
     "take rows": lambda torch, x, i: torch.index_select(x, 0, i),
     "take elements": lambda torch, x, i: torch.index_select(x, 0, i),
+    "add at": lambda torch, base, i, x: base.index_add(0, i, x),
+    "write at": lambda torch, x, i: torch.zeros_like(x).index_fill_(0, i.long(), 1),
+    "write by mask": lambda torch, x: x.masked_fill(x > 0.5, 0),
+    "add to a window": lambda torch, x: _added_to_window(x.clone()),
     "sort": lambda torch, x: torch.sort(x).values,
 }
 """By a case's name. Everything else reads the same in PyTorch as in py_tensor."""
@@ -44,7 +54,7 @@ class PyTorch:
 
     def prepare(self, case: Case, operands: Sequence[Made]) -> None:
         self._case = case
-        self._form = FORMS.get(case.name, case.op)
+        self._run = CASES.get(case.name, case.op)
         self._operands = [self._operand(made) for made in operands]
 
     def _operand(self, made: Made) -> Any:
@@ -59,7 +69,7 @@ class PyTorch:
         self._torch.cuda.synchronize()
         started = time.perf_counter()
         for _ in range(count):
-            result = self._form(self._torch, *self._operands)
+            result = self._run(self._torch, *self._operands)
             self._calls.append(float(result) if finish == "number" else result)
             if finish == "each":
                 self._torch.cuda.synchronize()

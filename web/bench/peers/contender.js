@@ -28,11 +28,11 @@ import { Meter } from "./meter.js";
  * @typedef {object} Library
  * @property {GPUDevice} device
  * @property {string} version
- * @property {Record<string, (...x: any[]) => T | T[]>} forms what it writes for a case, by the case's name
+ * @property {Record<string, (...x: any[]) => T | T[]>} cases what it writes for a case, by the case's name
  * @property {(data: Float32Array | Int32Array) => T} tensor of one dimension
  * @property {(row: T, column: T) => T} outerSum frees its operands
  * @property {(x: T, shape: number[]) => T} reshape frees its operand
- * @property {(form: (...x: T[]) => T | T[], operands: T[]) => T | T[]} call
+ * @property {(run: (...x: T[]) => T | T[], operands: T[]) => T | T[]} call
  * @property {(results: T[]) => void} submit everything that these results need
  * @property {(x: T) => Promise<Float32Array | Int32Array>} read
  * @property {(x: T) => void} dispose
@@ -56,7 +56,7 @@ export async function startPeer(name, { software }) {
 /** @template T */
 export class Contender {
   /** @type {(...x: T[]) => T | T[]} */
-  #form = () => [];
+  #run = () => [];
   /** @type {Finish} */
   #finish = "all";
   /** @type {T[]} */
@@ -93,9 +93,9 @@ export class Contender {
    * @returns {boolean} whether the library has this case
    */
   prepare({ name, finish, operands }) {
-    const form = this.library.forms[name];
-    if (!form) return false;
-    this.#form = form;
+    const run = this.library.cases[name];
+    if (!run) return false;
+    this.#run = run;
     this.#finish = finish;
     for (const operand of operands) this.#operands.push(this.#operand(operand));
     return true;
@@ -109,7 +109,7 @@ export class Contender {
   }
 
   /**
-   * Calls the form once.
+   * Calls the case's function once.
    *
    * @returns {Promise<{ seconds: number, compile: number }>} compile: the part of it until kernels were compiled
    */
@@ -119,7 +119,7 @@ export class Contender {
   }
 
   /**
-   * Calls the form so many times, in groups whose results are held together; all is done when the time is taken.
+   * Calls the case's function so many times, in groups whose results are held together; all is done when the time is taken.
    *
    * @param {{ count: number, held?: number }} calls
    * @returns {Promise<number>} seconds
@@ -131,7 +131,7 @@ export class Contender {
     let group = [];
     const started = performance.now();
     for (let i = 0; i < count; i++) {
-      const result = library.call(this.#form, this.#operands);
+      const result = library.call(this.#run, this.#operands);
       const results = Array.isArray(result) ? result : [result];
       group.push(results);
       if (this.#finish === "number") {

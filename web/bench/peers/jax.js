@@ -1,7 +1,7 @@
 /** jax-js on WebGPU, as `contender.js` asks for it. */
 
 import { defaultDevice, getWebGPUDevice, init, numpy as np, version } from "../../vendor/jax.js";
-import { FORMS } from "./jax_forms.js";
+import { CASES } from "./jax_cases.js";
 
 /**
  * @template T
@@ -20,7 +20,7 @@ export class JaxJs {
   constructor() {
     this.device = getWebGPUDevice();
     this.version = version;
-    this.forms = FORMS;
+    this.cases = CASES;
   }
 
   /** @param {Float32Array | Int32Array} data */
@@ -47,11 +47,11 @@ export class JaxJs {
   }
 
   /**
-   * @param {(...x: JaxArray[]) => JaxArray | JaxArray[]} form
+   * @param {(...x: JaxArray[]) => JaxArray | JaxArray[]} run
    * @param {JaxArray[]} operands
    */
-  call(form, operands) {
-    return form(...operands.map((operand) => operand.ref));
+  call(run, operands) {
+    return run(...operands.map((operand) => operand.ref));
   }
 
   /**

@@ -1,7 +1,7 @@
 /** tfjs on WebGPU, as `contender.js` asks for it. */
 
 import * as tf from "../../vendor/tfjs.js";
-import { FORMS } from "./tfjs_forms.js";
+import { CASES } from "./tfjs_cases.js";
 
 /**
  * @template T
@@ -24,7 +24,7 @@ export class Tfjs {
     /** @type {GPUDevice} */
     this.device = backend.device;
     this.version = tf.version;
-    this.forms = FORMS;
+    this.cases = CASES;
   }
 
   /** @param {Float32Array | Int32Array} data */
@@ -53,11 +53,11 @@ export class Tfjs {
   }
 
   /**
-   * @param {(...x: Tensor[]) => Tensor | Tensor[]} form
+   * @param {(...x: Tensor[]) => Tensor | Tensor[]} run
    * @param {Tensor[]} operands
    */
-  call(form, operands) {
-    return tf.tidy(() => form(...operands));
+  call(run, operands) {
+    return tf.tidy(() => run(...operands));
   }
 
   /** Everything is on its way already, but for the last commands. */

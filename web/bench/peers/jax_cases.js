@@ -7,12 +7,12 @@
 import { jit, nn, numpy as np } from "../../vendor/jax.js";
 
 /** @typedef {import("@jax-js/jax").Array} A */
-/** @typedef {(...x: any[]) => A | A[]} Form */
+/** @typedef {(...x: any[]) => A | A[]} Case */
 
-/** @type {Form} */
+/** @type {Case} */
 const matmul = (x, y) => np.matmul(x, y);
 
-/** @param {number} [axis] all, where it is left out @returns {Form} */
+/** @param {number} [axis] all, where it is left out @returns {Case} */
 const sum = (axis) => (x) => np.sum(x, axis);
 
 /** @param {A} x @param {A} row @param {A} column */
@@ -23,18 +23,18 @@ function twelveOps(x, row, column) {
   return np.multiply(np.absolute(np.minimum(t, row)), 2);
 }
 
-/** Every pair of the first 20 operands with the last 10. @type {Form} */
+/** Every pair of the first 20 operands with the last 10. @type {Case} */
 const additions = (...x) => x.slice(0, 20).flatMap((a) => x.slice(20).map((b) => np.add(a.ref, b.ref)));
 
-/** @type {Form} */
+/** @type {Case} */
 function hundredProducts(x, w) {
   let y = x;
   for (let i = 0; i < 100; i++) y = np.matmul(y, w.ref);
   return np.sum(y);
 }
 
-/** @type {Record<string, Form>} */
-export const FORMS = {
+/** @type {Record<string, Case>} */
+export const CASES = {
   matmul,
   "x.T @ y": (x, y) => np.matmul(np.transpose(x), y),
   "x @ y.T": (x, y) => np.matmul(x, np.transpose(y)),

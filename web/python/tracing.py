@@ -35,25 +35,25 @@ def trace(expression: str) -> None:
     nodes = topological([result._node])
     if len(nodes) > MOST_NODES:
         raise ValueError(f"{len(nodes)} nodes are too many to show; {MOST_NODES} are not")
-    lesson: dict[str, Any] = {
+    found: dict[str, Any] = {
         "nodes": [described(node, nodes) for node in nodes],
         "names": {nodes.index(x._node): name for name, x in given.items() if x._node in nodes},
         "device": result.device.name,
         "result": {"shape": result.shape, "dtype": str(result.dtype)},
         "microseconds": {"record": 1e6 * (recorded - start)},
     }
-    lesson |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
+    found |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
     backend = result.device.backend
-    if isinstance(backend, WebGPU) and lesson["kernels"]:
+    if isinstance(backend, WebGPU) and found["kernels"]:
         wanted = request([result._node], backend.max_bytes)
         start = perf_counter()
         plan = backend.plan_for(backend.profile, wanted)
-        lesson["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
-        lesson["stream"] = stream(plan)
+        found["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
+        found["stream"] = stream(plan)
     start = perf_counter()
     shown = repr(result)
-    lesson["microseconds"]["read"] = 1e6 * (perf_counter() - start)
-    print(json.dumps(lesson | {"shown": shown}))
+    found["microseconds"]["read"] = 1e6 * (perf_counter() - start)
+    print(json.dumps(found | {"shown": shown}))
 
 
 def compiled(expression: str) -> Any:

@@ -7,12 +7,12 @@
 import * as tf from "../../vendor/tfjs.js";
 
 /** @typedef {import("@tensorflow/tfjs-core").Tensor} T */
-/** @typedef {(...x: any[]) => T | T[]} Form */
+/** @typedef {(...x: any[]) => T | T[]} Case */
 
-/** @type {Form} */
+/** @type {Case} */
 const matmul = (x, y) => tf.matMul(x, y);
 
-/** @param {number} [axis] all, where it is left out @returns {Form} */
+/** @param {number} [axis] all, where it is left out @returns {Case} */
 const sum = (axis) => (x) => tf.sum(x, axis);
 
 /** @param {T} x */
@@ -29,18 +29,18 @@ function twelveOps(x, row, column) {
   return tf.mul(tf.abs(tf.minimum(t, row)), 2);
 }
 
-/** Every pair of the first 20 operands with the last 10. @type {Form} */
+/** Every pair of the first 20 operands with the last 10. @type {Case} */
 const additions = (...x) => x.slice(0, 20).flatMap((a) => x.slice(20).map((b) => tf.add(a, b)));
 
-/** @type {Form} */
+/** @type {Case} */
 function hundredProducts(x, w) {
   let y = x;
   for (let i = 0; i < 100; i++) y = tf.matMul(y, w);
   return tf.sum(y);
 }
 
-/** @type {Record<string, Form>} */
-export const FORMS = {
+/** @type {Record<string, Case>} */
+export const CASES = {
   matmul,
   "x.T @ y": (x, y) => tf.matMul(x, y, true),
   "x @ y.T": (x, y) => tf.matMul(x, y, false, true),

@@ -31,7 +31,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """An expression, its operands, and the bytes of its result."""
 
     expression: Callable[..., Tensor]
@@ -39,66 +39,66 @@ class Work:
     expected: bytes
 
 
-Make = Callable[[], Work]
+Make = Callable[[], Workload]
 
 
 @dataclass(frozen=True)
-class Works:
-    """What the candidates for a knob are measured on, and what the best one has to do besides."""
+class Workloads:
+    """What the values of a parameter are timed on, and what the best of them is checked on."""
 
     timed: tuple[Make, ...]
     further: tuple[Make, ...] = ()
 
 
-def works_for(knob: str, software: bool) -> Works:
-    """The works that depend on a knob, in sizes for the kind of adapter."""
-    return (_ON_SOFTWARE if software else _ON_GPU)[knob]
+def workloads_for(parameter: str, software: bool) -> Workloads:
+    """The workloads that depend on a parameter, in sizes for the kind of adapter."""
+    return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
-# -- Kinds of work --------------------------------------------------------------------------------
+# -- Kinds of workloads --------------------------------------------------------------------------
 
 
 def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
     """A product of an m x k and a k x n matrix; `transposed`: both lie as their transposes."""
 
-    def make() -> Work:
+    def make() -> Workload:
         random = Random(m)
         left, right = _rows(random, ROWS, k), _rows(random, COLUMNS, k)
         table = [[_dot(row, column) for column in right] for row in left]
         expected = bytes(_repeated([_cycled(row, n) for row in table], m))
         if transposed:
             a, b = Matrix((k, m), _across(left, m)), Matrix((n, k), _repeated(right, n))
-            return Work(_of_transposed, (a, b), expected)
+            return Workload(_of_transposed, (a, b), expected)
         a, b = Matrix((m, k), _repeated(left, m)), Matrix((k, n), _across(right, n))
-        return Work(_product, (a, b), expected)
+        return Workload(_product, (a, b), expected)
 
     return make
 
 
 def row_sums(rows: int, length: int) -> Make:
-    def make() -> Work:
+    def make() -> Workload:
         values = _rows(Random(length), ROWS, length)
         totals = _cycled([sum(row) for row in values], rows)
-        return Work(_over_rows, (_matrix(values, rows),), _packed(totals))
+        return Workload(_over_rows, (_matrix(values, rows),), _packed(totals))
 
     return make
 
 
 def column_sums(rows: int, length: int) -> Make:
-    def make() -> Work:
+    def make() -> Workload:
         values = _rows(Random(length), ROWS, length)
         times = [len(range(first, rows, ROWS)) for first in range(ROWS)]
         totals = [_dot(times, column) for column in zip(*values, strict=True)]
-        return Work(_over_columns, (_matrix(values, rows),), _packed(totals))
+        return Workload(_over_columns, (_matrix(values, rows),), _packed(totals))
 
     return make
 
 
 def whole_sum(rows: int, length: int) -> Make:
-    def make() -> Work:
+    def make() -> Workload:
         values = _rows(Random(length), ROWS, length)
         total = sum(_cycled([sum(row) for row in values], rows))
-        return Work(_over_all, (_matrix(values, rows),), _packed([total]))
+        return Workload(_over_all, (_matrix(values, rows),), _packed([total]))
 
     return make
 
@@ -109,20 +109,20 @@ def centred(rows: int, length: int) -> Make:
     The largest of a row is taken off, and then the mean square of what is left.
     """
 
-    def make() -> Work:
+    def make() -> Workload:
         values = _rows(Random(length), ROWS, length)
         results: list[list[float]] = []
         for row in values:
             highest = max(row)
             square = sum((x - highest) ** 2 for x in row) / length
             results.append([x - highest - square for x in row])
-        return Work(_centred, (_matrix(values, rows),), bytes(_repeated(results, rows)))
+        return Workload(_centred, (_matrix(values, rows),), bytes(_repeated(results, rows)))
 
     return make
 
 
 def map_of_two(rows: int, length: int) -> Make:
-    def make() -> Work:
+    def make() -> Workload:
         random = Random(length)
         left, right = _rows(random, ROWS, length), _rows(random, ROWS, length)
         results = [
@@ -130,35 +130,37 @@ def map_of_two(rows: int, length: int) -> Make:
             for pair in zip(left, right, strict=True)
         ]
         operands = _matrix(left, rows), _matrix(right, rows)
-        return Work(_map, operands, bytes(_repeated(results, rows)))
+        return Workload(_map, operands, bytes(_repeated(results, rows)))
 
     return make
 
 
 _ODD_PRODUCTS = (product(261, 135, 67), product(260, 132, 68, transposed=True))
 _ON_GPU = {
-    "large_tile": Works((product(2048, 2048, 512),), _ODD_PRODUCTS),
-    "medium_tile": Works((product(1024, 1024, 512),), _ODD_PRODUCTS),
-    "small_tile": Works((product(512, 512, 512),), _ODD_PRODUCTS),
-    "enough": Works((product(768, 768, 512), product(1536, 1536, 512))),
-    "row_lanes": Works(
+    "large_tile": Workloads((product(2048, 2048, 512),), _ODD_PRODUCTS),
+    "medium_tile": Workloads((product(1024, 1024, 512),), _ODD_PRODUCTS),
+    "small_tile": Workloads((product(512, 512, 512),), _ODD_PRODUCTS),
+    "enough": Workloads((product(768, 768, 512), product(1536, 1536, 512))),
+    "row_lanes": Workloads(
         (centred(2048, 4096), row_sums(4096, 4096)), (centred(67, 512), row_sums(67, 1021))
     ),
-    "short_row_lanes": Works((row_sums(2**17, 128),), (row_sums(1001, 61), column_sums(61, 1001))),
-    "unroll": Works(
+    "short_row_lanes": Workloads(
+        (row_sums(2**17, 128),), (row_sums(1001, 61), column_sums(61, 1001))
+    ),
+    "unroll": Workloads(
         (whole_sum(4096, 4096), row_sums(4096, 4096)),
         (row_sums(67, 1021), column_sums(1021, 67)),
     ),
-    "reduce_groups": Works(
+    "reduce_groups": Workloads(
         (whole_sum(4096, 4096), column_sums(4096, 4096)), (column_sums(8191, 67),)
     ),
-    "map_workgroup": Works((map_of_two(2048, 4096),), (map_of_two(1021, 67),)),
+    "map_workgroup": Workloads((map_of_two(2048, 4096),), (map_of_two(1021, 67),)),
 }
 _ON_SOFTWARE = {
-    "block": Works((product(256, 256, 256),), (product(67, 61, 33),)),
-    "unroll": Works((whole_sum(512, 1024), row_sums(512, 1024)), (row_sums(67, 1021),)),
-    "reduce_groups": Works((whole_sum(2048, 1024),), (column_sums(8191, 67),)),
-    "map_workgroup": Works((map_of_two(512, 1024),), (map_of_two(1021, 67),)),
+    "block": Workloads((product(256, 256, 256),), (product(67, 61, 33),)),
+    "unroll": Workloads((whole_sum(512, 1024), row_sums(512, 1024)), (row_sums(67, 1021),)),
+    "reduce_groups": Workloads((whole_sum(2048, 1024),), (column_sums(8191, 67),)),
+    "map_workgroup": Workloads((map_of_two(512, 1024),), (map_of_two(1021, 67),)),
 }
 
 

@@ -1,0 +1,145 @@
+"""What CONTRIBUTING.md says of adding an op is all that it takes.
+
+Its code is applied to a copy of the package, in which the tests of `contributed.py` then run.
+"""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PRODUCT = ("py_tensor", "shaders")
+TESTS = ("contributed.py", "simulate.py", "test_api.py", "test_imports.py", "test_typing.py")
+
+
+def section(title: str) -> str:
+    return TEXT.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The path that stands before each piece of code, and the code."""
+    yield from re.findall(r"`([\w/.]+)`[^`]*:\n\n```\w+\n(.*?)^```$", text, re.S | re.M)
+
+
+def files(folder: Path) -> dict[str, str]:
+    """The text of each file of the product."""
+    return {
+        str(path.relative_to(folder)): path.read_text("utf-8")
+        for part in PRODUCT
+        for path in (folder / part).rglob("*")
+        if path.suffix in (".py", ".wgsl")
+    }
+
+
+def apply(folder: Path, title: str) -> set[str]:
+    """Apply a section's code to a copy; the product's files that it changed or added."""
+    before, text = files(folder), section(title)
+    for path, code in blocks(text):
+        file = folder / path
+        old = file.read_text("utf-8") if file.exists() else ""
+        if code.startswith("    "):  # an entry of a table
+            new = re.sub(r"(?m)^(UNARY: .*= \{\n)", lambda found, code=code: found[1] + code, old)
+        else:
+            new = f"{old}\n\n{code}" if old else code
+        if definition := re.match(r"(\w+) = unary\(", code):
+            name = definition[1]
+            assert f"add `{name}: UnaryMethod` to the class `Methods`" in text
+            new = new.replace("__all__ = [", f'__all__ = ["{name}", ', 1)
+            new = re.sub(r"(class Methods:\n.*\n\n)", rf"\1    {name}: UnaryMethod\n", new)
+        assert new != old, path
+        file.write_text(new, "utf-8")
+    return {path for path, found in files(folder).items() if before.get(path) != found}
+
+
+@dataclass
+class Copy:
+    """A copy of the package, and which files of the product each section took."""
+
+    folder: Path
+    elementwise: set[str]
+    family: set[str]
+
+    def run(self, *command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(self.folder)},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    folder = tmp_path_factory.mktemp("contributed")
+    ignore = shutil.ignore_patterns("__pycache__")
+    for part in PRODUCT:
+        shutil.copytree(ROOT / part, folder / part, ignore=ignore)
+    (folder / "tests" / "unit").mkdir(parents=True)
+    (folder / "tests" / "ops").mkdir()
+    (folder / "web" / "reference").mkdir(parents=True)
+    for path in (
+        "pyproject.toml", "tests/ops/references.py", "web/reference.py",
+        "web/reference/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
+    ):  # fmt: skip
+        shutil.copy(ROOT / path, folder / path)
+    return Copy(folder, apply(folder, "Add an op"), apply(folder, "Add a kernel family"))
+
+
+def test_an_elementwise_op_takes_one_file(copy: Copy) -> None:
+    assert copy.elementwise == {"py_tensor/ops/elementwise.py"}
+
+
+def test_a_kernel_family_takes_four_files(copy: Copy) -> None:
+    assert copy.family == {
+        "shaders/kernels/distances.wgsl",
+        "py_tensor/codegen/distances.py",
+        "py_tensor/ops/distances.py",
+        "py_tensor/__init__.py",
+    }
+
+
+def test_the_added_ops_compute(copy: Copy) -> None:
+    """Their values and derivatives; their types, imports, docstrings and examples, too."""
+    found = copy.run("-m", "pytest", "-q", *(f"tests/unit/{n}" for n in TESTS if n[:2] != "si"))
+    assert " passed" in found
+    assert "failed" not in found
+
+
+def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
+    """Also before somebody has written an example."""
+    known = ROOT / "web/reference/examples.txt"
+    given = copy.folder / "web/reference/examples.txt"
+    command = ("web/reference.py", str(copy.folder), "tests/ops/references.py", "reference.json")
+    for text, is_complete in ((known.read_text("utf-8"), False), (given.read_text("utf-8"), True)):
+        given.write_text(text, "utf-8")
+        said = copy.run(*command)
+        assert ("deg2rad: there is no example" in said) is not is_complete
+        written = json.loads((copy.folder / "reference.json").read_text("utf-8"))["entries"]
+        entries = {entry["name"]: entry for entry in written}
+        assert bool(entries["deg2rad"]["example"]) is is_complete
+        assert entries["deg2rad"]["section"] == "Elementwise"
+        assert ["derivative", "defined"] in entries["deg2rad"]["facts"]
+        assert entries["squared_distances"]["section"] == "Distances"
+
+
+def test_the_added_example_runs(copy: Copy) -> None:
+    example = dict(blocks(section("Add an op")))["web/reference/examples.txt"]
+    assert doctest.DocTestParser().get_examples(example)
+    text = example.replace("deg2rad\n", ">>> import py_tensor as pt\n", 1)
+    (copy.folder / "example.txt").write_text(text, "utf-8")
+    copy.run("-c", "import doctest, sys; sys.exit(doctest.testfile('example.txt')[0])")
