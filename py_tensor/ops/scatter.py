@@ -227,7 +227,9 @@ def _compress(
 def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 on occurs, as int32; with weights their sums, as float32.
 
-    Reads the greatest element, and so waits for the GPU. Weights are added in their order.
+    Reads the greatest element, and so waits for the GPU. Weights are added in their order, each sum
+    in float32, where NumPy adds in float64: of n weights of one sign it is off by at most n times
+    6e-8 of itself. ``pt.sum`` of each group, selected by a mask, adds pairwise and is closer.
 
     Parameters
     ----------
