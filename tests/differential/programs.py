@@ -283,6 +283,10 @@ class Maker(Operands):
             f"{target}.put({places}, {self.scalar(dtype)})": 1,
             f"np.putmask({target}, {where}, {values})": 1,
             f"np.place({target}, {where}, {values})": 1,
+            f"{target}.flat[{places}] = {values}": 0.7,
+            f"{target}.flat[{self.slice(n)}] = {values}": 0.7,
+            f"{target}.flat[{places[-1]}] = {self.scalar(dtype)}": 0.3,
+            f"{target}.flat = {values}": 0.3,
         }
         if x.dtype != bool:
             choices[f"np.putmask({target}, {target} > 1, {target} * 2)"] = 1

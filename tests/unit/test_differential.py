@@ -154,6 +154,28 @@ def unsafe_add(self: np.ndarray, other: Any) -> Any:
     return np.add(self, other, out=self, casting="unsafe")
 
 
+def ignoring_out(name: str) -> dict[str, Any]:
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return getattr(np, name)(*args, **kwargs)
+
+    return {name: function}
+
+
+def adding_once() -> dict[str, Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return np.add(*args, **kwargs)
+
+    def at(x: np.ndarray, index: Any, value: Any) -> None:
+        x[index] = np.add(x[index], value)
+
+    vars(function)["at"] = at
+    return {"add": function}
+
+
+def nothing(*args: Any) -> None:
+    """A function that does not write."""
+
+
 WRONG = {
     "ravel() copies": wrong(ravel=copying("ravel")),
     "reshape() copies": wrong(reshape=copying("reshape")),
@@ -199,6 +221,17 @@ WRONG = {
     "copyto ignores where": wrong(without_where("copyto")),
     "broadcast_to can be written": wrong({"broadcast_to": writable_broadcast}),
     "sort ignores the axis": wrong(sort=sorted_last),
+    "flat is a copy": wrong(
+        flat=property(lambda self: self.copy().flat, lambda self, values: None)
+    ),
+    "put does nothing": wrong({"put": nothing}),
+    "putmask does nothing": wrong({"putmask": nothing}),
+    "place does nothing": wrong({"place": nothing}),
+    "put_along_axis does nothing": wrong({"put_along_axis": nothing}),
+    "add.at adds once": wrong(adding_once()),
+    "take ignores out": wrong(ignoring_out("take")),
+    "cumsum ignores out": wrong(ignoring_out("cumsum")),
+    "sum ignores where": wrong(without_where("sum")),
     "fill does nothing": wrong(fill=lambda self, value: None),
 }
 
