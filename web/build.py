@@ -47,7 +47,7 @@ PYODIDE_VERSION = "0.29.5"
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm")
 PYODIDE_CDN = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/"
 
-# A build of NumPy for Pyodide's ABI inside an npm package (DESIGN.md, "Facts about the tools").
+# A build of NumPy for Pyodide's ABI, inside an npm package.
 NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
 NUMPY_WHEEL = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
 NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2"

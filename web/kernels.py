@@ -28,7 +28,7 @@ class Kind:
     fallback
         Whether it is the browser's fallback adapter.
     failing
-        The forms of functions that do not pass their trial there (`py_tensor.codegen.trial`).
+        The implementations that do not pass their trial there (`py_tensor.codegen.trial`).
     """
 
     fallback: bool
@@ -118,7 +118,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
             "maxStorageBuffersPerShaderStage": 8,
             "maxComputeWorkgroupStorageSize": 32768,
         },
-        "wrong": [int(candidate.form in kind.failing) for candidate in trial.CANDIDATES],
+        "wrong": [int(candidate.implementation in kind.failing) for candidate in trial.CANDIDATES],
     }
     bridge = NotingBridge()
     GPU_DEVICE.use(Unread(bridge, json.dumps(found)))

@@ -157,7 +157,6 @@ _ON_GPU = {
     "map_workgroup": Workloads((map_of_two(2048, 4096),), (map_of_two(1021, 67),)),
 }
 _ON_SOFTWARE = {
-    "block": Workloads((product(256, 256, 256),), (product(67, 61, 33),)),
     "unroll": Workloads((whole_sum(512, 1024), row_sums(512, 1024)), (row_sums(67, 1021),)),
     "reduce_groups": Workloads((whole_sum(2048, 1024),), (column_sums(8191, 67),)),
     "map_workgroup": Workloads((map_of_two(512, 1024),), (map_of_two(1021, 67),)),

@@ -24,11 +24,11 @@ from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
 from py_tensor.backend.storage import Storage, Stored
 from py_tensor.codegen import trial
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.slabs import MIB
 from py_tensor.errors import DeviceError, DeviceLostError
-from py_tensor.graph.kernel import Check
+from py_tensor.graph.body import Check
 from py_tensor.graph.node import Node
 
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
@@ -48,7 +48,7 @@ class Reading:
     last: int
 
 
-def request(bridge: Any) -> Any:
+def request_device(bridge: Any) -> Any:
     """A promise of the device there is, or of a new one, after its trial."""
     return bridge.acquire(trial.source(), len(trial.CANDIDATES))
 
@@ -70,7 +70,7 @@ class Connection:
         Why the record is lost with this session; "" where it is not.
     """
 
-    profile: Profile
+    profile: AdapterProfile
 
     def __init__(self, bridge: Any, acquired: str) -> None:
         self.bridge = bridge
@@ -102,13 +102,13 @@ class Connection:
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
         again = self._info.get("adapter") == found["adapter"]  # the one that was lost
-        before = self.profile if again else Profile()
-        profile = Profile(
+        before = self.profile if again else AdapterProfile()
+        profile = AdapterProfile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
             workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
             subgroups="subgroups" in found["features"],
-            forms=trial.passed(found["wrong"]),
+            implementations=trial.passed(found["wrong"]),
             choices=before.choices,
             used=before.used,
         )
@@ -121,7 +121,7 @@ class Connection:
         self._info = found
         self.generation: int = found["generation"]
 
-    def _adopt_choices(self, profile: Profile, record: str) -> None:
+    def _adopt_choices(self, profile: AdapterProfile, record: str) -> None:
         choices = kept_choices(record, profile.software)
         self.record = record if choices else ""
         self.profile = profile.choosing(choices)
@@ -148,12 +148,12 @@ class Connection:
 
     def _revive(self) -> None:
         """Go on with a new device after a loss."""
-        self._adopt(js.wait(request(self.bridge), "finding the GPU again"))
+        self._adopt(js.wait(request_device(self.bridge), "finding the GPU again"))
 
     async def revive_async(self) -> None:
         """The same, awaited, if the device is lost."""
         if not self._send_nothing():
-            self._adopt(await request(self.bridge))
+            self._adopt(await request_device(self.bridge))
 
     def _check_alive(self, storage: Stored) -> None:
         if storage.pool is not self.pool or self._is_lost:

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.connection import Connection, request
+from py_tensor.backend.connection import Connection, request_device
 from py_tensor.backend.failures import Failure, Submission, error_of
 from py_tensor.backend.plan import (
     CREATE,
@@ -27,9 +27,9 @@ from py_tensor.backend.plan import (
 from py_tensor.backend.pool import Kind, bytes_of
 from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import tuning_parameters
 from py_tensor.codegen.lower import Lowered, lower
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
@@ -50,13 +50,13 @@ NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely i
 def acquire() -> WebGPU:
     """The backend of the browser's GPU, waiting for the adapter."""
     bridge = js.load()
-    return WebGPU(bridge, js.wait(request(bridge), "finding the GPU"))
+    return WebGPU(bridge, js.wait(request_device(bridge), "finding the GPU"))
 
 
 async def acquire_async() -> WebGPU:
     """The same, awaited."""
     bridge = js.load()
-    return WebGPU(bridge, await request(bridge))
+    return WebGPU(bridge, await request_device(bridge))
 
 
 def _store(node: Node, storage: Stored) -> None:
@@ -106,7 +106,7 @@ class WebGPU(Connection):
     def _set_up(self, found: dict[str, Any]) -> None:
         self._plans.clear()  # they are made for an adapter
         super()._set_up(found)
-        self.programs.take(self.profile.forms)
+        self.programs.take(self.profile.implementations)
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         self.sync_each_op = sync
@@ -120,7 +120,7 @@ class WebGPU(Connection):
             "adapter": adapter,
             "features": self._info["features"],
             "limits": limits,
-            "arithmetic": trial.described(self.profile.forms),
+            "arithmetic": trial.described(self.profile.implementations),
             "tuned": bool(self.record),
             "choices": self._described_choices(),
             "generation": self.generation,
@@ -313,7 +313,7 @@ class WebGPU(Connection):
             self._plans.move_to_end(signature)
         return plan
 
-    def plan_for(self, profile: Profile, request: Request) -> Plan:
+    def plan_for(self, profile: AdapterProfile, request: Request) -> Plan:
         """A new plan of a request, by the choices of `profile`."""
         kernels = self.kernels_of(request)
         plan = self._plan_kernels(profile, request, kernels, request.spare)
@@ -331,7 +331,11 @@ class WebGPU(Connection):
         return request.signature() in self._plans
 
     def _plan_kernels(
-        self, profile: Profile, request: Request, kernels: list[Kernel], leaves: frozenset[int]
+        self,
+        profile: AdapterProfile,
+        request: Request,
+        kernels: list[Kernel],
+        leaves: frozenset[int],
     ) -> Plan:
         """The plan of kernels which may write over temporaries, and over these leaves.
 

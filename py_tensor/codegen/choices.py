@@ -14,17 +14,6 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Rows and columns of results that four invocations share; see `quads.py`."""
-
-    rows: int
-    columns: int
-
-    def __str__(self) -> str:
-        return f"{self.rows}x{self.columns}"
-
-
-@dataclass(frozen=True, slots=True)
 class Tile:
     """How a workgroup computes its part of a matrix product.
 
@@ -87,7 +76,7 @@ LARGE = Tile(16, 16, 8, 8, 16)
 MEDIUM = Tile(16, 8, 8, 4, 32)
 SMALL = Tile(8, 8, 4, 4, 32)
 
-Value = Tile | Block | int
+Value = Tile | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +89,6 @@ class Choices:
         Of matrix products: the first of these that fills the device, else the last.
     enough : int
         Workgroups from which on a tile fills the device.
-    block : Block
-        Of matrix products without workgroup memory.
     row_lanes, short_row_lanes : int
         Invocations that share a row of a reduction or of a softmax: of up to 2048 loads, of up
         to 64.
@@ -117,7 +104,6 @@ class Choices:
     medium_tile: Tile = MEDIUM
     small_tile: Tile = SMALL
     enough: int = 100
-    block: Block = Block(16, 16)
     row_lanes: int = 128
     short_row_lanes: int = 8
     unroll: int = 4
@@ -156,7 +142,6 @@ _GPU_VALUES: Mapping[str, tuple[Value, ...]] = {
     "map_workgroup": (256, 64, 128),
 }
 _SOFTWARE_VALUES: Mapping[str, tuple[Value, ...]] = {
-    "block": (Block(16, 16), Block(16, 8), Block(8, 16), Block(8, 8)),
     "unroll": (1, 2, 4),
     "reduce_groups": (4, 2, 8, 16),
     "map_workgroup": (4, 16, 64),

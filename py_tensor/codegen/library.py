@@ -1,8 +1,8 @@
 """WGSL out of `shaders/`: the function library, and templates whose stand-ins Python replaces.
 
 The files are valid WGSL by themselves. A library file is split into its top-level items, and a
-kernel gets those it uses; some functions have cheaper forms for devices that passed a trial
-(`trial.py`). In a template, what stands between ``// <name>`` and ``// </name>`` is a
+kernel gets those it uses. Some functions have cheaper implementations, for devices that passed a
+trial (`trial.py`). In a template, what stands between ``// <name>`` and ``// </name>`` is a
 stand-in.
 """
 
@@ -16,11 +16,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic)\b.*;$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
-# Of which functions to take which form, a file of `shaders/lib/forms`: (function, form) pairs.
-Forms = tuple[tuple[str, str], ...]
+# (function, file of `shaders/lib/implementations`): where to take which functions from.
+Implementations = tuple[tuple[str, str], ...]
 
 
 def _shaders() -> Traversable:
@@ -30,24 +29,24 @@ def _shaders() -> Traversable:
 
 
 @cache
-def items(forms: Forms = ()) -> dict[str, str]:
+def items(implementations: Implementations = ()) -> dict[str, str]:
     """Every top-level item of the library by name, in the order of the files."""
     found: dict[str, str] = {}
     for file in sorted((_shaders() / "lib").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".wgsl"):
             found.update(_split(file.read_text(encoding="utf-8")))
-    return found | {name: _form(form)[name] for name, form in forms}
+    return found | {name: _functions_of(file)[name] for name, file in implementations}
 
 
 @cache
-def _form(name: str) -> dict[str, str]:
-    file = _shaders() / "lib" / "forms" / f"{name}.wgsl"
+def _functions_of(name: str) -> dict[str, str]:
+    file = _shaders() / "lib" / "implementations" / f"{name}.wgsl"
     return _split(file.read_text(encoding="utf-8"))
 
 
-def function_in_form(function: str, form: str, name: str) -> str:
-    """A function in one of its forms, under another name."""
-    return _form(form)[function].replace(f"fn {function}(", f"fn {name}(", 1)
+def renamed_function(function: str, implementation: str, name: str) -> str:
+    """A function in one of its implementations, under another name."""
+    return _functions_of(implementation)[function].replace(f"fn {function}(", f"fn {name}(", 1)
 
 
 def _split(text: str) -> dict[str, str]:
@@ -61,18 +60,18 @@ def _split(text: str) -> dict[str, str]:
 
 
 @cache
-def _needs(name: str, forms: Forms) -> tuple[str, ...]:
-    known = items(forms)
+def _needs(name: str, implementations: Implementations) -> tuple[str, ...]:
+    known = items(implementations)
     return tuple(w for w in dict.fromkeys(_WORD.findall(known[name])) if w != name and w in known)
 
 
-def used_by(code: str, forms: Forms = ()) -> str:
+def used_by(code: str, implementations: Implementations = ()) -> str:
     """The library items that `code` names, and what those need, ready to stand before it."""
-    known = items(forms)
+    known = items(implementations)
     stack = [w for w in dict.fromkeys(_WORD.findall(code)) if w in known]
     needed = set(stack)
     while stack:
-        for name in _needs(stack.pop(), forms):
+        for name in _needs(stack.pop(), implementations):
             if name not in needed:
                 needed.add(name)
                 stack.append(name)
@@ -85,11 +84,8 @@ def template(name: str) -> str:
     return (_shaders() / folder / f"{name}.wgsl").read_text(encoding="utf-8")
 
 
-def fill(name: str, regions: Mapping[str, str], forms: Forms = ()) -> str:
-    """A template with each region replaced, and the library items it then uses put in front.
-
-    Before those stand its directives, which must come first in a module.
-    """
+def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
+    """A template with each region replaced, and the library items it then uses put in front."""
     text = template(name)
     for region, code in regions.items():
         pattern = re.compile(
@@ -98,5 +94,4 @@ def fill(name: str, regions: Mapping[str, str], forms: Forms = ()) -> str:
         text, count = pattern.subn(lambda _, code=code: code.rstrip() + "\n", text)
         if count != 1:
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    directives = _DIRECTIVE.findall(text)
-    return "\n".join([*directives, used_by(text, forms), _DIRECTIVE.sub("", text)])
+    return f"{used_by(text, implementations)}\n{text}"

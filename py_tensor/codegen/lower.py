@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
-from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
-from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.matmul import roles_of
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
@@ -32,7 +32,6 @@ from py_tensor.graph.kernel import (
     Whole,
 )
 from py_tensor.graph.primitives import MUL, SUM
-from py_tensor.shapes import size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Lowered:
 
 def lower(
     kernels: Sequence[Kernel],
-    profile: Profile,
+    profile: AdapterProfile,
     programs: Programs,
     spare: Mapping[int, int] | None = None,
 ) -> Lowered:
@@ -196,19 +195,14 @@ def _scatter_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> 
 
 
 def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
-    roles = roles_of(kernel)
-    if roles is not None and roles.n:
+    roles = None if context.profile.software else roles_of(kernel)
+    if roles is not None:
         return lower_product(kernel, roles, context)
-    return _lower_reduction(_as_reduction(kernel), context)
+    return lower_reduce(_as_reduction(kernel), context)
 
 
 def _lower_rows(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [lower_rows(kernel, context)]
-
-
-def _lower_reduction(kernel: Kernel, context: Context) -> list[Dispatch]:
-    product = _by_a_vector(kernel, context.profile)
-    return lower_reduce(kernel, context) if product is None else [lower_matmul(*product, context)]
 
 
 # The first that matches a kernel lowers it.
@@ -219,33 +213,12 @@ FAMILIES = [
     Family(begins(Sorted), lower_sort),
     Family(begins(Scattered), lower_scatter, _scatter_over),
     Family(lambda kernel: kernel.revisits, _lower_rows),
-    Family(begins(Stage), _lower_reduction),
+    Family(begins(Stage), lower_reduce),
 ]
 
 
-def _by_a_vector(kernel: Kernel, profile: Profile) -> tuple[Kernel, Roles] | None:
-    """A sum of products as a matrix multiplied with a vector, where it is one and that is faster.
-
-    Such a sum comes as any other reduction: mostly that is the best form of it.
-    """
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
-    match stage.element.instructions, stage.folded:
-        case [Load() as a, Load() as b, Apply() as product], (Fold() as fold,):
-            if product.op is not MUL or fold.op is not SUM or product.args != (0, 1):
-                return None
-        case _:
-            return None
-    kernel = replace(kernel, stages=(Contraction(a, b),))
-    roles = roles_of(kernel)
-    if roles is None or roles.n:
-        return None
-    rows = size_of(tuple(kernel.kept[d] for d in roles.m))
-    return (kernel, roles) if profile.column(rows, size_of(kernel.kept) // rows) else None
-
-
 def _as_reduction(kernel: Kernel) -> Kernel:
-    """A contraction that is no product of matrices, as a sum of products."""
+    """A contraction that tiles do not serve, as a sum of products."""
     contraction = kernel.stages[0]
     assert isinstance(contraction, Contraction)
     element = Body()

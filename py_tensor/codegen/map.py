@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
 from py_tensor.codegen.emit import (
     MOST_PADDED,
@@ -19,7 +20,6 @@ from py_tensor.codegen.emit import (
     padded,
     rank_class,
 )
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
 from py_tensor.graph.body import Addressed, Body, Check, Gather, Load, Mask, Place
@@ -221,7 +221,7 @@ def writing_over(kernel: Kernel, spare: Mapping[int, int]) -> tuple[Kernel, dict
     return replace(kernel, row=row), replaced
 
 
-def lower_map(kernel: Kernel, profile: Profile, programs: Programs) -> Dispatch:
+def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Dispatch:
     """The dispatch of a kernel without stages."""
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))

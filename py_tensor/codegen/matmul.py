@@ -1,17 +1,11 @@
-"""Matrix products: which kept dimensions are rows, columns and batch, and how operands lie.
-
-Three forms: tiles in workgroup memory (`tiles.py`); and for adapters on which a barrier costs more
-than a load, blocks that four invocations share without it (`quads.py`), and several rows for each
-invocation where they are multiplied with a vector (`vectors.py`).
-"""
+"""Matrix products: which kept dimensions are rows, columns and batch, and how operands lie."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from py_tensor.codegen import vectors
-from py_tensor.codegen.choices import Block, Tile
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
     accesses,
@@ -22,12 +16,9 @@ from py_tensor.codegen.map import (
     returns,
     store_results,
 )
-from py_tensor.codegen.profile import Column, Profile
 from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.quads import WORKGROUP, Side, quad_regions
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
-from py_tensor.codegen.vectors import vector_regions
 from py_tensor.graph.body import Load
 from py_tensor.graph.kernel import Contraction, Kernel
 from py_tensor.layout import merge_dims
@@ -38,10 +29,7 @@ Group = tuple[int, ...]  # dimensions that are walked as one
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k.
-
-    Of a product with a vector, which has no columns, m are the dimensions that the matrix moves.
-    """
+    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k."""
 
     batch: tuple[Group, ...]
     m: Group
@@ -50,7 +38,7 @@ class Roles:
 
 
 def roles_of(kernel: Kernel) -> Roles | None:
-    """Sort the dimensions by which operand they move; None if neither operand is a matrix."""
+    """Sort the dimensions by which operand they move; None unless both operands are matrices."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
     rank = len(kernel.kept)
@@ -66,10 +54,9 @@ def roles_of(kernel: Kernel) -> Roles | None:
     columns = groups(lambda d: a[d] == 0 and b[d] != 0)
     batch = groups(lambda d: (a[d] == 0) == (b[d] == 0))
     summed = merge_dims(kernel.reduced, [a[rank:], b[rank:]], range(len(kernel.reduced))).groups
-    if not (rows or columns) or len(summed) > 1:
+    if not rows or not columns or len(summed) > 1:
         return None
-    m = max(rows or columns, key=lambda g: _extent(kernel.kept, g))
-    n = max(columns, key=lambda g: _extent(kernel.kept, g)) if rows and columns else ()
+    m, n = (max(dims, key=lambda g: _extent(kernel.kept, g)) for dims in (rows, columns))
     rest = [g for g in (*rows, *columns) if g not in (m, n)]
     return Roles((*batch, *rest), m, n, summed[0] if summed else ())
 
@@ -88,31 +75,25 @@ def lower_matmul(kernel: Kernel, roles: Roles, context: Context) -> Dispatch:
 
 
 class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, profile: Profile) -> None:
+    def __init__(self, kernel: Kernel, roles: Roles, profile: AdapterProfile) -> None:
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
         self.rank = len(kernel.kept)
-        if not stride_of(self.a.access.strides[: self.rank], roles.m):  # the vector comes first
-            self.a, self.b = self.b, self.a
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
         self.batch = [_extent(kernel.kept, g) for g in roles.batch]
         self.count = size_of(tuple(self.batch))
-        self.swaps = profile.subgroups
-        self.form = self._chosen(profile)
+        self.tile = profile.tile(self.m, self.n, self.count)
         self.width = 4 if self.n % 4 == 0 else 1
-        if not isinstance(self.form, Tile):
-            self.width, self.a_mode, self.b_mode = 1, "e", "e"
-        else:
-            self.a_mode = self._operand_mode(self.a, roles.m, self.m)
-            self.b_mode = self._operand_mode(self.b, roles.n, self.n)
-            # An operand that is read element by element makes the others so: each choice that
-            # depends on sizes alone doubles the programs that an expression needs.
-            if "g" in (self.a_mode, self.b_mode) or self.width == 1:
-                self.width = 1
-                self.a_mode = self._scalar_mode(self.a, roles.m)
-                self.b_mode = self._scalar_mode(self.b, roles.n)
+        self.a_mode = self._operand_mode(self.a, roles.m, self.m)
+        self.b_mode = self._operand_mode(self.b, roles.n, self.n)
+        # An operand that is read element by element makes the others so: each choice that depends
+        # on sizes alone doubles the programs that an expression needs.
+        if "g" in (self.a_mode, self.b_mode) or self.width == 1:
+            self.width = 1
+            self.a_mode = self._scalar_mode(self.a, roles.m)
+            self.b_mode = self._scalar_mode(self.b, roles.n)
         loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
         self.modes = {
             x: load_mode(self._result(x.access.strides), x.access.offset, self.width) for x in loads
@@ -132,12 +113,6 @@ class _Matmul:
         self.params = Params()
         for value in (self.m, self.n, self.k, self.count, 0):
             self.params.add(value)
-
-    def _chosen(self, profile: Profile) -> Tile | Block | Column:
-        column = None if self.roles.n else profile.column(self.m, self.count)
-        if column is not None:
-            return column
-        return profile.tile(self.m, self.n, self.count) or profile.block(self.m, self.n)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
@@ -168,57 +143,33 @@ class _Matmul:
         return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
 
     def dispatch(self, context: Context) -> Dispatch:
-        kind, form = f"vec4<{self.a.dtype.wgsl}>", self.form
-        if isinstance(form, Block):
-            template = "matmul_quads"
-            a, b = self._side(self.a, self.roles.m), self._side(self.b, self.roles.n)
-            regions, code = quad_regions(form, str(self.a.dtype.wgsl), a, b, swaps=self.swaps)
-            constants = {"WORKGROUP": WORKGROUP, "ROWS": form.rows, "COLUMNS": form.columns}
-            blocks = -(-self.m // form.rows) * -(-self.n // form.columns) * self.count
-            groups = -(-blocks * 4 // WORKGROUP)
-        elif isinstance(form, Column):
-            template = "matmul_vector"
-            a, b = self._side(self.a, self.roles.m), self._side(self.b, ())
-            regions, code = vector_regions(form, str(self.a.dtype.wgsl), a, b)
-            constants = {"WORKGROUP": vectors.WORKGROUP, "ROWS": form.rows, "CHAIN": vectors.CHAIN}
-            blocks = -(-self.m // form.rows) * self.count
-            groups = -(-blocks // vectors.WORKGROUP)
-        else:
-            template = "matmul_tiled"
-            operands = [
-                self._operand("a", self.a, self.a_mode, self.roles.m, 0, form.bm),
-                self._operand("b", self.b, self.b_mode, self.roles.n, 1, form.bn),
-            ]
-            regions, code = tiled(form, self.a.dtype, *operands)
-            constants = form.constants()
-            groups = -(-self.m // form.bm) * -(-self.n // form.bn) * self.count
+        tile = self.tile
+        operands = [
+            self._operand("a", self.a, self.a_mode, self.roles.m, 0, tile.bm),
+            self._operand("b", self.b, self.b_mode, self.roles.n, 1, tile.bn),
+        ]
+        regions, code = tiled(tile, self.a.dtype, *operands)
         regions["bases"] = self._bases()
-        code += self._finish(kind)
-        regions["interface"] = interface(self.bindings, self.params, constants, *code)
+        code += self._finish()
+        regions["interface"] = interface(self.bindings, self.params, tile.constants(), *code)
         return Dispatch(
             context.programs.get(
-                template, self.kernel.label, self.bindings, regions, self._variant()
+                "matmul_tiled", self.kernel.label, self.bindings, regions, self._variant()
             ),
             tuple(b.slot for b in self.bindings),
             tuple(self.params.values),
             tuple(self.params.consts),
-            groups,
+            -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
             4,
             2 * self.m * self.n * max(self.k, 1) * self.count,
             self.kernel.operations(),
             self.kernel.traffic(),
         )
 
-    def _side(self, load: Load, group: Group) -> Side:
-        """An operand for the form without workgroup memory, with its strides as parameters."""
-        number = self._binding(load)
-        own, along = (self.params.add(step) for step in self._steps(load, group))
-        return Side(number, self.bindings[number].vector, own, along)
-
     def _operand(
         self, name: str, load: Load, mode: str, group: Group, extent: int, size: int
     ) -> Operand:
-        """An operand for the tiled form, with its strides as parameters."""
+        """An operand, with its strides as parameters."""
         own, along = self._steps(load, group)
         scale = 4 if mode in VECTORS else 1
         return Operand(
@@ -238,15 +189,11 @@ class _Matmul:
         )
 
     def _variant(self) -> str:
-        """The tile or block, and along which index each operand is read in vectors, if any."""
-        form = self.form
-        if isinstance(form, Block):
-            return f"{form.rows}x{form.columns} blocks"
-        if isinstance(form, Column):
-            return f"{form.rows} rows by a vector"
+        """The tile, and along which index each operand is read, in vectors or in elements."""
+        tile = self.tile
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
         a, b = (along[x] for x in (self.a_mode, self.b_mode))
-        size = f"tile {form.bm}x{form.bn}x{form.bk}"
+        size = f"tile {tile.bm}x{tile.bn}x{tile.bk}"
         return f"{size}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
@@ -263,8 +210,9 @@ class _Matmul:
             code.append(f"let base_{name} = {' + '.join(terms)};")
         return lines(code, 1)
 
-    def _finish(self, kind: str) -> list[str]:
+    def _finish(self) -> list[str]:
         """The row body applied to four neighbouring results, and stored where they are in range."""
+        kind = f"vec4<{self.a.dtype.wgsl}>"
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch or [1], "batch", "z")
@@ -279,7 +227,7 @@ class _Matmul:
             code += self._lanes(body, Space([*zs, "m", "n4"], self._result, 4), XYZW)
             code.append("  }")
         else:
-            for i, c in enumerate(XYZW if self.roles.n else XYZW[:1]):
+            for i, c in enumerate(XYZW):
                 code += [f"  let n_{i} = n4 * 4u + {i}u;", f"  if (m < {m} && n_{i} < {n}) {{"]
                 code += self._lanes(body, Space([*zs, "m", f"n_{i}"], self._result, 1), c)
                 code.append("  }")

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.library import Forms, fill
+from py_tensor.codegen.library import Implementations, fill
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Const
 from py_tensor.graph.kernel import FAULTS
@@ -187,18 +187,18 @@ class Programs:
     """
 
     def __init__(self) -> None:
-        self._forms: Forms = ()
+        self._implementations: Implementations = ()
         self._known: dict[tuple[str, ...], Program] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def take(self, forms: Forms) -> None:
-        """Write programs with these forms of library functions, and forget those with others."""
-        if forms != self._forms:
+    def take(self, implementations: Implementations) -> None:
+        """Write programs with these implementations of library functions; forget other programs."""
+        if implementations != self._implementations:
             self._known.clear()
-            self._forms = forms
+            self._implementations = implementations
 
     def get(
         self,
@@ -213,7 +213,7 @@ class Programs:
         if found is None:
             self._count += 1
             mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
-            wgsl = fill(template, regions, self._forms)
+            wgsl = fill(template, regions, self._implementations)
             found = Program(self._count, label, wgsl, len(bindings), mask, template, variant)
             if len(self._known) >= _PROGRAM_LIMIT:
                 del self._known[next(iter(self._known))]

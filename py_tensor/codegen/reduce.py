@@ -1,9 +1,9 @@
 """Reductions: which dimension the lanes lie along, how rows are shared out and sliced.
 
-After KERNELS.md section 5.2: lanes lie along the dimension that is contiguous in memory, be it
-reduced ("rows") or kept ("columns"); where there are too few rows to fill the device, rows are cut
-into slices and a second kernel folds the partial results. Each invocation keeps several
-accumulators, so that a sum's error grows like pairwise summation's.
+Lanes lie along the dimension that is contiguous in memory, be it reduced ("rows") or kept
+("columns"). Where there are too few rows to fill the device, rows are cut into slices, and a second
+kernel folds the partial results. Each invocation keeps several accumulators, so that a sum's error
+grows like pairwise summation's.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import part_dtypes, write
 from py_tensor.codegen.walk import Dimensions, Walk
@@ -25,7 +25,6 @@ from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024
-LEAST_SLICE = 256  # steps of an invocation by itself, that are worth a slice
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
@@ -36,7 +35,7 @@ NewTemporary = Callable[[int], int]  # bytes -> slot
 class Context:
     """What lowering a kernel needs from its surroundings."""
 
-    profile: Profile
+    profile: AdapterProfile
     programs: Programs
     temporary: NewTemporary
 
@@ -206,7 +205,7 @@ def _dispatch(
 
 
 def arrange(
-    kernel: Kernel, bodies: Sequence[Body], profile: Profile, *, vectors: bool = True
+    kernel: Kernel, bodies: Sequence[Body], profile: AdapterProfile, *, vectors: bool = True
 ) -> Walk:
     """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
 
@@ -237,7 +236,6 @@ def arrange(
     return Walk(
         dims=dims,
         workgroup=profile.reduce_workgroup,
-        shared=not profile.software,
         unroll=profile.unroll,
         levels=profile.levels,
         width=width,
@@ -250,13 +248,14 @@ def arrange(
     )
 
 
-def _lanes(profile: Profile, rows: int, steps: int, *, apart: bool) -> int:
+def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
     """How many invocations share a row of so many steps."""
     most = profile.lanes(steps)
     if not apart:
         return min(most, _power(steps))
     # Neighbours in memory are rows: as many lanes as a narrow workgroup leaves room for.
-    wide = profile.workgroup // min(_power(rows), profile.workgroup // COLUMN_LANES)
+    workgroup = profile.reduce_workgroup
+    wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
     return min(most, wide, _power(-(-steps // LEAST_COLUMN_STEPS)))
 
 
@@ -327,16 +326,10 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
     return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
 
 
-def _sliced(walk: Walk, profile: Profile) -> Walk:
+def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
-    if walk.shared:
-        worthwhile = walk.steps // (4 * walk.lanes * profile.unroll)  # slices with work to share
-        wanted = -(-profile.wanted_groups // walk.groups)
-    else:
-        worthwhile = walk.steps // LEAST_SLICE
-        wanted = 1
-        if walk.rows < profile.workgroup:  # few: cut finely, for many cores
-            wanted = 4 * profile.wanted_groups * profile.workgroup // walk.rows
+    worthwhile = walk.steps // (walk.lanes * profile.least_slice)
+    wanted = -(-profile.wanted_groups // walk.groups)
     wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile, MAX_SLICES))
     return walk.cut(-(-walk.steps // slices))

@@ -70,22 +70,7 @@ def place(walk: Walk, params: Params, *, sliced: bool) -> list[str]:
 
     Neighbouring invocations read neighbours in memory, whichever these are: lanes of one row, or
     rows. So lanes lie `apart` invocations from each other. All these numbers are powers of two.
-    Where nothing is shared, an invocation has a slice to itself, and takes the place of `rows` if
-    there is none for it.
     """
-    if not walk.shared:
-        alone = ["const lanes = 1u;", "const lane = 0u;"]
-        if not sliced:
-            return [*alone, "let row = block * WORKGROUP + invocation;"]
-        return [
-            *alone,
-            "var row = block * WORKGROUP + invocation;",
-            "var slice = 0u;",
-            "if (slices > 1u) {",
-            "  slice = row / rows;",
-            "  row = select(rows, row % rows, slice < slices);",
-            "}",
-        ]
     lanes, rows = walk.lanes.bit_length() - 1, walk.rows_per_group.bit_length() - 1
     lane_at, row_at = (rows, 0) if walk.lanes_apart else (0, lanes)
     return [
@@ -148,11 +133,8 @@ class StageWriter:
         return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.walk.width)]
 
     def shared(self) -> str:
-        """The declaration of the memory in which lanes meet, if they do."""
-        walk = self.walk
-        if not walk.shared:
-            return ""
-        size = walk.workgroup * walk.columns
+        """The declaration of the memory in which lanes meet."""
+        size = self.walk.workgroup * self.walk.columns
         return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
 
     def accumulator(self) -> list[str]:
@@ -244,8 +226,6 @@ class StageWriter:
         if walk.dims.by_rows and walk.width == 4:
             first, second = (f"combine{m}({self.acc(n)}, {self.acc(n + 1)})" for n in (0, 2))
             lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
-        if not walk.shared:
-            return lines
         cells = [
             "invocation",
             *(f"invocation + {n * walk.workgroup}u" for n in range(1, walk.columns)),

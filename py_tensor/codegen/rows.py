@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import load_mode
 from py_tensor.codegen.map import bind, gathered, interface, returns, store_results
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange, is_by_rows
 from py_tensor.codegen.reduce_wgsl import (
@@ -20,11 +20,11 @@ from py_tensor.codegen.reduce_wgsl import (
 from py_tensor.codegen.walk import Walk
 from py_tensor.graph.body import Load
 from py_tensor.graph.kernel import Kernel, Output, Stage
-from py_tensor.graph.rows import Fits
+from py_tensor.graph.row_fusion import Fits
 from py_tensor.shapes import size_of
 
 
-def fits(profile: Profile) -> Fits:
+def fits(profile: AdapterProfile) -> Fits:
     """Which kernels may go over their rows several times on this adapter."""
 
     def fit(kernel: Kernel) -> bool:
@@ -128,9 +128,8 @@ class _Writer:
         fold = stage.fold(split, names)
         lines = [*stage.start(), "if (row < rows) {", *(f"  {line}" for line in fold), "}"]
         lines += stage.share()
-        if self.walk.shared:
-            lines.append("workgroupBarrier();")
-            lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
+        lines.append("workgroupBarrier();")
+        lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
         for number in range(len(stage.folds)):
             lines.append(f"let {_total(first + number, 0)} = {stage.result(number, 0)};")
         return lines

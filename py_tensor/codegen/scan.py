@@ -1,10 +1,9 @@
 """Running folds: `cumsum` and the like.
 
-Reduce, then scan (KERNELS.md, section 5.3; Merrill and Grimshaw, Parallel scan for stream
-architectures, 2009): rows that are long, or too few to fill the device, are cut into slices. One
-pass folds each slice, a second, by this same module, makes running folds of those results, and a
-third goes along the slices again, each from what those before it fold to. A short row takes one
-pass.
+Reduce, then scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009): rows that
+are long, or too few to fill the device, are cut into slices. One pass folds each slice, a second,
+by this same module, makes running folds of those results, and a third goes along the slices again,
+each from what those before it fold to. A short row takes one pass.
 
 Sums go in parts and parts of parts, as in a reduction: no chain of additions is long.
 """
@@ -13,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import XYZW, decode, load_mode
 from py_tensor.codegen.map import bind, gathered, interface, store
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits, to_bits
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import (
@@ -59,7 +58,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     ]
 
 
-def _arrange(kernel: Kernel, stage: Stage, profile: Profile) -> Walk:
+def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
     """How the last pass walks its space."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
     lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded, encode
 from py_tensor.codegen.map import interface
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, from_bits
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
@@ -26,6 +26,9 @@ from py_tensor.graph.primitives import SUM
 from py_tensor.shapes import size_of
 
 FIRST = 2  # position in params of the first workgroup's number
+SHORT = 4  # elements to an invocation of the workgroup that sorts a row
+TILE = 8  # the same of a tile, in a pass of a radix sort
+DIGIT_BITS = 4  # of the keys, that a pass looks at: 16 KiB of workgroup memory hold their counters
 _BITS = {"f32": "bitcast<u32>({})", "i32": "bitcast<u32>({})", "bool": "select(0u, 1u, {})"}
 _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})"}
 
@@ -33,20 +36,17 @@ _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})
 def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
     """The dispatches of a kernel that sorts."""
     rows, (length,) = size_of(kernel.kept), kernel.reduced
-    profile = context.profile
-    if length > profile.sorted_at_once:
+    most = SHORT * context.profile.workgroup
+    if length > most:
         return _Radix(kernel, context).dispatches()
-    writer = _Writer(kernel, profile)
+    writer = _Writer(kernel, context.profile)
     width = 1 << max(0, length - 1).bit_length()
     writer.add_params(rows, length, 0, width)
     writer.read_operand()
     writer.key()
     writer.write_result("store_result", "row: u32, at: u32, raw: u32, place: u32")
-    if profile.software:
-        return [writer.dispatch("sort_insert", -(-rows // profile.workgroup), length, context)]
-    per_group = 4 * profile.workgroup // width
     cost = width.bit_length() ** 2
-    return [writer.dispatch("sort_bitonic", -(-rows // per_group), cost, context)]
+    return [writer.dispatch("sort_bitonic", -(-rows * width // most), cost, context)]
 
 
 def _stage(kernel: Kernel) -> Sorted:
@@ -55,7 +55,7 @@ def _stage(kernel: Kernel) -> Sorted:
     return stage
 
 
-def _dimensions(kernel: Kernel, profile: Profile) -> Dimensions:
+def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
     """The kept dimensions, merged, and then the one to sort along."""
     element = _stage(kernel).element
     walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
@@ -73,7 +73,7 @@ class _Words:
 class _Writer:
     """The interface of one program: bindings, parameters, and what functions a template calls."""
 
-    def __init__(self, kernel: Kernel, profile: Profile) -> None:
+    def __init__(self, kernel: Kernel, profile: AdapterProfile) -> None:
         self.kernel = kernel
         self.profile = profile
         self.stage = _stage(kernel)
@@ -109,7 +109,7 @@ class _Writer:
         arguments = code.arguments(self.params, space, 1, "a")
         value = f"element({', '.join(arguments.lanes[0])})"
         bits = _BITS.get(kind, "{}").format(value)
-        self._function(
+        self.function(
             "load_raw(row: u32, j: u32) -> u32",
             [*split, *arguments.statements, f"return {bits};"],
         )
@@ -117,13 +117,13 @@ class _Writer:
     def read_words(self, words: _Words) -> None:
         """`load_raw` reads what an earlier pass stored."""
         name = self.bind(words.raw, uint32)
-        self._function("load_raw(row: u32, j: u32) -> u32", [f"return {self._word(name, 'j')};"])
+        self.function("load_raw(row: u32, j: u32) -> u32", [f"return {self._word(name, 'j')};"])
 
     def read_places(self, words: _Words | None) -> None:
         place = "j"
         if words is not None and words.place is not None:
             place = self._word(self.bind(words.place, uint32), "j")
-        self._function("load_place(row: u32, j: u32) -> u32", [f"return {place};"])
+        self.function("load_place(row: u32, j: u32) -> u32", [f"return {place};"])
 
     def key(self) -> None:
         """`key_of`: what the bits of an element are sorted by."""
@@ -131,7 +131,7 @@ class _Writer:
         key = _KEY.get(str(dtype.wgsl), "{}").format(from_bits("raw", dtype))
         flipped = self.params.add(-1 if self.stage.descending else 0)
         key = f"{key} ^ {flipped}"
-        self._function("key_of(raw: u32) -> u32", [f"return {key};"])
+        self.function("key_of(raw: u32) -> u32", [f"return {key};"])
 
     def write_words(self, name: str, arguments: str, slot: int | None) -> None:
         """A function that stores its last argument for a later pass; nothing without a buffer."""
@@ -139,7 +139,7 @@ class _Writer:
         if slot is not None:
             value = arguments.split(", ")[-1].partition(":")[0]
             lines = [f"{self._word(self.bind(slot, uint32, writable=True), 'at')} = {value};"]
-        self._function(f"{name}({arguments})", lines)
+        self.function(f"{name}({arguments})", lines)
 
     def write_result(self, name: str, arguments: str) -> None:
         """A function that stores the element at `at` of a row: its bits `raw`, or its `place`."""
@@ -148,12 +148,9 @@ class _Writer:
         target = self.bind(self.output.slot, dtype, writable=True)
         split, space = self._space("at")
         where = address(self.params, space, self.output.access)
-        self._function(
+        self.function(
             f"{name}({arguments})", [*split, f"{target}[{where}] = {encode(dtype, value)};"]
         )
-
-    def function(self, head: str, line: str) -> None:
-        self._function(head, [line])
 
     def dispatch(self, template: str, count: int, cost: int, context: Context) -> Dispatch:
         """A run of the program, of `cost` instructions for each element."""
@@ -180,7 +177,7 @@ class _Writer:
     def _word(self, name: str, at: str) -> str:
         return f"{name}[row * params[0].y + {at}]"
 
-    def _function(self, head: str, lines: list[str]) -> None:
+    def function(self, head: str, lines: list[str]) -> None:
         self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
 
 
@@ -193,27 +190,26 @@ class _Radix:
     found: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def dispatches(self) -> list[Dispatch]:
-        stage, profile = _stage(self.kernel), self.context.profile
-        (length,) = self.kernel.reduced
-        bits = profile.digit_bits(length)
-        shifts = range(0, stage.bits, bits)
+        shifts = range(0, _stage(self.kernel).bits, DIGIT_BITS)
         words: _Words | None = None
         for shift in shifts:
-            counts = self._counted(words, shift, bits)
-            ends = self._added_up(counts, bits)
+            counts = self._counted(words, shift)
+            ends = self._added_up(counts)
             last = shift == shifts[-1]
             target = None if last else self._words()
-            self._moved(words, ends, target, shift, bits)
+            self._moved(words, ends, target, shift)
             words = target
         return self.found
 
     @property
     def tiles(self) -> int:
         """Of each row."""
-        return -(-self.kernel.reduced[0] // self.context.profile.sort_tile)
+        return -(-self.kernel.reduced[0] // (TILE * self.context.profile.workgroup))
 
-    def _runs(self, bits: int) -> int:
-        return size_of(self.kernel.kept) * self.tiles << bits
+    @property
+    def runs(self) -> int:
+        """Of one digit in one tile."""
+        return size_of(self.kernel.kept) * self.tiles << DIGIT_BITS
 
     def _temporary(self, words: int) -> int:
         return self.context.temporary(words * uint32.stored_itemsize)
@@ -223,13 +219,12 @@ class _Radix:
         place = self._temporary(size) if _stage(self.kernel).indices else None
         return _Words(self._temporary(size), place)
 
-    def _writer(self, words: _Words | None, shift: int, bits: int) -> _Writer:
+    def _writer(self, words: _Words | None, shift: int) -> _Writer:
         """A program that reads the operand, or what the pass before left."""
-        profile = self.context.profile
-        writer = _Writer(self.kernel, profile)
-        writer.constants["TILE"] = profile.sort_tile
+        writer = _Writer(self.kernel, self.context.profile)
+        writer.constants["TILE"] = TILE * self.context.profile.workgroup
         rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
-        writer.add_params(rows, length, 0, self.tiles, shift, 1 << bits)
+        writer.add_params(rows, length, 0, self.tiles, shift)
         if words is None:
             writer.read_operand()
         else:
@@ -238,33 +233,27 @@ class _Radix:
         return writer
 
     def _add(self, writer: _Writer, template: str, cost: int) -> None:
-        software = self.context.profile.software
         groups = size_of(self.kernel.kept) * self.tiles
-        if software:
-            groups = -(-groups // self.context.profile.workgroup)
-        template += "_serial" if software else ""
         self.found.append(writer.dispatch(template, groups, cost, self.context))
 
-    def _counted(self, words: _Words | None, shift: int, bits: int) -> int:
+    def _counted(self, words: _Words | None, shift: int) -> int:
         """How often each digit occurs in each tile: by row, digit and tile."""
-        writer = self._writer(words, shift, bits)
-        counts = self._temporary(self._runs(bits))
+        writer = self._writer(words, shift)
+        counts = self._temporary(self.runs)
         name = writer.bind(counts, uint32, writable=True)
-        if self.context.profile.software:
-            writer.function("count_of(run: u32) -> u32", f"return {name}[run];")
-        writer.function("store_count(run: u32, count: u32)", f"{name}[run] = count;")
+        writer.function("store_count(run: u32, count: u32)", [f"{name}[run] = count;"])
         self._add(writer, "radix_count", 10)
         return counts
 
-    def _added_up(self, counts: int, bits: int) -> int:
+    def _added_up(self, counts: int) -> int:
         """Where the run of each digit of each tile ends, over all rows."""
         access = Access((1,), 0)
         element = Body.of([Load(counts, uint32, access)])
-        ends = self._temporary(self._runs(bits))
+        ends = self._temporary(self.runs)
         output = Output(ends, 0, uint32, access, whole=False)
         scan = Kernel(
             (),
-            (self._runs(bits),),
+            (self.runs,),
             (Scanned(element, Fold(SUM, 0, uint32)),),
             Body(),
             (),
@@ -275,19 +264,13 @@ class _Radix:
         self.found += lower_scan(scan, self.context)
         return ends
 
-    def _moved(
-        self, words: _Words | None, ends: int, target: _Words | None, shift: int, bits: int
-    ) -> None:
+    def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:
         """Put every element, or its place, where its run has room; in the end, in the result."""
-        writer, indices = self._writer(words, shift, bits), _stage(self.kernel).indices
-        software = self.context.profile.software
+        writer, indices = self._writer(words, shift), _stage(self.kernel).indices
         writer.read_places(words)
-        name = writer.bind(ends, uint32, writable=software)
-        writer.function("end_of(run: u32) -> u32", f"return {name}[run];")
-        if software:
-            writer.function("store_end(run: u32, end: u32)", f"{name}[run] = end;")
-        else:
-            writer.code.append(f"const MOVES_PLACES = {'true' if indices else 'false'};")
+        name = writer.bind(ends, uint32)
+        writer.function("end_of(run: u32) -> u32", [f"return {name}[run];"])
+        writer.code.append(f"const MOVES_PLACES = {'true' if indices else 'false'};")
         raw, place = "row: u32, at: u32, raw: u32", "row: u32, at: u32, place: u32"
         if target is not None:
             writer.write_words("store_raw", raw, target.raw)

@@ -1,14 +1,14 @@
-"""Which cheaper forms of library functions a device computes right: a kernel that finds out.
+"""A kernel that finds out which cheaper implementations of functions a device computes right.
 
 WGSL promises little about floats, so the functions of `shaders/lib` settle the hard parts in
 integers, which is right on every device and costs several times what the arithmetic units of most
-could do. The files of `shaders/lib/forms` hold the same functions for devices that do better than
-they must. A device gets those whose results were those of the portable function at every sample of
-the trial: random bits, values of ordinary size, and all pairs of special values. Subnormal operands
-and results do not count, because a device may flush them, and many do.
+could do. The files of `shaders/lib/implementations` hold the same functions for devices that do
+better than they must. A device gets those whose results were those of the portable function at
+every sample of the trial: random bits, values of ordinary size, and all pairs of special values.
+Subnormal operands and results do not count, because a device may flush them, and many do.
 
-The forms are proven right for devices that keep the rule each of their files names. The trial finds
-out whether a device keeps it; it is no search for rare errors.
+They are proven right for devices that keep the rule each of their files names. The trial finds out
+whether a device keeps it; it is no search for rare errors.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from py_tensor.codegen.library import Forms, function_in_form, used_by
+from py_tensor.codegen.library import Implementations, renamed_function, used_by
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A function in a form, and how far, in ulp, it may be from the portable one."""
+class Trial:
+    """An implementation of a function, and how far, in ulp, it may be from the portable one."""
 
     function: str
-    form: str
+    implementation: str
     operands: int
     apart: int
 
 
-# Of the forms of one function, the first that passes is taken.
+# Of the implementations of one function, the first that passes is taken.
 CANDIDATES = (
-    Candidate("divide_f32", "native", 2, 0),
-    Candidate("divide_f32", "fused", 2, 0),
-    Candidate("sqrt_f32", "native", 1, 0),
-    Candidate("sqrt_f32", "fused", 1, 0),
-    Candidate("exp_f32", "floats", 1, 1),
+    Trial("divide_f32", "native", 2, 0),
+    Trial("divide_f32", "fused", 2, 0),
+    Trial("sqrt_f32", "native", 1, 0),
+    Trial("sqrt_f32", "fused", 1, 0),
+    Trial("exp_f32", "floats", 1, 1),
 )
 # Zeros, ones, infinities, NaN, the smallest and largest numbers, and what is near them.
 SPECIALS = (
@@ -87,8 +87,8 @@ def source() -> str:
     functions: list[str] = []
     checks: list[str] = []
     for n, candidate in enumerate(CANDIDATES):
-        name = f"{candidate.function}_{candidate.form}"
-        functions.append(function_in_form(candidate.function, candidate.form, name))
+        name = f"{candidate.function}_{candidate.implementation}"
+        functions.append(renamed_function(candidate.function, candidate.implementation, name))
         # A value by itself too: compilers take x / x to be 1.
         for operands in ("x, y", "x, x") if candidate.operands == 2 else ("x",):
             checks.append(
@@ -101,16 +101,16 @@ def source() -> str:
     return used_by(text) + "\n" + text
 
 
-def passed(wrong: Sequence[int]) -> Forms:
-    """The form to use of each function that has one, from what the trial counted."""
+def passed(wrong: Sequence[int]) -> Implementations:
+    """The implementation to use of each function that has one, from what the trial counted."""
     chosen: dict[str, str] = {}
     for candidate, count in zip(CANDIDATES, wrong, strict=False):  # nothing of a trial that failed
         if count == 0:
-            chosen.setdefault(candidate.function, candidate.form)
+            chosen.setdefault(candidate.function, candidate.implementation)
     return tuple(sorted(chosen.items()))
 
 
-def described(forms: Forms) -> Mapping[str, str]:
-    """For `pt.device_info()`: the form of each function that has several."""
+def described(implementations: Implementations) -> Mapping[str, str]:
+    """For `pt.device_info()`: the implementation of each function that has several."""
     names = dict.fromkeys(candidate.function for candidate in CANDIDATES)
-    return {name: dict(forms).get(name, "portable") for name in names}
+    return {name: dict(implementations).get(name, "portable") for name in names}

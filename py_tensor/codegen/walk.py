@@ -74,8 +74,6 @@ class Walk:
 
     Attributes
     ----------
-    shared : bool
-        Whether invocations may share a row, meeting in workgroup memory.
     levels : int
         Levels of parts between an element and an invocation's accumulator, where a fold rounds.
     width : int
@@ -92,7 +90,6 @@ class Walk:
 
     dims: Dimensions
     workgroup: int
-    shared: bool
     unroll: int
     levels: int
     width: int
@@ -115,10 +112,8 @@ class Walk:
 
     @property
     def groups(self) -> int:
-        """Workgroups: each has some rows, or slices of them; a slice each its invocations alone."""
-        if self.shared:
-            return -(-self.rows // self.rows_per_group) * self.slices
-        return -(-self.rows * self.slices // self.workgroup)
+        """Workgroups: each has some rows, or slices of them."""
+        return -(-self.rows // self.rows_per_group) * self.slices
 
     @property
     def variant(self) -> str:

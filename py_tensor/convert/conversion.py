@@ -24,7 +24,6 @@ from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install
 
 _NESTED = {list, tuple, range}
-_SCALARS: set[type] = {bool, int, float}
 _KINDS = {
     "?": "b",
     **dict.fromkeys("bhilqn", "i"),

@@ -49,7 +49,7 @@ class Pass:
     family : str
         What a kernel with such a stage is called; "" where its programs say it.
     apart : Reason, optional
-        Why `graph/rows.py` joins no other kernel with one that has such a stage.
+        Why `graph/row_fusion.py` joins no other kernel with one that has such a stage.
     """
 
     __slots__ = ()

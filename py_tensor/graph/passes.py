@@ -7,7 +7,7 @@ from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.order import Request
 from py_tensor.graph.pack import pack
 from py_tensor.graph.reasons import Notes
-from py_tensor.graph.rows import Fits, fuse_rows
+from py_tensor.graph.row_fusion import Fits, fuse_rows
 
 
 def kernels_of(

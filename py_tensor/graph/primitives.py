@@ -199,5 +199,5 @@ SUM = Reduction(
     rounds=True,
     vjp=_grad_sum,
 )
-# Matmul is this on expanded operands, and so is the seeds' fused_multiply_add.
+# `matmul` and `fused_multiply_add` are this on expanded operands.
 CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

@@ -27,7 +27,7 @@ class Reason(Enum):
     CONCAT = "each operand of a concatenation is written by a kernel of its own"
     SEVERAL = "several kernels use what this one reduces"
     AXES = "what uses it reduces over other axes or another shape as well"
-    # By `graph/rows.py`, of what is reduced and looked at by a kernel over the same rows.
+    # By `graph/row_fusion.py`, of what is reduced and looked at by a kernel over the same rows.
     SHAPE = "the kernel that uses it runs over another shape"
     ROWS = "its rows are too long, too few or not contiguous, so one kernel would not save time"
     PRODUCT = "a matrix product takes in only what has its result's shape"

@@ -80,9 +80,10 @@ def _limits(limits: Mapping[str, int]) -> str:
     )
 
 
-def _arithmetic(forms: Mapping[str, str]) -> str:
-    by_form = groupby(sorted(forms.items(), key=lambda item: item[1]), lambda item: item[1])
-    return "; ".join(f"{form}: {', '.join(name for name, _ in items)}" for form, items in by_form)
+def _arithmetic(implementations: Mapping[str, str]) -> str:
+    ordered = sorted(implementations.items(), key=lambda item: item[1])
+    groups = groupby(ordered, lambda item: item[1])
+    return "; ".join(f"{kind}: {', '.join(name for name, _ in items)}" for kind, items in groups)
 
 
 def _self_test(results: Mapping[str, bool]) -> str:

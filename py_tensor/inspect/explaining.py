@@ -29,9 +29,7 @@ FAMILIES = {
     "map": "map",
     "reduce": "reduce",
     "rows": "rows",
-    "matmul_quads": "matmul",
     "matmul_tiled": "matmul",
-    "matmul_vector": "matmul",
 }
 
 
@@ -246,7 +244,7 @@ class _Description:
         profile = self.backend.profile
         profile = profile.trying(profile.chosen)
         programs = Programs()
-        programs.take(profile.forms)
+        programs.take(profile.implementations)
         lowered = lower([kernel], profile, programs).dispatches
         pieces = [piece for d in lowered for piece in d.pieces(profile.submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))

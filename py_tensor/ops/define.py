@@ -354,12 +354,10 @@ def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
     return result if target.is_scalar else store(op, target, result)
 
 
-def stored(
-    op: str, result: Tensor, out: Out, condition: Operand = True, untouched: Tensor | None = None
-) -> Tensor:
+def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tensor:
     """A result as `out` and `where` ask for it.
 
-    Where `condition` is false stands what `out` held; without `out`, 0 or `untouched`.
+    Where `condition` is false stands what `out` held; without `out`, 0.
     """
     given = _target(op, out)
     if condition is not True:

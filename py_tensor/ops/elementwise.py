@@ -566,7 +566,7 @@ install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)
 
-# The array API's aliases, and the seeds' names.
+# The array API's aliases, and short names.
 absolute, pow = abs, power
 sub, mul, div, true_divide, mod = subtract, multiply, divide, divide, remainder
 eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal

@@ -24,7 +24,6 @@ from py_tensor.ops.movement import (
     broadcast_to,
     converted,
     in_shape,
-    is_mask,
     reshape,
     view_by,
 )
@@ -380,6 +379,14 @@ def _is_mask(key: Any) -> bool:
     return getattr(getattr(key, "dtype", None), "kind", None) == "b"
 
 
+def _holds_masks(key: Any) -> bool:
+    """Whether it is a bool or a mask, or lists of these."""
+    if isinstance(key, list):
+        members = cast("list[Any]", key)
+        return bool(members) and all(map(_holds_masks, members))
+    return isinstance(key, bool) or _is_mask(key)
+
+
 def _selects_many(key: Any) -> bool:
     """Whether it is a tensor, an array or a list, and no int."""
     return isinstance(key, Tensor | list | tuple | range) or bool(getattr(key, "ndim", 0))
@@ -398,7 +405,7 @@ def _with_masks(given: Any, x: Tensor) -> Any:
         if given.dtype.kind == "f":
             raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
         return given
-    if isinstance(given, bool) or not is_mask(given):
+    if isinstance(given, bool) or not _holds_masks(given):
         return given
     return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
 

@@ -1,4 +1,4 @@
-"""Products that sum: the seeds' fused multiply-add, and matmul as that op on expanded operands."""
+"""Products that sum: `fused_multiply_add`, and `matmul` as that op on expanded operands."""
 
 from __future__ import annotations
 

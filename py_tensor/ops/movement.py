@@ -332,14 +332,6 @@ def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[in
     return pairs
 
 
-def is_mask(key: Any) -> bool:
-    """Whether it is a bool, or a tensor, an array or lists of them."""
-    if isinstance(key, list):
-        members = cast("list[Any]", key)
-        return bool(members) and all(is_mask(k) for k in members)
-    return isinstance(key, bool) or getattr(getattr(key, "dtype", None), "kind", None) == "b"
-
-
 # -- Joining ------------------------------------------------------------------------------------
 
 

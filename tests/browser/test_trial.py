@@ -1,4 +1,4 @@
-"""The trial of a device, and the forms of functions that it lets through."""
+"""The trial of a device, and the implementations of functions that it lets through."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async ([script, wgsl, count]) => {
   return await tryDevice(device, wgsl, count);
 }
 """
-NAMES = [f"{c.function}-{c.form}" for c in trial.CANDIDATES]
+NAMES = [f"{c.function}-{c.implementation}" for c in trial.CANDIDATES]
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +50,14 @@ def test_every_function_finds_a_cheaper_form_here(wrong: list[int]) -> None:
 
 @pytest.mark.parametrize("candidate", trial.CANDIDATES, ids=NAMES)
 def test_a_form_that_passes_keeps_the_promise(
-    gpu: Gpu, wrong: list[int], candidate: trial.Candidate
+    gpu: Gpu, wrong: list[int], candidate: trial.Trial
 ) -> None:
-    """In the kernels' own words: what a kernel with that form gets of the library.
+    """In the kernels' own words: what a kernel with that implementation gets of the library.
 
-    A form that fails must be wrong by the measure of the function's promise too.
+    One that fails must be wrong by the measure of the function's promise too.
     """
     name = candidate.function
-    text = library.used_by(name, ((name, candidate.form),))
+    text = library.used_by(name, ((name, candidate.implementation),))
     inputs = draw(rng_for(name), ITEMS[name].signature[0], CASES[name].domains)
     types, result = ITEMS[name].signature
     call = f"{name}({', '.join(f'x{i}' for i in range(len(types)))})"
@@ -80,7 +80,7 @@ def test_a_form_that_passes_keeps_the_promise(
 def test_a_wrong_form_is_caught(
     gpu: Gpu, wrong: list[int], function: str, old: str, new: str
 ) -> None:
-    number = [f"{c.function}_{c.form}" for c in trial.CANDIDATES].index(function)
+    number = [f"{c.function}_{c.implementation}" for c in trial.CANDIDATES].index(function)
     text = trial.source()
     body = re.search(rf"fn {function}\(.*?\n(?=\S)", text, re.DOTALL)
     assert body
@@ -96,27 +96,31 @@ def test_a_trial_that_does_not_run_trusts_nothing(gpu: Gpu) -> None:
     assert trial.passed([]) == ()
 
 
-def test_the_device_tells_which_forms_it_got(app: AppPage, wrong: list[int]) -> None:
+def test_the_device_tells_which_implementations_it_got(app: AppPage, wrong: list[int]) -> None:
     answer = app.run('pt.device_info()["arithmetic"]')
     assert answer["result"] == repr(dict(trial.described(trial.passed(wrong))))
 
 
-def test_kernels_get_the_forms(app: AppPage, wrong: list[int]) -> None:
-    """The text of a program holds the function in the form that the device passed with."""
+def test_kernels_get_the_implementations(app: AppPage, wrong: list[int]) -> None:
+    """The text of a program holds the implementation that the device passed with."""
     code = """
 from py_tensor.backend.device import GPU_DEVICE
 (pt.rand(8) / pt.rand(8)).realize()
 [p.wgsl for p in GPU_DEVICE.backend.programs._known.values() if "divide_f32(" in p.wgsl][-1]
 """
-    form = dict(trial.passed(wrong))["divide_f32"]
-    wanted = library.function_in_form("divide_f32", form, "divide_f32").replace("\n", "\\n")
+    implementation = dict(trial.passed(wrong))["divide_f32"]
+    wanted = library.renamed_function("divide_f32", implementation, "divide_f32").replace(
+        "\n", "\\n"
+    )
     assert wanted in app.run(code)["result"]
 
 
 def test_portable_functions_stand_in_the_library() -> None:
-    """A form replaces a function of the same signature, and may call the portable algorithm."""
+    """It replaces a function of the same signature, and may call the portable algorithm."""
     for candidate in trial.CANDIDATES:
-        replaced = library.items(((candidate.function, candidate.form),))[candidate.function]
+        replaced = library.items(((candidate.function, candidate.implementation),))[
+            candidate.function
+        ]
         head = replaced.split("{")[0]
         assert ITEMS[candidate.function].text.startswith(head)
         assert source(ITEMS, candidate.function)

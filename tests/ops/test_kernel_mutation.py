@@ -86,18 +86,6 @@ SOFTWARE = {
     "a part is forgotten": Mutation(
         "scan_serial", "large0 = combine(large0, part0);", "", rows(3000)
     ),
-    "equal keys change places": Mutation(
-        "sort_insert", "keys[at - 1u] <= key", "keys[at - 1u] < key", ties(30)
-    ),
-    "one is counted twice": Mutation(
-        "radix_count_serial", "min((tile + 1u) * TILE,", "min((tile + 1u) * TILE + 1u,", ties(5000)
-    ),
-    "a tile is moved from its front": Mutation(
-        "radix_scatter_serial",
-        "row, j - 1u)",
-        "row, first + min(first + TILE, params[0].y) - j)",
-        ties(500),
-    ),
     "negative indices name the next": Mutation(
         "map", "v0 < 0);", "v0 < 0) + select(0, 1, v0 < -1);", taken
     ),

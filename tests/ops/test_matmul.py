@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import LARGE, MEDIUM, SMALL, Tile
-from py_tensor.codegen.profile import Profile
 from tests.ops.compare import element, same
 
 Array = Any
@@ -102,8 +101,8 @@ def test_tiles(
     tile: Tile, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile with operands that lie each way, in whole vectors and not, past its edges."""
-    monkeypatch.setattr(Profile, "tile", lambda *_: tile)
-    monkeypatch.setattr(Profile, "parts", lambda *_: 1)
+    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: tile)
+    monkeypatch.setattr(AdapterProfile, "parts", lambda *_: 1)
     left, _, right = form.partition(" @ ")
     whole = (tile.bm + 4, tile.bk + 4, tile.bn + 4)
     odd = (int(rng.integers(1, 2 * tile.bm)), int(rng.integers(1, 99)), tile.bn - 1)
@@ -114,39 +113,12 @@ def test_tiles(
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("swaps", [False, True], ids=["loads", "swaps"])
-@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
-def test_blocks(
-    swaps: bool, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel of software adapters: each block, past its edges, with and without subgroups."""
-    if device == "webgpu":
-        backend: Any = pt.default_device().backend
-        if swaps and not backend.profile.subgroups:
-            pytest.skip("this device has no subgroups")
-        monkeypatch.setattr(
-            backend, "profile", replace(backend.profile, software=True, subgroups=swaps)
-        )
-        backend._plans.clear()
-    left, _, right = form.partition(" @ ")
-    odd = [int(size) for size in rng.integers(5, 80, 3)]
-    for m, k, n in ((32, 64, 32), odd, (4, 7, 4), (3, 8, 40), (33, 9, 2)):
-        what = f"{form}, M, K, N = {m}, {k}, {n}"
-        a, b = random(rng, m, k), random(rng, k, n)
-        a[-1], b[0, 0] = np.nan, np.inf  # of which nothing may leak into other rows and columns
-        x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
-        near((x @ y)[:-1, 1:], *products(a[:-1], b[:, 1:]), what)
-        i, j = (rng.integers(-9, 9, s, dtype=np.int32) for s in ((m, k), (k, n)))
-        same(operand(i, "T" in left, device) @ operand(j, "T" in right, device), i @ j, what)
-
-
-@pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
 def test_what_lies_past_the_end_does_not_count(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slices reach past K into the next row: a NaN there must not be multiplied, not even by 0."""
-    monkeypatch.setattr(Profile, "tile", lambda *_: SMALL)
+    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: SMALL)
     for k in (5, 8, 36):
         a, b = random(rng, 40, k + 4), random(rng, k + 4, 40)
         a[:, k:] = np.nan
@@ -180,14 +152,8 @@ def test_vectors(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_tall_matrices_by_vectors(
-    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel of software adapters for many rows: odd sizes, views, batches, what follows."""
-    if device == "webgpu":
-        backend: Any = pt.default_device().backend
-        monkeypatch.setattr(backend, "profile", replace(backend.profile, software=True))
-        backend._plans.clear()
+def test_tall_matrices_by_vectors(device: str, rng: np.random.Generator) -> None:
+    """Odd sizes, views, batches, what follows."""
     odd = int(rng.integers(256, 400)), int(rng.integers(1, 600))
     for m, k in ((256, 1), (264, 4), (257, 255), (300, 1031), odd):
         what = f"M, K = {m}, {k}"
@@ -360,7 +326,7 @@ def test_special_values_pass_through(device: str) -> None:
 
 @pytest.mark.computes
 def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
-    """The product by broadcasting, and by the seeds' fused multiply-add."""
+    """The product by broadcasting, and by `fused_multiply_add`."""
     a, b = random(rng, 20, 30), random(rng, 30, 17)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     expected, bound = products(a, b)
@@ -442,7 +408,9 @@ def test_long_sums_in_parts(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("py_tensor.codegen.profile.Profile.parts", lambda self, *sizes: parts)
+    monkeypatch.setattr(
+        "py_tensor.codegen.adapter_profile.AdapterProfile.parts", lambda self, *sizes: parts
+    )
     k += 4 * parts  # so that no plan for a whole sum is there
     a = rng.standard_normal((*batch, m, k)).astype(np.float32)
     b = rng.standard_normal((*batch, k, n)).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.codegen.profile import Profile
+from py_tensor.codegen.adapter_profile import AdapterProfile
 
 pytestmark = pytest.mark.alone
 
@@ -209,7 +209,7 @@ def test_scans_sorts_and_gathers_in_pieces(
 ) -> None:
     """Grids of several rows, and dispatches cut up, as huge tensors have them."""
     if limit == "work of a dispatch":
-        monkeypatch.setattr(Profile, "submit_work", property(lambda profile: 20_000))
+        monkeypatch.setattr(AdapterProfile, "submit_work", property(lambda profile: 20_000))
     else:
         monkeypatch.setattr("py_tensor.codegen.program.MAX_GROUPS", 3)
     a = rng.integers(-999, 999, (3, 9001)).astype(np.float32)

@@ -74,7 +74,7 @@ def test_kernel_of_distances() -> None:
     pt.realize(pt.squared_distances(x * 2, y) + 1)
     assert [k.label for k in simulate.kernels_of(place)] == ["multiply", "squared_distances", "add"]
     (program,) = (p for p in programs._known.values() if p.family == "distances")
-    assert program.label == "squared_distances"
+    assert (program.label, program.variant) == ("squared_distances", "pairs")
     assert program.wgsl.count("@binding") == 4
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from py_tensor.backend.device import Device
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, lower
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.errors import DTypeError
@@ -52,7 +52,7 @@ from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MOST, pack
 from py_tensor.graph.primitives import CONCAT
-from py_tensor.graph.rows import fuse_rows
+from py_tensor.graph.row_fusion import fuse_rows
 from py_tensor.shapes import Shape, size_of
 
 Array = np.ndarray[Any, Any]
@@ -117,7 +117,7 @@ class Simulator:
         self.kernels = pack(self.kernels, request.wanted, self.max_buffers)
         check(self.kernels, request, self.max_buffers)
         if self.programs is not None:
-            profile = Profile(self.max_buffers, software=len(self.requests) % 2 == 0)
+            profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
             check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
         buffers = run(self.kernels, request) if self.execute else {}
         for slot in request.wanted:

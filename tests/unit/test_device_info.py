@@ -26,7 +26,7 @@ SOFTWARE = {
     "limits": LIMITS,
     "arithmetic": {"divide_f32": "native", "sqrt_f32": "native", "exp_f32": "floats"},
     "tuned": False,
-    "choices": {"block": "16x16", "unroll": "1"},
+    "choices": {"reduce_groups": "4", "unroll": "1"},
     "generation": 1,
     "self_test": {"nan": True, "signed_zero": True},
 }
@@ -41,7 +41,7 @@ def test_the_table() -> None:
         "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
         "self-test   as NumPy: nan, signed zero",
         "tuned       no, pt.tune() does",
-        "choices     block 16x16, unroll 1",
+        "choices     reduce_groups 4, unroll 1",
     ]
 
 

@@ -22,7 +22,7 @@ from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import Device
 from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.webgpu import WebGPU
-from py_tensor.codegen.profile import MOST_IN_FLIGHT
+from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
 from py_tensor.errors import DeviceLostError, GPUError
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 

@@ -16,12 +16,12 @@ import py_tensor
 import py_tensor as pt
 from py_tensor.backend import device as devices
 from py_tensor.backend.device import MAX_PENDING_NODES
-from py_tensor.codegen.profile import MOST_IN_FLIGHT
+from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
 from py_tensor.graph.node import Node
 from tests.unit.fake_bridge import GPU
 
 FOLDER = os.path.dirname(py_tensor.__file__) + os.sep
-PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/rows", "graph/store", "layout")
+PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/row_fusion", "graph/store", "layout")
 
 
 def calls(action: Callable[[], object]) -> Counter[str]:

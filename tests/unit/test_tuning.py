@@ -284,10 +284,6 @@ class TestChoosing:
             ValueError, match="there is no tuning parameter 'tiles'; there are large_tile, "
         ):
             pt.tune("tiles")
-        with pytest.raises(
-            ValueError, match="no tuning parameter 'block'"
-        ):  # it is one of software adapters
-            pt.tune("block")
         monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
         with pytest.raises(DeviceError, match=r"^tune: the cpu device"):
             pt.tune()
@@ -403,7 +399,6 @@ class TestTrouble:
             '{"choices": {"map_workgroup": "63"}}',
             '{"choices": {"map_workgroup": 64}}',
             '{"choices": {"map_workgroup": "64", "no tuning parameter": "1"}}',
-            '{"choices": {"block": "8x8"}}',
             "[" * 100_000,
         ],
     )

@@ -61,7 +61,7 @@ export class Connection {
   }
 
   /**
-   * @param {string} [trial] WGSL for `tryDevice`; without it, no form is trusted
+   * @param {string} [trial] WGSL for `tryDevice`; without it, no implementation is trusted
    * @param {number} [counts] how many it counts
    * @returns {Promise<string>} JSON
    */

@@ -1,4 +1,4 @@
-/** The trial of a device: a kernel that counts where cheaper forms of library functions are wrong. */
+/** The trial of a device: a kernel that counts where cheaper implementations of library functions are wrong. */
 
 const WORKGROUPS = 256;
 
@@ -8,7 +8,7 @@ const WORKGROUPS = 256;
  * @param {GPUDevice} device
  * @param {string} wgsl entry point "main"
  * @param {number} count
- * @returns {Promise<number[]>} nothing where the kernel does not compile or run: then no form is trusted
+ * @returns {Promise<number[]>} nothing where the kernel does not compile or run: then no implementation is trusted
  */
 export async function tryDevice(device, wgsl, count) {
   const size = 4 * count;

@@ -5,7 +5,7 @@ import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { inline, paragraphs } from "../ui/prose.js";
 import { loadStyles } from "../ui/styles.js";
 import { showConsole } from "../ui/tabs.js";
-import { codeOf, sessionParts } from "./session.js";
+import { codeOf, sessionParts } from "./doctest.js";
 
 /** @typedef {import("../repl/console.js").Console} Console */
 

@@ -16,8 +16,8 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import lower
-from py_tensor.codegen.profile import Profile
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
@@ -218,7 +218,7 @@ CASES = [(row, rank) for row in TABLE for rank in row.ranks]
 
 
 def programs_of(
-    row: Row, rank: int, profile: Profile, source: Random, known: Programs
+    row: Row, rank: int, profile: AdapterProfile, source: Random, known: Programs
 ) -> set[Program]:
     """The programs that the expression is lowered to over random shapes."""
     place = simulate.device(execute=False)
@@ -249,7 +249,7 @@ def counts(programs: set[Program]) -> dict[tuple[str, str], int]:
 @pytest.mark.parametrize("software", [False, True], ids=["gpu", "software"])
 @pytest.mark.parametrize(("row", "rank"), CASES, ids=lambda x: getattr(x, "name", None))
 def test_few_programs_for_any_shapes(row: Row, rank: int, software: bool, source: Random) -> None:
-    known, profile = Programs(), Profile(max_buffers=10, software=software)
+    known, profile = Programs(), AdapterProfile(max_buffers=10, software=software)
     state = source.getstate()
     found = programs_of(row, rank, profile, source, known)
     for (family, label), count in counts(found).items():

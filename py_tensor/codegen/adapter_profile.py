@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import Block, Choices, Tile, defaults
-from py_tensor.codegen.library import Forms
+from py_tensor.codegen.choices import Choices, Tile, defaults
+from py_tensor.codegen.library import Implementations
 
 ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
 SHORTEST_PART = 1024  # of the summed dimension, that is worth a workgroup
@@ -13,7 +13,7 @@ MOST_IN_FLIGHT = 64  # flushes, however little they do
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class AdapterProfile:
     """Choices that depend on the adapter.
 
     Attributes
@@ -21,14 +21,14 @@ class Profile:
     max_buffers : int
         Storage buffers that one kernel may bind.
     software : bool
-        The adapter runs on a CPU, where a barrier costs thousands of instructions: work is then
-        split over invocations that never wait for each other.
+        The adapter runs on a CPU, where a barrier costs each invocation thousands of instructions:
+        few invocations share their work.
     workgroup_memory : int
         Bytes that a workgroup may share.
     subgroups : bool
         The device has the feature of that name: invocations can swap values without a barrier.
-    forms : Forms
-        The cheaper forms of library functions that the device computes right.
+    implementations : Implementations
+        The cheaper implementations of library functions that the device computes right.
     choices : Choices or None
         The value of each tuning parameter; None: the defaults for this kind of adapter.
     used : set of str
@@ -39,7 +39,7 @@ class Profile:
     software: bool = False
     workgroup_memory: int = 16384
     subgroups: bool = False
-    forms: Forms = ()
+    implementations: Implementations = ()
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
@@ -53,13 +53,13 @@ class Profile:
         """The value of every parameter, whether it is used or not."""
         return self.choices or defaults(self.software)
 
-    def choosing(self, choices: Choices | None) -> Profile:
+    def choosing(self, choices: Choices | None) -> AdapterProfile:
         """The profile with these choices, but for the parameters that are used already."""
         used = {name: getattr(self.chosen, name) for name in self.used}
         choices = replace(choices or defaults(self.software), **used)
         return replace(self, choices=None if choices == defaults(self.software) else choices)
 
-    def trying(self, choices: Choices) -> Profile:
+    def trying(self, choices: Choices) -> AdapterProfile:
         """The profile with these choices, for plans that are none of the session's."""
         return replace(self, choices=choices, used=set())
 
@@ -114,6 +114,11 @@ class Profile:
         return self._use("unroll").unroll
 
     @property
+    def least_slice(self) -> int:
+        """Steps of an invocation of a reduction that are worth a slice of their row."""
+        return 256 if self.software else 4 * self.unroll
+
+    @property
     def levels(self) -> int:
         """Levels of partial sums in each invocation: with few invocations, each folds much."""
         return 4 if self.software else 2
@@ -160,28 +165,10 @@ class Profile:
         lanes 163, 95, 24.9; 256 lanes 165, 99, 26.2.
         """
         if self.software:
-            return 1
+            return self.reduce_workgroup
         if steps <= 64:
             return self._use("short_row_lanes").short_row_lanes
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256
-
-    @property
-    def sorted_at_once(self) -> int:
-        """The longest row that one workgroup, or one invocation of a software adapter, sorts."""
-        return 32 if self.software else 1024
-
-    @property
-    def sort_tile(self) -> int:
-        """Elements that are counted, and moved, together in a pass of a radix sort."""
-        return 4096 if self.software else 2048
-
-    def digit_bits(self, length: int) -> int:
-        """Bits of the keys that a pass of a radix sort looks at.
-
-        Workgroup memory of 16 KiB holds the counters of 4. A software adapter counts in buffers,
-        where few elements do not pay for many counters.
-        """
-        return 8 if self.software and length >= 1024 else 4
 
     def scan_lanes(self, steps: int) -> int:
         """Invocations that share one row of a running fold, in tiles of 4 loads each."""
@@ -212,27 +199,8 @@ class Profile:
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
         )
 
-    def block(self, m: int, n: int) -> Block:
-        """The results that four invocations compute of a matrix product on a software adapter.
-
-        512 and 256 squared on SwiftShader on a busy CPU of two cores, ms: blocks of 16 x 16 take 77
-        and 9, of 16 x 8 96 and 12, of 8 x 8 120 and 14, of 4 x 4 (256 squared) 49.
-        """
-        block = self._use("block").block
-        return Block(block.rows if m > 4 else 4, block.columns if n > 4 else 4)
-
-    def column(self, rows: int, batch: int) -> Column | None:
-        """How to multiply matrices of so many rows with vectors; None: as any other reduction.
-
-        2048 squared on SwiftShader on a quiet CPU of two cores, ms: 1 row at once takes 15, 2 rows
-        11, 4 rows 8, 8 rows 6.5; as a reduction it takes 14, along columns 11.
-        """
-        return Column(8) if self.software and rows >= 32 and rows * batch >= 256 else None
-
-    def tile(self, m: int, n: int, batch: int) -> Tile | None:
-        """The tile of a matrix product; None for the kernel without workgroup memory."""
-        if self.software:
-            return None
+    def tile(self, m: int, n: int, batch: int) -> Tile:
+        """The tile of a matrix product."""
         for name in ("large_tile", "medium_tile"):
             choices = self._use(name, "enough")
             tile: Tile = getattr(choices, name)
@@ -244,15 +212,6 @@ class Profile:
     def parts(self, m: int, n: int, batch: int, k: int) -> int:
         """Parts, a power of two, in which to sum the k products of each result."""
         tile = self.tile(m, n, batch)
-        if tile is None:
-            return 1
         tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
         wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
         return 1 << max(0, wanted.bit_length() - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Rows of a matrix that an invocation multiplies with a vector at once; see `vectors.py`."""
-
-    rows: int
