@@ -54,7 +54,6 @@ METHODS: dict[str, str] = {
     "dim": "it is x.ndim",
     "double": 'it is x.astype(pt.float64), on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
-    "flat": "it is x.ravel()",
     "float": "it is x.astype(pt.float32)",
     "gpu": 'it is x.to("webgpu")',
     "hist": FUNCTIONS["hist"],
@@ -63,7 +62,10 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
     "norm": "it is (x * x).sum().sqrt()",
     "numel": "it is x.size",
+    "partition": "it is x.sort()",
+    "resize": "there is x.reshape(...), and pt.concat for more elements",
     "setflags": "it is x.flags.writeable = ...",
+    "tobytes": "it is x.numpy().tobytes()",
     "type": "it is x.astype(dtype)",
     "view": "it is x.reshape(...)",
 }

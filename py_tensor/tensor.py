@@ -194,7 +194,12 @@ class Tensor(Methods):
 
     def _check_writeable(self, op: str) -> None:
         alias = self._alias
-        if alias is not None and not alias.writeable:
+        if alias is None:
+            if not self._node.meta.shape:
+                raise TypeError(
+                    f"{op}: a scalar cannot be written to; x[i, ...] is a view of an element"
+                )
+        elif not alias.writeable:
             raise ValueError(f"{op}: the tensor is read-only, as broadcast_to makes it; copy it")
 
     def _assign(self, layout: Layout, value: Node) -> None:
@@ -401,14 +406,24 @@ class Tensor(Methods):
         """The elements as nested lists of Python scalars; of a 0-d tensor, the scalar."""
         return _nest(self._flat(self._read()), self.shape)
 
-    def item(self) -> Any:
-        """The only element, as a Python scalar.
+    def item(self, *index: Any) -> Any:
+        """The only element, or the one that an index names, as a Python scalar.
+
+        Parameters
+        ----------
+        *index
+            An int for each axis, or a tuple of them; or one int, which counts in row-major order.
 
         Raises
         ------
         ValueError
-            If there is not exactly one element.
+            Without an index, if there is not exactly one element.
+        IndexError
+            For an index out of range.
         """
+        if index:
+            chosen: Any = index[0] if len(index) == 1 else index
+            return (self if isinstance(chosen, tuple) else self.flat)[chosen].item()
         if self.size != 1:
             raise ValueError(
                 f"item: a tensor of shape {self.shape} has {self.size} elements, not one"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import index as as_index
 from typing import Any
 
-from py_tensor.errors import ShapeError
-from py_tensor.ops.define import Operand, check_kind, number_like, register
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.ops.define import Operand, as_value, check_kind, number_like, register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import combine, fitted, getitem, setitem, write
-from py_tensor.ops.movement import converted, in_shape
+from py_tensor.ops.movement import converted, flatten, in_shape, reshape
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
@@ -38,21 +40,35 @@ def _fill(self: Tensor, value: Operand) -> None:
     setitem(self, Ellipsis, value)
 
 
-def _sort(self: Tensor, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
+def _sort(
+    self: Tensor,
+    axis: int = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> None:
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
-    result = sort(self, axis, descending=descending, stable=stable)
+    if axis is None:  # type: ignore[comparison-overlap]
+        raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
+    result = sort(self, axis, kind, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
 
-def put(x: Tensor, indices: Operand, values: Operand, /) -> None:
+def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
     """Assign `values` at indices into the flattened tensor; they are repeated where too few.
+
+    Parameters
+    ----------
+    mode : {"raise", "wrap", "clip"}
+        What stands for an index out of range, as in `take`.
 
     Raises
     ------
     IndexError
         For an index out of range; with the next read where the indices lie on the GPU.
     """
-    _overwrite(_target("put", x), with_put(x, indices, values))
+    _overwrite(_target("put", x), with_put(x, indices, values, mode))
 
 
 def put_along_axis(x: Tensor, indices: Operand, values: Operand, /, axis: int | None) -> None:
@@ -163,8 +179,76 @@ def fill_diagonal(x: Tensor, value: Operand, /) -> None:
     write(x, layout.diagonal(), value)
 
 
+class Flat:
+    """The elements of a tensor in row-major order, as ``x.flat``; reads are copies.
+
+    Attributes
+    ----------
+    base : Tensor
+        The tensor, to which assignments go.
+    """
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Tensor) -> None:
+        self.base = base
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        place = self._place(key)
+        if place is None:
+            return getitem(flatten(self.base), key)
+        return as_value(getitem(self.base, place))
+
+    def __setitem__(self, key: Any, value: Operand) -> None:
+        """Assign the elements of `value` in order, over and over where there are too few."""
+        x = _target("flat", self.base)
+        place = self._place(key)
+        if place is not None:
+            setitem(x, place, value)
+            return
+        is_view = x.flags.c_contiguous
+        flat = reshape(x, -1) if is_view else flatten(x)
+        if number_like(value) is None:
+            given = tensor_of(value, "flat", device=x.device)
+            selected = getitem(flat, key)
+            if selected.size and not given.size:
+                raise ValueError("flat: there are no values")
+            value = in_shape(_repeated(given, selected.size), selected.shape)
+        setitem(flat, key, value)
+        if not is_view:
+            _overwrite(x, in_shape(flat, x.shape))
+
+    def copy(self) -> Tensor:
+        """The elements as a tensor of one axis."""
+        return flatten(self.base)
+
+    def _place(self, key: Any) -> tuple[int, ...] | None:
+        """The index of one element in the tensor; None where the key is no int."""
+        if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
+            return None
+        at, n = as_index(key), len(self)
+        if not -n <= at < n:
+            raise IndexError(f"flat: {at} is out of range for {n} elements")
+        place: list[int] = []
+        for size in reversed(self.base.shape):
+            at, inner = divmod(at % n, size)
+            place.insert(0, inner)
+        return tuple(place)
+
+
+def _set_flat(self: Tensor, value: Operand) -> None:
+    Flat(self)[:] = value
+
+
 def _at(plain: Any, mode: str, sign: int = 1) -> Any:
     """The method ``at`` of a function of two operands."""
+    combined = plain if sign > 0 else add
 
     def at(x: Tensor, indices: Any, values: Operand, /, *, atomic: bool = False) -> None:
         """Combine values with the elements that an index names, in place.
@@ -172,11 +256,14 @@ def _at(plain: Any, mode: str, sign: int = 1) -> Any:
         Each element as often as it is named, where ``x[i] += v`` does so once. Floats are added in
         the order of the values; with `atomic` in any order, which is faster and not repeatable.
         """
-        given = values if sign > 0 else negative(tensor_of(values, f"{plain.__name__}.at"))
+        op = f"{plain.__name__}.at"
+        target = _target(op, x)
+        if sign < 0 and target.dtype.kind == "b":
+            raise DTypeError(f"{op}: takes int and float dtypes, not bool")
+        given = values if isinstance(values, Tensor) else tensor_of(values, op, device=x.device)
+        given = converted(given, x.dtype)
         chosen = "add_atomic" if atomic and mode == "add" else mode
-        combine(
-            _target(f"{plain.__name__}.at", x), indices, given, chosen, add if sign < 0 else plain
-        )
+        combine(target, indices, negative(given) if sign < 0 else given, chosen, combined)
 
     return at
 
@@ -189,6 +276,7 @@ for _op, _mode, _sign in (
 ):
     vars(_op)["at"] = _at(_op, _mode, _sign)
 install("fill", _fill)
+install("flat", property(Flat, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)
 install("put", put)
 for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):

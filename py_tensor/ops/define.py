@@ -335,6 +335,11 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
         )
+    return _written(target, result)
+
+
+def _written(target: Tensor, result: Tensor) -> Tensor:
+    """A tensor with a result in it, which broadcasts to its shape and is converted."""
     node = follow(node_of(result), steps_to(node_of(result).meta, target.shape, target.dtype))
     layout = target._layout  # pyright: ignore[reportPrivateUsage]
     target._assign(layout, node)  # pyright: ignore[reportPrivateUsage]
@@ -354,14 +359,38 @@ def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tens
 
     Where `condition` is false stands what `out` held; without `out`, 0.
     """
-    given: Any = out[0] if isinstance(out, tuple) else out
-    if given is not None and not isinstance(given, Tensor):
-        raise TypeError(f"{op}: out is a tensor, not {type(given).__name__}")
+    given = _target(op, out)
     if condition is not True:
         from py_tensor.ops.elementwise import where
 
         result = where(condition, result, False if given is None else given)
     return result if given is None else store(op, given, result)
+
+
+def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
+    """The result of a function that is not elementwise, as `out` asks for it.
+
+    As in NumPy, `out` has the shape of the result, and any dtype, to which the result is converted.
+
+    Raises
+    ------
+    ValueError
+        If `out` is read-only, or has another shape.
+    """
+    target = _target(op, out)
+    if target is None:
+        return result
+    target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    if target.shape != result.shape:
+        raise ShapeError(f"{op}: out has shape {target.shape}, and the result {result.shape}")
+    return _written(target, result)
+
+
+def _target(op: str, out: Out) -> Tensor | None:
+    given: Any = out[0] if isinstance(out, tuple) else out
+    if given is not None and not isinstance(given, Tensor):
+        raise TypeError(f"{op}: out is a tensor, not {type(given).__name__}")
+    return given
 
 
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
@@ -629,7 +658,8 @@ def _install_operator(
     def in_place(self: Tensor, other: Operand) -> Any:
         if not takes(other):
             return NotImplemented
-        self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
+        if not self.is_scalar:
+            self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
         return assign_result(f"i{operator}", self, function(self, other))
 
     method: Any = recording(mixed)

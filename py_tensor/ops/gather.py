@@ -8,9 +8,11 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.primitives import GATHER, RESHAPE
-from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.define import Operand, Out, build, register, stored_whole
+from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import expand, ravel, reshape
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -18,7 +20,14 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = ["take", "take_along_axis"]
 
 
-def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
+def take(
+    x: Operand,
+    indices: Operand,
+    /,
+    axis: int | None = None,
+    out: Out = None,
+    mode: str = "raise",
+) -> Tensor:
     """The elements along `axis` at `indices`; None takes from the flattened tensor.
 
     Parameters
@@ -26,6 +35,9 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     indices
         Integers of any shape, which stands in the place of the axis. Negative ones count from the
         end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
+    mode : {"raise", "wrap", "clip"}
+        What stands for an index out of range: an error, the index modulo the length of the axis,
+        or the nearest one from 0 on.
 
     Raises
     ------
@@ -45,8 +57,20 @@ def take(x: Operand, indices: Operand, /, axis: int | None = None) -> Tensor:
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("take", axis, x.ndim)
-    found = indices_of("take", indices, x, at)
-    return gather_nd(x, (at,), (found.tensor,), at, op=found.op)
+    found = indices_of("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
+    return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
+
+
+def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Operand:
+    """Indices into `n` elements, of which those out of range are what NumPy's `mode` says."""
+    if mode == "raise":
+        return indices
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"{op}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    found = tensor_of(indices, op, device=device)
+    if found.dtype.kind not in "iu" or not n:  # which raises there
+        return found
+    return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
 
 
 def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Tensor:

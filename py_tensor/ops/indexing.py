@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, as_value, constant, number_like
+from py_tensor.ops.define import Binary, Operand, as_array, as_value, constant, number_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -51,7 +51,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
         # of one integer is an int, but what it selects is a copy.
         is_view = found.ndim or Ellipsis in keys
-        return found if is_view and not any(map(_is_array, keys)) else as_value(found)
+        if not is_view or any(map(_is_array, keys)):
+            return as_value(found)
+        return as_array(as_value(found)) if x.is_scalar and not found.ndim else found
     return _Selection.of(x, keys).read()
 
 
@@ -64,6 +66,8 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         If `x` is read-only, or `value` does not broadcast to what is selected.
     IndexError
         As for reading.
+    TypeError
+        If `x` is a scalar, such as a sum or ``x[0]``.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     keys = _parsed(key)
@@ -271,7 +275,7 @@ class _Selection:
         positions: list[int] = []  # in the key, of all that selects elements, ints included
         before: list[int] = []  # the axes of the window in front of each
         axis = kept = 0
-        op, empty = "", any(map(_is_empty, keys))
+        op = ""
         for position, k in enumerate(keys):
             if k is None or isinstance(k, slice):
                 basic.append(k)
@@ -294,7 +298,7 @@ class _Selection:
                 _check_mask(k, x, axis)
                 covered = k.ndim
             else:
-                found = _indices_along(k, x, axis, check=not empty)
+                found = _indices_along(k, x, axis, keys)
                 k, op, covered = found.tensor, op or found.op, 1
             basic += [_ALL] * covered
             parts.append(k)
@@ -406,20 +410,25 @@ def _with_masks(given: Any, x: Tensor) -> Any:
     return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
 
 
-def _is_empty(key: Any) -> bool:
-    """Whether nothing is selected, so that other indices select nothing either."""
+def _selects_nothing(key: Any) -> bool:
+    """Whether nothing is selected, whatever the other parts of the index are."""
     if isinstance(key, list | tuple):
         return not key
+    if isinstance(key, bool) or _is_mask(key):
+        return not (key if isinstance(key, bool) else bool(key.any()))
     return getattr(key, "size", 1) == 0
 
 
-def _indices_along(key: Any, x: Tensor, axis: int, *, check: bool) -> Indices:
-    if not check and not isinstance(key, Tensor):
-        return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
+def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
+    """A part of an index as integers along an axis; `keys` are all parts."""
     try:
         return indices_of("index", key, x, axis)
     except DTypeError as error:
         raise IndexError(str(error)) from None
+    except IndexError:  # which NumPy does not raise where nothing is selected
+        if not any(map(_selects_nothing, keys)):
+            raise
+    return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
@@ -431,5 +440,13 @@ def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
         )
 
 
+def _delitem(self: Tensor, key: Any, /) -> NoReturn:
+    raise ValueError(
+        "del: elements of a tensor cannot be deleted; x[mask] selects those to keep, and"
+        " pt.concat([x[:i], x[i + 1 :]]) leaves one out"
+    )
+
+
+install("__delitem__", _delitem)
 install("__getitem__", getitem)
 install("__setitem__", setitem)

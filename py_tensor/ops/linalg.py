@@ -22,6 +22,7 @@ from py_tensor.ops.define import (
     register,
     steps_to,
     stored,
+    stored_whole,
     takes,
 )
 from py_tensor.ops.movement import converted, expand
@@ -138,7 +139,7 @@ def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     """Product of vectors or matrices, as `matmul`; a scalar multiplies."""
     a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
     narrow = a.ndim and b.ndim and a.ndim < 3 and b.ndim < 3
-    return stored("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
+    return stored_whole("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
 
 
 def _wide_dot(a: Tensor, b: Tensor) -> Tensor:
@@ -154,7 +155,10 @@ def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
 def _matmul_in_place(self: Tensor, other: Operand) -> Any:
     if not takes(other):
         return NotImplemented
-    return assign_result("imatmul", self, matmul(self, other))
+    product = matmul(self, other)
+    if product.shape != self.shape:
+        raise ShapeError(f"imatmul: a product of shape {product.shape} for one of {self.shape}")
+    return assign_result("imatmul", self, product)
 
 
 register(fused_multiply_add, CONTRACT)

@@ -19,6 +19,7 @@ from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
 from py_tensor.layout import Layout
 from py_tensor.ops.define import (
     Operand,
+    Out,
     Scalar,
     as_array,
     as_value,
@@ -29,6 +30,7 @@ from py_tensor.ops.define import (
     node_of,
     number_of,
     register,
+    stored_whole,
 )
 from py_tensor.shapes import (
     Shape,
@@ -348,8 +350,17 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     return [converted(x, dtype) for x in given]
 
 
-def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
+def concat(
+    tensors: Sequence[Operand],
+    /,
+    axis: int | None = 0,
+    out: Out = None,
+    *,
+    dtype: object = None,
+) -> Tensor:
     """The tensors side by side along `axis`; None joins them flattened.
+
+    `dtype` is that of the result, if not what the operands promote to.
 
     Raises
     ------
@@ -359,6 +370,10 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     if isinstance(axis, Tensor):
         raise TypeError("concat: takes one list of tensors, and then an axis: pt.concat([x, y])")
     given = _together("concat", tensors)
+    if out is not None or dtype is not None:
+        target = given[0].dtype if dtype is None else dtypes.parse(dtype)
+        joined = concat([converted(x, target) for x in given], axis)
+        return stored_whole("concat", joined, out)
     if axis is None:
         given, axis = [ravel(x) for x in given], 0
     first = given[0]
@@ -372,14 +387,16 @@ def concat(tensors: Sequence[Operand], /, axis: int | None = 0) -> Tensor:
     return build(CONCAT, parts or given, at)
 
 
-def stack(tensors: Sequence[Operand], /, axis: int = 0) -> Tensor:
-    """The tensors, all of one shape, along a new axis."""
+def stack(
+    tensors: Sequence[Operand], /, axis: int = 0, out: Out = None, *, dtype: object = None
+) -> Tensor:
+    """The tensors, all of one shape, along a new axis; `dtype` as in `concat`."""
     given = _together("stack", tensors)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
     for x in given[1:]:
         if x.shape != given[0].shape:
             raise ShapeError(f"stack: shapes {given[0].shape} and {x.shape} differ")
-    return concat([expand_dims(x, at) for x in given], axis=at)
+    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype)
 
 
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:

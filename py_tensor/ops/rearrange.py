@@ -10,7 +10,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import Operand, register
+from py_tensor.ops.define import Operand, Out, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
@@ -182,9 +182,9 @@ def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> list
     return [x.copy() for x in grids] if copy else grids
 
 
-def outer(x: Operand, y: Operand, /) -> Tensor:
+def outer(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     """The product of each element of `x` with each of `y`, both flat."""
-    return multiply(expand_dims(ravel(x), 1), ravel(tensor_of(y, "outer")))
+    return multiply(expand_dims(ravel(x), 1), ravel(tensor_of(y, "outer")), out)
 
 
 # -- Parts of matrices --------------------------------------------------------------------------
@@ -237,12 +237,20 @@ def diag(x: Operand, /, k: int = 0) -> Tensor:
     return diagonal(x, k)
 
 
-def trace(x: Operand, /, offset: int = 0) -> Tensor:
-    """The sum of a matrix's diagonal; dtypes as in `sum`."""
+def trace(
+    x: Operand,
+    /,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: object = None,
+    out: Out = None,
+) -> Tensor:
+    """The sum of a diagonal of two axes, for each place along the others; dtypes as in `sum`."""
     x = tensor_of(x, "trace")
-    if x.ndim != 2:
-        raise ShapeError(f"trace: takes a matrix, not shape {x.shape}")
-    return sum(diag(x, offset))
+    if x.ndim < 2:
+        raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")
+    return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)
 
 
 for _function in (

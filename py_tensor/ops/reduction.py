@@ -30,6 +30,7 @@ from py_tensor.ops.define import (
     node_of,
     register,
     stored,
+    stored_whole,
 )
 from py_tensor.ops.elementwise import (
     absolute,
@@ -227,11 +228,11 @@ def _reduce(
     shape = reduced(x.shape, axes)
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
-        if empty is None and size_of(shape):
+        if empty is None:  # as in NumPy, also where there are no results
             raise ValueError(
                 f"{op.name}: no elements to choose from along axis {axis} of shape {x.shape}"
             )
-        y = full(shape, empty or 0, dtype=dtype, device=x.device)
+        y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
         y = as_value(converted(x, dtype))
     else:  # no results
@@ -290,7 +291,7 @@ def _fold(
     y = _reduce(op, x, axis, keepdims, empty=empty)
     if initial is not None:
         y = _WITH_INITIAL[name](y, initial)
-    return y if out is None else stored(name, y, out)
+    return y if out is None else stored_whole(name, y, out)
 
 
 def sum(
@@ -413,14 +414,14 @@ def argmax(
     The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
     2**31 of them.
     """
-    return stored("argmax", _arg_reduce(ARGMAX, x, axis, keepdims), out)
+    return stored_whole("argmax", _arg_reduce(ARGMAX, x, axis, keepdims), out)
 
 
 def argmin(
     x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """Index (int32) of the first smallest element; the first NaN counts as smallest."""
-    return stored("argmin", _arg_reduce(ARGMIN, x, axis, keepdims), out)
+    return stored_whole("argmin", _arg_reduce(ARGMIN, x, axis, keepdims), out)
 
 
 def _count(x: Tensor, axis: Axes, op: str) -> int:
@@ -442,7 +443,7 @@ def mean(
     """
     x = _through(FLOATING, x, "mean", dtype)
     count = _counted(x, axis, "mean", keepdims, where)  # first: a wrong axis is this op's error
-    return stored("mean", sum(x, axis, keepdims=keepdims, where=where) / count, out)
+    return stored_whole("mean", sum(x, axis, keepdims=keepdims, where=where) / count, out)
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
@@ -474,7 +475,7 @@ def var(
         Elements where it is false are left out.
     """
     correction = ddof if correction is None else correction
-    return stored("var", _variance("var", x, axis, correction, keepdims, where, dtype), out)
+    return stored_whole("var", _variance("var", x, axis, correction, keepdims, where, dtype), out)
 
 
 def _variance(
@@ -509,7 +510,9 @@ def std(
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
-    return stored("std", sqrt(_variance("std", x, axis, correction, keepdims, where, dtype)), out)
+    return stored_whole(
+        "std", sqrt(_variance("std", x, axis, correction, keepdims, where, dtype)), out
+    )
 
 
 def isclose(

@@ -10,7 +10,15 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import INTEGRAL_AS_INT, Operand, Out, Scalar, build, register, stored
+from py_tensor.ops.define import (
+    INTEGRAL_AS_INT,
+    Operand,
+    Out,
+    Scalar,
+    build,
+    register,
+    stored_whole,
+)
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import concat, converted, flip, ravel
 from py_tensor.ops.reduction import PROD
@@ -77,7 +85,7 @@ def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out =
     Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
     length of the axis as they do in NumPy.
     """
-    return stored("cumsum", _scan(CUMSUM, "cumsum", x, axis, dtype), out)
+    return stored_whole("cumsum", _scan(CUMSUM, "cumsum", x, axis, dtype), out)
 
 
 def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
@@ -86,7 +94,7 @@ def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out 
     Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
     overflows by itself.
     """
-    return stored("cumprod", _scan(CUMPROD, "cumprod", x, axis, dtype), out)
+    return stored_whole("cumprod", _scan(CUMPROD, "cumprod", x, axis, dtype), out)
 
 
 def _cumulative(
@@ -109,6 +117,7 @@ def cumulative_sum(
     *,
     axis: int | None = None,
     dtype: object = None,
+    out: Out = None,
     include_initial: bool = False,
 ) -> Tensor:
     """`cumsum` as the array API has it; `include_initial` puts a 0 in front.
@@ -118,7 +127,8 @@ def cumulative_sum(
     ShapeError
         For several axes and none given.
     """
-    return _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, 0 if include_initial else None)
+    y = _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, 0 if include_initial else None)
+    return stored_whole("cumulative_sum", y, out)
 
 
 def cumulative_prod(
@@ -127,6 +137,7 @@ def cumulative_prod(
     *,
     axis: int | None = None,
     dtype: object = None,
+    out: Out = None,
     include_initial: bool = False,
 ) -> Tensor:
     """`cumprod` as the array API has it; `include_initial` puts a 1 in front.
@@ -136,7 +147,8 @@ def cumulative_prod(
     ShapeError
         For several axes and none given.
     """
-    return _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, 1 if include_initial else None)
+    y = _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, 1 if include_initial else None)
+    return stored_whole("cumulative_prod", y, out)
 
 
 for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):

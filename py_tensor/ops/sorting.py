@@ -35,19 +35,29 @@ def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
 
 
 def sort(
-    x: Operand, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Operand,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
 ) -> Tensor:
     """The elements along `axis` in rising or falling order; None sorts the flattened tensor.
 
-    Equal elements, -0 and 0 among them, stay in their order, whatever `stable` says. NaN counts as
-    the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in
-    place, as NumPy's does.
+    Equal elements, -0 and 0 among them, stay in their order, whatever `kind` and `stable` say. NaN
+    counts as the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in place,
+    as NumPy's does.
     """
     return _along(SORT, x, axis, descending)
 
 
 def argsort(
-    x: Operand, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Operand,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
 ) -> Tensor:
     """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
     return _along(ARGSORT, x, axis, descending)

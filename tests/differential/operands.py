@@ -12,7 +12,7 @@ import numpy as np
 from tests.differential.evaluating import Names
 
 ARRAYS = "abcdef"
-DTYPES = {"float32": 5, "int32": 4, "bool": 2, "uint32": 0.5}
+DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5}
 SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
 LARGEST, MOST_AXES = 500, 4
 ERRORS = 0.02  # of each choice that can be wrong
@@ -30,8 +30,26 @@ SOURCES = {
     "int32": ("int32", "bool", "float32"),
     "bool": ("bool", "int32", "float32", "uint32"),
 }
+# Those that a comparison takes, and those that give the first dtype with it.
+COMPARED = {
+    "float32": ("float32", "int32", "bool", "uint32"),
+    "int32": ("int32", "float32", "bool"),
+    "bool": ("bool", "float32", "int32", "uint32"),
+    "uint32": ("uint32", "float32", "bool"),
+}
+PROMOTED = {
+    "float32": ("float32", "bool"),
+    "int32": ("int32", "bool"),
+    "bool": ("bool", "float32", "int32", "uint32"),
+    "uint32": ("uint32", "bool"),
+}
 
 Shape = tuple[int, ...]
+
+
+class _Key:
+    def __getitem__(self, key: Any) -> Any:
+        return key if isinstance(key, tuple) else (key,)
 
 
 class Operands:
@@ -94,6 +112,15 @@ class Operands:
         if 0 in shape:
             return f"np.zeros({shape}, dtype=np.{dtype})"
         return f"np.asarray({self.numbers(shape, dtype)}, dtype=np.{dtype})"
+
+    def larger(self, dtype: str) -> str:
+        """An array for which kernels have other forms than for a few elements."""
+        shape = self.rng.choice(
+            [(64,), (130,), (16, 16), (8, 33), (3, 128), (4, 4, 16), (20, 5, 4)]
+        )
+        number = f"np.arange({math.prod(shape)}) * {self.rng.choice([3, 5, 7])} % 17"
+        number += {"bool": " > 8", "uint32": ""}.get(dtype, " - 8")
+        return f"np.asarray({number}, dtype=np.{dtype}).reshape({shape})"
 
     # Indices and views ----------------------------------------------------------------------
 
@@ -168,7 +195,14 @@ class Operands:
             f"{text}.transpose({tuple(order)})": 1 if n > 1 else 0,
             f"np.moveaxis({text}, {axis}, 0)": 0.5 if n > 1 else 0,
             f"np.broadcast_to({text}, {wide})": 0.7,
+            f"{text}.mT": 0.5 if n > 1 else 0.02,
+            f"{text}.diagonal({self.rng.randint(-1, 1)})": 0.5 if n > 1 else 0.02,
+            f"{text}.ravel(order='F')": 0.3,
         }
+        by_columns = f"{text}.reshape({self.new_shape(x.size)}, order='F')"
+        y = self.value(by_columns)  # a copy is made in C order beside NumPy, but not in py_tensor
+        if y is not None and np.may_share_memory(x, y):
+            choices[by_columns] = 1
         return self.pick(choices)
 
     def new_shape(self, size: int) -> str:
@@ -194,7 +228,7 @@ class Operands:
         """What can stand left of `=` or of an in-place operator, and its value."""
         base = self.base()
         text = base
-        if "(" in base or "[" in base or base.endswith(".T") or self.chance(0.6):
+        if "(" in base or "[" in base or base.endswith("T") or self.chance(0.6):
             text = f"{base}[{self.index(self.value(base).shape)}]"
         return text, self.value(text)
 
@@ -223,12 +257,36 @@ class Operands:
             elif self.chance(0.15):
                 places = places[:1]
             wanted: Any = [[p] for p in places] if axis != chosen[0] and count > 1 else places
+            if len(chosen) == 1 and len(places) == count == 4 and self.chance(0.5):
+                wanted = [places[:2], places[2:]]
+            if len(chosen) == 1 and len(items) > 0 and places[-1] != size and self.chance(0.1):
+                wanted = places[0]  # 0-d, for which an int stands
             error = size in places  # a list is checked at once on every device, a tensor is not
             listed = error or self.chance(0.6)
             items.append(str(wanted) if listed else f"np.asarray({wanted}, dtype=np.int32)")
         if self.chance(0.1):
             items.insert(self.rng.randint(0, len(items)), "None")
+        if self.chance(0.03):
+            items.insert(self.rng.randint(0, len(items)), self.rng.choice(["True", "False"]))
+        if self.chance(0.1) and len(items) < len(shape):
+            items.append("...")
         return ", ".join(items)
+
+    def parts(self, key: str) -> tuple[Any, ...]:
+        """The values of the parts of an index."""
+        return eval(f"index[{key}]", {**self.names, "index": _Key()})
+
+    def repeats(self, key: str, shape: Shape) -> bool:
+        """Whether an index names a place twice; of several values the last one is kept then."""
+        places = self.value_of(np.arange(math.prod(shape)).reshape(shape), key)
+        return np.unique(places).size < np.size(places)
+
+    def value_of(self, x: np.ndarray, key: str) -> Any:
+        """What an index selects from an array; nothing where it raises."""
+        try:
+            return x[self.parts(key)]
+        except IndexError:
+            return []
 
     def mask(self, text: str) -> str:
         """An index with a boolean array that covers all axes of the array, or some."""
@@ -250,8 +308,29 @@ class Operands:
         choices = {whole.format(text, number): 4.0, self.literal(part, "bool"): 2}
         if x.ndim > 1 and shape[1] > 0 and axes == 1:
             choices[whole.format(f"{text}[{'..., ' * (x.ndim - 2)}:, 0]"[:-1] + "]", number)] = 2
-        if x.ndim > 1 and self.chance(0.3):
-            return f":, {self.literal(shape[1:2], 'bool')}"
+        if x.ndim > 1 and self.chance(0.35):
+            return self.mask_beside(shape)
+        if self.chance(0.05):
+            return self.rng.choice(["True", "False", "np.asarray(True)", f"({text} > 0).any()"])
+        return self.pick(choices)
+
+    def mask_beside(self, shape: Shape) -> str:
+        """A mask of one axis among other parts of an index, for a shape of several axes."""
+        first, second = (self.literal((n,), "bool") for n in shape[:2])
+        at = [self.integer(n) if n else ":" for n in shape[:2]]
+        choices = {
+            f":, {second}": 4.0,
+            f"..., {self.literal(shape[-1:], 'bool')}": 1,
+            f"{self.slice(shape[0])}, {second}": 1,
+            f"{at[0]}, {second}": 1,
+            f"{first}, {at[1]}": 1,
+            f"{first}, {self.slice(shape[1])}": 1,
+            f"None, {first}": 0.5,
+        }
+        count = int(np.count_nonzero(self.value(first)))
+        if shape[1]:
+            places = [self.rng.randrange(-shape[1], shape[1]) for _ in range(count)]
+            choices[f"{first}, {places}"] = 1
         return self.pick(choices)
 
     # Values ---------------------------------------------------------------------------------

@@ -9,11 +9,13 @@ import numpy as np
 from tests.differential.evaluating import execute_numpy
 from tests.differential.operands import (
     ARRAYS,
+    COMPARED,
     DTYPES,
     ERRORS,
     LARGEST,
     MOST_AXES,
     OPERANDS,
+    PROMOTED,
     SOURCES,
     Operands,
 )
@@ -34,6 +36,10 @@ KINDS = {
     "scatter": 4,
     "call_method": 2,
     "call_with_out": 3,
+    "call_at": 2,
+    "put": 2,
+    "combine_names": 1,
+    "write_several": 1.5,
     "compute": 4,
     "reduce": 1,
     "read_scalar": 2,
@@ -43,10 +49,10 @@ KINDS = {
     "swap": 1,
 }
 IN_PLACE = {
-    "float32": ["+=", "-=", "*="],
-    "int32": ["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "**="],
-    "bool": ["&=", "|=", "^="],
-    "uint32": ["+=", "*=", "&=", "|=", "^="],
+    "float32": ["+=", "-=", "*=", "//= 3", "%= 4", "**= 2"],
+    "int32": ["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "**= 2", "<<= 2", ">>= 1"],
+    "bool": ["&=", "|=", "^=", "+=", "*="],
+    "uint32": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 2", "%= 5", "**= 2", "<<= 1", ">>= 3"],
 }
 # What NumPy refuses: a result that the array's dtype cannot take, or an op that is not defined.
 REFUSED = {
@@ -101,7 +107,11 @@ def make(seed: int) -> Program:
     """The program of a seed."""
     maker = Maker(seed)
     for name in ARRAYS:
-        maker.add(f"{name} = {maker.literal(maker.shape(), maker.pick(DTYPES))}")
+        dtype = maker.pick(DTYPES)
+        is_large = maker.chance(0.1)
+        maker.add(
+            f"{name} = {maker.larger(dtype) if is_large else maker.literal(maker.shape(), dtype)}"
+        )
     maker.add("s = 2")
     maker.add("t = True")
     start = len(maker.statements)
@@ -185,9 +195,9 @@ class Maker(Operands):
         if self.chance(2 * ERRORS):
             return f"{target} {self.rng.choice(REFUSED[dtype])}"
         operator = self.rng.choice(IN_PLACE[dtype])
-        if operator == "**=":
-            return f"{target} **= 2"
-        return f"{target} {operator} {self.operand(shape, OPERANDS[dtype], near)}"
+        if operator.endswith("="):
+            operator += f" {self.operand(shape, OPERANDS[dtype], near)}"
+        return f"{target} {operator}"
 
     def write(self, target: str, in_place: float, masked: bool = False) -> str:
         """An assignment to a target, or an in-place operator on it, with such a probability."""
@@ -225,8 +235,112 @@ class Maker(Operands):
         base = self.base(axes=1)
         if not np.ndim(x := self.value(base)):
             return None
-        target = f"{base}[{self.fancy(x.shape)}]"
-        return self.write(target, 0.35) if np.size(self.value(target)) <= LARGEST else None
+        key = self.fancy(x.shape)
+        target = f"{base}[{key}]"
+        if np.size(self.value(target)) > LARGEST:
+            return None
+        statement = self.write(target, 0.35)
+        if self.repeats(key, x.shape):  # NumPy goes through the values as they lie in memory
+            value = self.value(statement.split("= ", 1)[1])
+            arrays = [part for part in (value, *self.parts(key)) if isinstance(part, np.ndarray)]
+            if not all(part.flags.c_contiguous for part in arrays):
+                return None
+        return statement
+
+    def call_at(self) -> str | None:
+        base = self.base(axes=1)
+        x = self.value(base)
+        if not np.ndim(x):
+            return None
+        choices = {self.fancy(x.shape): 3.0}
+        if x.dtype != bool:
+            choices[f"{base} > {self.rng.randint(-2, 4)}"] = 0.5
+        key = self.pick(choices)
+        found = self.value_of(x, key)
+        if np.size(found) > LARGEST:
+            return None
+        # NumPy reads past the end of values that broadcast, and writes to what is read-only.
+        if not x.flags.writeable:
+            return None
+        dtype = x.dtype.name
+        of = self.rng.choice(OPERANDS[dtype])
+        value = self.scalar(of) if self.chance(0.5) else self.literal(np.shape(found), of)
+        function = "add" if dtype == "bool" else self.rng.choice(["add", "subtract", "maximum"])
+        return None if ":" in key else f"np.{function}.at({base}, ({key}), {value})"
+
+    def put(self) -> str | None:
+        target, x = self.place()
+        if not isinstance(x, np.ndarray) or not x.size:
+            return None
+        dtype, n = x.dtype.name, x.size
+        where = self.literal(x.shape, "bool")
+        values = self.literal((self.rng.randint(1, 5),), dtype)
+        places = self.rng.sample(range(-n, 0), self.rng.randint(1, min(n, 4)))
+        if self.chance(ERRORS):
+            places.insert(0, n)  # NumPy has written the values before it
+        choices = {
+            f"np.put({target}, {places}, {values})": 1.0,
+            f"{target}.put({places}, {self.scalar(dtype)})": 1,
+            f"np.putmask({target}, {where}, {values})": 1,
+            f"np.place({target}, {where}, {values})": 1,
+            f"{target}.flat[{places}] = {values}": 0.7,
+            f"{target}.flat[{self.slice(n)}] = {values}": 0.7,
+            f"{target}.flat[{places[-1]}] = {self.scalar(dtype)}": 0.3,
+            f"{target}.flat = {values}": 0.3,
+        }
+        if x.dtype != bool:
+            choices[f"np.putmask({target}, {target} > 1, {target} * 2)"] = 1
+        if x.ndim > 1 and (x.ndim == 2 or len(set(x.shape)) == 1):
+            choices[f"np.fill_diagonal({target}, {self.scalar(dtype)})"] = 2
+        if x.ndim:
+            axis = self.rng.randrange(-x.ndim, x.ndim)
+            order = f"np.argsort({target}, axis={axis}, stable=True)"
+            choices[f"np.put_along_axis({target}, {order}, {self.scalar(dtype)}, {axis})"] = 0.5
+            sorted_ = f"np.take_along_axis({target}, {order}, {axis})"
+            choices[f"np.put_along_axis({target}, {order}, {sorted_}, {axis})"] = 1
+        return self.pick(choices)
+
+    def combine_names(self) -> str | None:
+        """Names that change places, or stand for one array."""
+        one, two = self.rng.sample(ARRAYS, 2)
+        x = self.names[one]
+        return self.pick(
+            {
+                f"{one}, {two} = {two}, {one}": 1.0,
+                f"{one} = {two} = {two}[...]": 1,
+                f"{one} = [{one}, {two}][{self.rng.randint(0, 1)}]": 0.5,
+                f"{one}, *_ = {one}; del _": 0.5 if x.ndim > 1 and len(x) else 0,
+            }
+        )
+
+    def write_several(self) -> str | None:
+        name = self.array(axes=1)
+        x = self.names[name]
+        if not x.ndim:
+            return None
+        dtype = x.dtype.name
+        value, operator = self.scalar(dtype), "^=" if dtype == "bool" else "+="
+        back = f"{name}[::-1]"
+        choices = {
+            f"{name}[::2], {name}[1::2] = {name}[1::2], {name}[::2].copy()": 1.0,
+            f"{name}[:] = {back}; {name}[0] = {value}": 1,
+            f"for v in ({name}[1:], {name}[:-1], {name}):\n    v {operator} {value}": 1,
+            f"def over(v):\n    for y in v[::2]:\n        y {operator} {value}\n"
+            f"    if v and v[0].ndim:\n        v[0][...] = v[-1]\n"
+            f"over([{name}[i] for i in range(len({name}))])": 1,
+            f"def inner(z, y={name}[:1]):\n    y {operator} z\n    return lambda: y\n"
+            f"inner({value})()[...] = {value}": 1,
+            f"try:\n    {name}[0] {operator} {value}\n    {name}[len({name})] = {value}\n"
+            f"except IndexError:\n    {name}[-1:] = {value}": 1,
+            f"if {name}.any():\n    {name}[{name} != 0] = {value}\nelse:\n    {name} {operator} 1"
+            if dtype != "bool"
+            else f"{name}[~{name}] = {name}.all()": 1,
+            f"y = {name}[...]\ny.flags.writeable = False\n{name} = y": 0.15,
+        }
+        if x.ndim > 1:
+            choices[f"for y, z in zip({name}.T, {back}.T):\n    y[...] = z.copy()"] = 1
+            choices[f"for i, y in enumerate({name}):\n    y[i % (len(y) or 1) :] = {value}"] = 1
+        return self.pick(choices)
 
     def swap(self) -> str | None:
         name = self.array(axes=1)
@@ -277,6 +391,9 @@ class Maker(Operands):
         if not isinstance(x, np.ndarray):
             return None
         dtype = x.dtype.name
+        if self.chance(0.4):
+            # Writing no elements to what is read-only is an error of some of NumPy's functions.
+            return self.fold_with_out(target, x) if x.size or x.flags.writeable else None
         if dtype == "bool":
             function = self.rng.choice(["less", "equal", "greater_equal", "not_equal"])
             of = self.rng.choice(["int32", "float32", "bool"])
@@ -292,6 +409,38 @@ class Maker(Operands):
         if self.chance(0.4):
             call += f", where={self.condition(target, x)}"
         return f"{self.rng.choice(ARRAYS)} = {call})" if self.chance(0.2) else f"{call})"
+
+    def fold_with_out(self, target: str, x: np.ndarray) -> str:
+        """A function of one operand, with `out`."""
+        dtype = x.dtype.name
+        y = self.fit(self.array((dtype,)), x.shape)
+        if y is None or not isinstance(z := self.value(y), np.ndarray) or z.dtype != x.dtype:
+            y = self.literal(x.shape, dtype)
+        axis = self.rng.randrange(x.ndim + 1)
+        wide = self.literal((*x.shape[:axis], 3, *x.shape[axis:]), dtype)
+        choices = {
+            f"np.logical_not({y}, out={target})"
+            if dtype == "bool"
+            else f"np.square({y}, {target})": 1.0,
+            f"np.positive({y} + {y}, out={target})": 1 if dtype != "bool" else 0,
+            f"np.take({wide}, 1, axis={axis}, out={target})": 1,
+            f"np.max({wide}, axis={axis}, out={target})": 1,
+            f"np.any({wide}, axis={axis}, out={target})": 1 if dtype == "bool" else 0,
+            f"np.clip({y}, {self.scalar(dtype)}, 5, out={target})": 1 if dtype != "bool" else 0,
+        }
+        if x.ndim:
+            longer = self.literal((*x.shape[:-1], x.shape[-1] + 1), dtype)
+            taken = [True] * x.shape[-1]
+            taken.insert(self.rng.randint(0, len(taken)), False)
+            choices[f"np.compress({taken}, {longer}, axis=-1, out={target})"] = 0.5
+        if x.ndim and dtype in ("float32", "int32"):
+            along = self.rng.randrange(-x.ndim, x.ndim)
+            choices[f"np.cumsum({target}, axis={along}, out={target})"] = 1
+            total = f"np.sum({wide}, axis={axis}, out={target}, initial=2"
+            choices[
+                f"{total}, where={self.literal(x.shape[-1:] if axis < x.ndim else (3,), 'bool')})"
+            ] = 1
+        return self.pick(choices)
 
     # Results --------------------------------------------------------------------------------
 
@@ -313,15 +462,23 @@ class Maker(Operands):
         if not isinstance(x, np.ndarray):
             return None
         dtype = x.dtype.name
-        other = self.operand(x.shape, (dtype,), self.root(text))
+        near = self.root(text)
+        other = self.operand(x.shape, PROMOTED[dtype], near)
+        compared = self.operand(x.shape, COMPARED[dtype], near)
         choices = {
             f"{text}.copy()": 2.0,
             f"{text}.astype(np.{'int32' if dtype == 'float32' else 'float32'})": 1,
             f"{text}.astype(np.{dtype})": 0.5,
             f"{text}.flatten()": 0.5,
             f"np.where({self.condition(text, x)}, {text}, {other})": 1.5,
-            f"{text} {self.rng.choice(['<', '==', '>='])} {other}": 2,
+            f"{text} {self.rng.choice(['<', '==', '>='])} {compared}": 2,
             f"np.sort({text})": 0.5,
+            f"np.repeat({text}, 2, axis=-1)": 0.3 if x.ndim else 0,
+            f"np.roll({text}, 1)": 0.5,
+            f"np.zeros_like({text})": 0.3,
+            f"np.full_like({text}, {self.scalar(dtype)})": 0.3,
+            f"np.array({text})": 0.5,
+            f"np.asarray({text})[()]": 0.3,
         }
         if dtype == "bool":
             choices |= {f"~{text}": 1, f"{text} {self.rng.choice('&|^')} {other}": 2}
@@ -342,6 +499,12 @@ class Maker(Operands):
             return None
         axis = self.rng.choice([None, *range(-x.ndim, x.ndim)])
         keep = self.rng.choice([True, False])
+        if self.chance(0.3):
+            name = self.rng.choice(["any", "all"])
+            return self.binding(f"np.{name}({text}, axis={axis}, keepdims={keep})")
+        if self.chance(0.2) and x.ndim:
+            axis = axis or 0
+            return self.binding(f"np.cumsum({text}, axis={axis}, dtype=np.{x.dtype.name})")
         total = f"np.sum({text}, axis={axis}, dtype=np.{x.dtype.name}, keepdims={keep})"
         return self.binding(self.rng.choice([total, f"{text}.max(axis={axis}, keepdims={keep})"]))
 
@@ -354,6 +517,9 @@ class Maker(Operands):
                 f"t = {name}[{at}]",
                 f"s = int({name}[{at}])",
                 f"s = int({name}.max())",
+                f"s = int({name}.argmax())",
+                f"s = int(np.count_nonzero({name}))",
+                f"t = {name}.all()",
                 f"s = len({name})",
                 f"if ({name} == 2).any():\n    {name}[...] = 3",
             ]

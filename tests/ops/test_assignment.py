@@ -59,6 +59,8 @@ KEYS: dict[str, Any] = {
     "a mask and a slice": (mask(4), slice(1, None, 2)),
     "a mask and integers": (Mask(lambda rng: np.array([True, False, True, False])), [1, 3]),
     "a mask and a new axis": (None, mask(4, 5)),
+    "a mask of nothing, and integers out of range": (mask(4, share=0), [9]),
+    "False, and integers out of range": ([9], False),
     "True": True,
     "False": False,
     "True and a slice": (True, slice(2)),
@@ -303,7 +305,11 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: operator.iadd(x, [1, 2, 3]), ValueError, "do not broadcast"),
         (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
         (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32"),
-        (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\) and \(4,\)"),
+        (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\).*\(4,\)"),
+        (lambda: pt.sum(x, 0, out=x), ValueError, r"^sum: .*\(3, 4\).*\(4,\)"),
+        (lambda: pt.cumsum(x[:1], 1, out=x), ValueError, r"^cumsum: .*\(3, 4\).*\(1, 4\)"),
+        (lambda: pt.take(x, 1, 0, out=x), ValueError, r"^take: .*\(3, 4\).*\(4,\)"),
+        (lambda: x.max(out=x[0].expand(3, 4)), ValueError, "^max: .*read-only"),
         (lambda: pt.add(x, 1, out=array), TypeError, "^add: out is a tensor, not ndarray"),
         (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
         (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
@@ -316,6 +322,20 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: pt.fill_diagonal(x[0], 1), ValueError, r"^fill_diagonal: .*\(4,\)"),
         (lambda: x.fill([1, 2]), TypeError, "^fill: "),  # type: ignore[arg-type]
         (lambda: x.sort(5), ValueError, "^sort: axis 5"),
+        (lambda: vars(type(x))["sort"](x, None), TypeError, "^sort: .*one axis"),
+        (lambda: x.__delitem__(0), ValueError, r"^del: .*x\[mask\]"),
+        (lambda: x.__delitem__(slice(2)), ValueError, "^del: "),
+        (lambda: operator.imatmul(x[0, :3], x), ValueError, r"^imatmul: .*\(4,\) .*\(3,\)"),
+        (lambda: operator.imatmul(x[0], x[1]), ValueError, r"^imatmul: .*\(\) .*\(4,\)"),
+        (lambda: x.flat.__setitem__(12, 1), IndexError, "^flat: 12 .*12 elements"),
+        (lambda: x.flat.__setitem__([0, 12], 1), IndexError, "12 is out of range"),
+        (lambda: x.flat.__setitem__([0, 1], []), ValueError, "^flat: there are no values"),
+        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: a scalar .*x\[i, \.\.\.\]"),
+        (lambda: x.sum().__setitem__(..., 1), TypeError, "^setitem: a scalar"),
+        (lambda: x[0, 0].fill(1), TypeError, "^setitem: a scalar"),
+        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: a scalar"),
+        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: a scalar"),
+        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: a scalar"),
     ]
     for n, (write, error, match) in enumerate(wrong):
         with pytest.raises(error, match=match):
@@ -336,6 +356,76 @@ def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
     with pytest.raises(IndexError, match=r"^setitem: 3 is out of range for axis 0 .*\(3, 4\)"):
         x.numpy()
     same(x, np.array([[0] * 4, [5] * 4, [0] * 4], np.int32), "what is in range")
+
+
+# -- All elements in order ----------------------------------------------------------------------
+
+FLAT: tuple[Callable[[Any], Any], ...] = (
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a[::2, ::-1],
+    lambda a: a[1],
+    lambda a: a[1, 2, ...],
+    lambda a: a[:0],
+)
+
+
+@pytest.mark.computes
+def test_flat(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(-9, 9, (4, 5)).astype(np.int32)
+    keys: list[Any] = [
+        0,
+        -1,
+        slice(None),
+        slice(1, None, 3),
+        slice(None, None, -1),
+        ...,
+        [0, -1, 0],
+    ]
+    keys += [np.array([0]), []]
+    for n, make in enumerate(FLAT):
+        mine, theirs = make(pt.tensor(array, device=device)), make(array)
+        assert len(mine.flat) == len(theirs.flat)
+        assert [int(v) for v in mine.flat] == theirs.ravel().tolist()
+        same(mine.flat.copy(), theirs.flatten(), f"view {n}")
+        for key in [*keys, theirs.ravel() > 0]:
+            what = f"view {n}, flat[{key}]"
+            try:
+                expected = theirs.flat[key]
+            except IndexError:
+                with pytest.raises(IndexError):
+                    _ = mine.flat[key]
+                continue
+            same(mine.flat[key], np.asarray(expected), what)
+            for value in (7, [1, 2, 3], np.arange(30).astype(np.int32)):
+                if isinstance(key, int) and np.ndim(value):
+                    continue
+                x, a = pt.tensor(array, device=device), array.copy()
+                make(x).flat[key] = value
+                make(a).flat[key] = value
+                same(x, a, f"{what} = {value}")
+    x, a = pt.tensor(array, device=device), array.copy()
+    x.T.flat = [1, 2, 3]
+    a.T.flat[:] = [1, 2, 3]
+    same(x, a, "flat = values")
+    view = x[1].flat
+    x[1] = 5
+    same(view[2:], np.full(3, 5, np.int32), "what was written since")
+    view[0] += 1
+    assert x[1, 0].item() == 6
+
+
+def test_item_takes_an_index(device: str) -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    x = pt.tensor(array, device=device)
+    indices: list[Any] = [(3,), (-1,), (1, 2), (0, -1), ((1, 1),)]
+    for index in indices:
+        assert x.T.item(*index[::-1]) == array.T.item(*index[::-1])
+        assert x.item(*index) == array.item(*index)
+        assert type(x.item(*index)) is int
+    for index in ((6,), (2, 0), (0, 0, 0)):
+        with pytest.raises(IndexError):
+            x.item(*index)
 
 
 # -- In-place operators -------------------------------------------------------------------------
@@ -447,6 +537,14 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "ptp": lambda f, x, out: f(x, 0, out),
     "dot": lambda f, x, out: f(x, x.T, out),
     "matmul": lambda f, x, out: f(x, x.T, out),
+    "take": lambda f, x, out: f(x, [2, 0], 0, out),
+    "compress": lambda f, x, out: f([1, 0, 1], x, 1, out),
+    "outer": lambda f, x, out: f(x[0], x[:, 1], out),
+    "trace": lambda f, x, out: f(x, out=out),
+    "concat": lambda f, x, out: f([x, x], 1, out),
+    "stack": lambda f, x, out: f([x, x], 1, out),
+    "cumulative_sum": lambda f, x, out: f(x, axis=1, include_initial=True, out=out),
+    "cumulative_prod": lambda f, x, out: f(x, axis=0, out=out),
 }
 
 
@@ -474,9 +572,42 @@ def test_out(device: str, rng: np.random.Generator) -> None:
         assert call(out) is out, name
         same(out, expected.numpy(), f"{name} with out")
         wide = pt.zeros((2, *expected.shape), device=device)
-        assert call((wide[1],)).base is wide, name
+        assert call((wide[1, ...],)).base is wide, name
         stored = expected.astype("float32").numpy()
         same(wide, np.stack([np.zeros_like(stored), stored]), f"{name} into a view")
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_out_of_another_dtype(device: str, rng: np.random.Generator) -> None:
+    """What is no function of single elements converts its result, as NumPy does."""
+    array = (rng.integers(-20, 20, (4, 5)) / 4).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    calls: dict[str, Callable[[Any, Any, Any], Any]] = {
+        "sum": lambda np, a, out: np.sum(a, 0, out=out),
+        "max": lambda np, a, out: np.max(a, 1, out=out[:4]),
+        "cumsum": lambda np, a, out: np.cumsum(a[0], out=out),
+        "trace": lambda np, a, out: np.trace(a, out=out[1, ...]),
+    }
+    for name, call in calls.items():
+        for dtype in ("int32", "float32"):
+            out, expected = pt.zeros(5, dtype, device=device), np.zeros(5, dtype)
+            call(pt, x, out)
+            call(np, array, expected)
+            same(out, expected, f"{name} of float32 into {dtype}")
+
+
+@pytest.mark.computes
+def test_at_converts_values(device: str) -> None:
+    for op in ("add", "subtract", "maximum", "minimum"):
+        for dtype in ("int32", "uint32", "float32"):
+            for values in (True, [True, False, True], [2.0, 1.0, 3.0], 3):
+                x, a = pt.tensor([5, 6, 7], dtype=dtype, device=device), np.array([5, 6, 7], dtype)
+                getattr(pt, op).at(x, [0, 0, 2], values)
+                getattr(np, op).at(a, [0, 0, 2], values)
+                same(x, a, f"{op}.at of {dtype}, {values}")
+    with pytest.raises(TypeError, match=r"^subtract\.at: .*bool"):
+        vars(pt.subtract)["at"](pt.tensor([True], device=device), [0], True)
 
 
 @pytest.mark.computes
@@ -526,6 +657,11 @@ def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def wrapped(expected: Any) -> Any:
+    """NumPy's sums and products of int32 are int64, ours int32."""
+    return expected.astype(np.int32) if expected.dtype == np.int64 else expected
+
+
 def test_where_and_initial_of_reductions(device: str, rng: np.random.Generator) -> None:
     for dtype in ("float32", "int32", "bool"):
         array = rng.integers(0, 2 if dtype == "bool" else 9, (5, 6)).astype(dtype)
@@ -535,12 +671,14 @@ def test_where_and_initial_of_reductions(device: str, rng: np.random.Generator) 
             for axis in (None, 0, 1):
                 what = f"of {dtype}, {condition.shape}, axis {axis}"
                 for name in ("sum", "prod", "any", "all"):
-                    expected = getattr(np, name)(array, axis, where=condition)
+                    expected = wrapped(getattr(np, name)(array, axis, where=condition))
                     got = getattr(pt, name)(x, axis, where=c)
                     np.testing.assert_allclose(got.numpy(), expected, err_msg=f"{name} {what}")
                 if dtype != "bool":
                     for name in ("sum", "prod", "max", "min"):
-                        expected = getattr(np, name)(array, axis, initial=3, where=condition)
+                        expected = wrapped(
+                            getattr(np, name)(array, axis, initial=3, where=condition)
+                        )
                         got = getattr(x, name)(axis, initial=3, where=c)
                         np.testing.assert_allclose(got.numpy(), expected, err_msg=f"{name} {what}")
                 for name in ("mean", "var", "std"):

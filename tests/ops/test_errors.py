@@ -204,7 +204,9 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "meshgrid": (lambda x: pt.meshgrid(x, indexing="yx"), ValueError, r"^meshgrid: .*'yx'"),
     "tril of a vector": (lambda x: pt.tril(x[0, 0]), pt.ShapeError, r"^tril: .*\(4,\)"),
     "diag of 3 axes": (lambda x: pt.diag(x), pt.ShapeError, r"^diag: .*\(2, 3, 4\)"),
-    "trace of 3 axes": (lambda x: x.trace(), pt.ShapeError, r"^trace: .*\(2, 3, 4\)"),
+    "trace of a vector": (lambda x: x[0, 0].trace(), pt.ShapeError, r"^trace: .*\(4,\)"),
+    "take in another mode": (lambda x: x.take(1, mode="near"), ValueError, r"^take: mode .*'near'"),
+    "put in another mode": (lambda x: x.put(1, 2, "near"), ValueError, r"^put: mode .*'near'"),
     "a float tensor and bits": (lambda x: x & 2, pt.DTypeError, r"^bitwise_and: .*float32"),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }

@@ -39,6 +39,24 @@ def test_take(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
+def test_modes_of_take_and_put(device: str, rng: np.random.Generator) -> None:
+    array = rng.standard_normal((4, 6)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    at = rng.integers(-15, 15, (3, 4)).astype(np.int32)
+    for mode in ("wrap", "clip"):
+        for axis in (None, 0, 1):
+            for given in (at, at.tolist(), pt.tensor(at, device=device)):
+                expected = np.take(array, at, axis, mode=mode)
+                same(x.take(given, axis, mode=mode), expected, f"take, {mode}, axis {axis}")
+        y, a = x.copy(), array.copy()
+        y.put(pt.tensor(at, device=device), [1, 2, 3], mode)
+        a.put(at, [1, 2, 3], mode)
+        same(y, a, f"put, {mode}")
+        with pytest.raises(IndexError, match=r"^take: "):
+            pt.zeros((0, 3), device=device).take([0], 0, mode=mode).numpy()
+
+
+@pytest.mark.computes
 @pytest.mark.parametrize("dtype", ref.DTYPES)
 def test_take_along_axis(dtype: str, device: str, rng: np.random.Generator) -> None:
     array = rng.choice(pool(dtype, rng), (3, 5, 8))

@@ -202,6 +202,11 @@ def test_trace(device: str) -> None:
         expected = np.asarray(np.trace(data, offset), np.int32)
         same(pt.trace(x, offset), expected, f"trace, {offset}")
         same(x.T.trace(-offset), expected, f"trace of the transpose, {offset}")
+    cube = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    y = pt.tensor(cube, device=device)
+    for axes in ((0, 1), (1, 2), (2, 0), (-1, -2)):
+        expected = np.trace(cube, 1, *axes, dtype=np.int32)
+        same(pt.trace(y, 1, *axes), expected, f"trace of the axes {axes}")
 
 
 @pytest.mark.computes

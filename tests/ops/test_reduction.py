@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,23 @@ def test_lengths(name: str, device: str, rng: np.random.Generator) -> None:
                 same(got, np.full(kept, fold.empty, fold.dtypes["float32"]), f"{name} of {what}")
             else:
                 check(name, got, array, axis, False, what)
+
+
+@pytest.mark.parametrize("name", ref.REDUCTIONS)
+def test_no_elements_and_no_results(name: str, device: str) -> None:
+    """Where NumPy raises for shapes without elements, and which shapes it gives else."""
+    for shape in ((0, 0), (0, 1), (1, 0), (0, 0, 2), (0, 3, 0)):
+        x, a = pt.zeros(shape, device=device), np.zeros(shape, np.float32)
+        for axis in range(len(shape)):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    expected = getattr(np, name)(a, axis)
+            except ValueError:
+                with pytest.raises(ValueError, match=f"^{name}: "):
+                    getattr(pt, name)(x, axis)
+            else:
+                assert getattr(pt, name)(x, axis).shape == expected.shape, (shape, axis)
 
 
 VIEWS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.differential.programs import make
+from tests.differential.programs import Program, make
 from tests.differential.run import NumPyArrays, check, difference
 
 FEW_HUNDRED = 300
@@ -33,6 +33,8 @@ class Module:
         def call(*args: Any, **kwargs: Any) -> Any:
             return self._of_kind(found(*args, **kwargs))
 
+        if hasattr(found, "at"):
+            vars(call)["at"] = getattr(found, "at")  # noqa: B009
         return call
 
     def _of_kind(self, x: Any) -> Any:
@@ -152,6 +154,28 @@ def unsafe_add(self: np.ndarray, other: Any) -> Any:
     return np.add(self, other, out=self, casting="unsafe")
 
 
+def ignoring_out(name: str) -> dict[str, Any]:
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return getattr(np, name)(*args, **kwargs)
+
+    return {name: function}
+
+
+def adding_once() -> dict[str, Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return np.add(*args, **kwargs)
+
+    def at(x: np.ndarray, index: Any, value: Any) -> None:
+        x[index] = np.add(x[index], value)
+
+    vars(function)["at"] = at
+    return {"add": function}
+
+
+def nothing(*args: Any) -> None:
+    """A function that does not write."""
+
+
 WRONG = {
     "ravel() copies": wrong(ravel=copying("ravel")),
     "reshape() copies": wrong(reshape=copying("reshape")),
@@ -197,6 +221,17 @@ WRONG = {
     "copyto ignores where": wrong(without_where("copyto")),
     "broadcast_to can be written": wrong({"broadcast_to": writable_broadcast}),
     "sort ignores the axis": wrong(sort=sorted_last),
+    "flat is a copy": wrong(
+        flat=property(lambda self: self.copy().flat, lambda self, values: None)
+    ),
+    "put does nothing": wrong({"put": nothing}),
+    "putmask does nothing": wrong({"putmask": nothing}),
+    "place does nothing": wrong({"place": nothing}),
+    "put_along_axis does nothing": wrong({"put_along_axis": nothing}),
+    "add.at adds once": wrong(adding_once()),
+    "take ignores out": wrong(ignoring_out("take")),
+    "cumsum ignores out": wrong(ignoring_out("cumsum")),
+    "sum ignores where": wrong(without_where("sum")),
     "fill does nothing": wrong(fill=lambda self, value: None),
 }
 
@@ -204,6 +239,51 @@ WRONG = {
 def test_numpy_agrees_with_itself() -> None:
     for seed in range(40):
         check(seed, NumPyArrays())
+
+
+def raising(error: type[Exception]) -> Module:
+    """A module whose arrays raise it for all indices but ``...`` and slices."""
+
+    def read(self: np.ndarray, index: Any) -> Any:
+        if index is Ellipsis or isinstance(index, slice):
+            return np.ndarray.__getitem__(self, index)
+        raise error
+
+    def write(self: np.ndarray, index: Any, value: Any) -> None:
+        read(self, index)
+        np.ndarray.__setitem__(self, index, value)
+
+    return wrong(__getitem__=read, __setitem__=write)
+
+
+TWO_ERRORS = (
+    "a[[0, 3]] = [1, 2, 3]",
+    "a[[0, 3]] += [1, 2, 3]",
+    "a[np.asarray([[0], [3]]), [0]] = np.zeros((3, 2))",
+    "a[3:][[0, 1]] = a[:0]",
+)
+ONE_ERROR = {
+    IndexError: ("a[[0, 3]] = 1", "a[3] = 1", "a[[0, 3]] += 1"),
+    ValueError: ("a[[0, 2]] = [1, 2, 3]", "a[a > 0] = [1, 2]"),
+}
+
+
+def test_either_of_two_errors_is_accepted() -> None:
+    made = ("a = np.ones(3)", "a = np.ones((3, 2))")
+    for error in (IndexError, ValueError, TypeError):
+        arrays = NumPyArrays(raising(error))
+        for n, statement in enumerate(TWO_ERRORS):
+            found = difference(Program(0, (made[n > 1], statement), 1), arrays)
+            assert (found is None) == (error is not TypeError), statement
+
+
+@pytest.mark.parametrize("error", ONE_ERROR)
+def test_another_error_than_numpys_is_a_difference(error: type[Exception]) -> None:
+    for other in ONE_ERROR:
+        arrays = NumPyArrays(raising(other))
+        for statement in ONE_ERROR[error]:
+            found = difference(Program(0, ("a = np.ones(3)", statement), 1), arrays)
+            assert (found is None) == (error is other), statement
 
 
 def test_an_array_of_a_subclass_is_no_difference() -> None:
