@@ -281,3 +281,8 @@ def _named(given: object) -> DType | None:
     if not isinstance(name, str):
         return None
     return _NAMES.get(name[1:] if name[:1] in ("<", ">", "=", "|") else name)
+
+
+def largest(dtype: DType) -> float:
+    """The largest finite value of a floating dtype."""
+    return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127

@@ -1,4 +1,4 @@
-"""For type checkers: the methods and operators that definitions put on Tensor.
+"""Types: NumPy's names for those of arrays, and the methods that definitions put on Tensor.
 
 `Tensor` inherits from this class where a type checker reads it, and from object where it runs.
 tests/unit/test_typing.py holds this list against what is installed, names and signatures.
@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from py_tensor.tensor import Tensor
+
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
     from py_tensor.ops.define import Operand, Out, Scalar
     from py_tensor.ops.reduction import Axes
-    from py_tensor.tensor import Tensor
 
     Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
+
+NDArray = Tensor
+ArrayLike = DTypeLike = Any
 
 
 class Methods:
@@ -139,7 +143,14 @@ class Methods:
         self, /, out: Out = None, *, where: Operand = True, dtype: object = None
     ) -> Tensor: ...
     def clip(
-        self, /, min: Operand | None = None, max: Operand | None = None, out: Out = None
+        self,
+        /,
+        min: Operand | None = None,
+        max: Operand | None = None,
+        out: Out = None,
+        *,
+        a_min: Operand | None = None,
+        a_max: Operand | None = None,
     ) -> Tensor: ...
     def cos(self, /, out: Out = None, *, where: Operand = True, dtype: object = None) -> Tensor: ...
     def cosh(
@@ -240,8 +251,9 @@ class Methods:
     def nonzero(self) -> tuple[Tensor, ...]: ...
     def pad(
         self,
-        widths: Sequence[tuple[int, int]] | tuple[int, int] | int,
-        /,
+        pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
+        mode: str = "constant",
+        *,
         constant_values: Scalar = 0,
     ) -> Tensor: ...
     def permute(self, *axes: Any) -> Tensor: ...
@@ -268,7 +280,7 @@ class Methods:
     def relu(
         self, /, out: Out = None, *, where: Operand = True, dtype: object = None
     ) -> Tensor: ...
-    def repeat(self, repeats: int, /, axis: int | None = None) -> Tensor: ...
+    def repeat(self, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor: ...
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor: ...
     def round(self, decimals: int = 0, out: Out = None) -> Tensor: ...
     def sigmoid(

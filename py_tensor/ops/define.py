@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
@@ -45,7 +46,7 @@ from py_tensor.tensor import Tensor, install, tensor_of
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
 
-Out = Tensor | tuple[Tensor] | None  # where a result is to be written
+Out = Any  # where a result is to be written: a Tensor, a NumPy array, a tuple of one, or None
 
 # What definitions make.
 Unary = Callable[..., Tensor]
@@ -151,6 +152,22 @@ def number_like(value: object) -> Scalar | None:
         found = float(given) if given.dtype.kind == "f" else given.item()
         return found if isinstance(found, bool | int | float) else None
     return None
+
+
+def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
+    """The elements of an operand as Python numbers, and its shape; a tensor is read."""
+    if isinstance(given, list | tuple | range):
+        parts = [numbers_of(op, part) for part in cast("list[Any]", given)]
+        shapes = {shape for _, shape in parts} or {()}
+        if len(shapes) > 1:
+            raise ShapeError(f"{op}: the lists are ragged: parts of shapes {sorted(shapes)}")
+        return [n for numbers, _ in parts for n in numbers], (len(parts), *shapes.pop())
+    number = number_like(given)
+    if number is not None:
+        return [number], ()
+    if not hasattr(given, "tolist"):
+        raise TypeError(f"{op}: takes numbers, not {type(given).__name__}")
+    return given.reshape(-1).tolist(), tuple(given.shape)
 
 
 def _is_number(x: object) -> bool:
@@ -336,16 +353,26 @@ def stored(
 ) -> Tensor:
     """A result as `out` and `where` ask for it.
 
-    Where `condition` is false stands what `out` held; without `out`, 0 or `untouched`.
+    Where `condition` is false stands what `out` held; without `out`, 0 or `untouched`. For an array
+    of NumPy's as `out`, the result is read.
     """
-    given: Any = out[0] if isinstance(out, tuple) else out
+    given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
     if given is not None and not isinstance(given, Tensor):
-        raise TypeError(f"{op}: out is a tensor, not {type(given).__name__}")
+        return _stored_on_host(op, result, given, condition)
     if condition is not True:
         from py_tensor.ops.elementwise import where
 
         result = where(condition, result, False if given is None else given)
     return result if given is None else store(op, given, result)
+
+
+def _stored_on_host(op: str, result: Tensor, out: Any, condition: Operand) -> Any:
+    """Write a result to one of NumPy's arrays, for which it is read."""
+    if not hasattr(out, "__array_interface__"):
+        raise TypeError(f"{op}: out is a tensor or an array, not {type(out).__name__}")
+    held = condition if condition is True else tensor_of(condition, op).numpy()
+    bridge.load_numpy().copyto(out, result.numpy(), casting="same_kind", where=held)
+    return out
 
 
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
@@ -571,6 +598,65 @@ def binary_of(
         _install_operator(operator, plain, recording)
     signature = "(x, y, /, out=None, *, where=True, dtype=None)"
     return _finish(function, op, op.name, doc, signature, method=False)
+
+
+def _recorded(
+    name: str,
+    accepts: Accepts,
+    operands: Sequence[Operand],
+    compose: Callable[..., Tensor],
+    out: Out,
+    where: Operand,
+    dtype: object,
+) -> Tensor:
+    """What `compose` makes of operands in one dtype, which broadcast."""
+    given = coerce(name, operands)
+    shape = broadcast(name, *(x.shape for x in given if isinstance(x, Tensor)))
+    common = common_dtype(name, given)
+    target = accepts.check(name, common) if dtype is None else dtypes.parse(dtype)
+    device = device_of(given)
+    device.backend.check(name, meta_of((), target, device))
+    nodes = [lift(name, x, shape, target, device) for x in given]
+    return stored(name, compose(*map(Tensor, nodes)), out, where)
+
+
+def composed_unary(
+    name: str, accepts: Accepts, compose: Callable[[Tensor], Tensor], *, doc: str
+) -> Unary:
+    """An elementwise function of one operand that is made of others, with NumPy's options."""
+
+    def function(
+        x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    ) -> Tensor:
+        return _recorded(name, accepts, (x,), compose, out, where, dtype)
+
+    return _composed(function, name, doc)
+
+
+def composed_binary(
+    name: str, accepts: Accepts, compose: Callable[[Tensor, Tensor], Tensor], *, doc: str
+) -> Binary:
+    """An elementwise function of two operands that is made of others, with NumPy's options."""
+
+    def function(
+        x: Operand,
+        y: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        dtype: object = None,
+    ) -> Tensor:
+        return _recorded(name, accepts, (x, y), compose, out, where, dtype)
+
+    return _composed(function, name, doc)
+
+
+def _composed(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = inspect.cleandoc(doc)
+    register(function, method=False)
+    return function
 
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:

@@ -304,7 +304,8 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
         (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32"),
         (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\) and \(4,\)"),
-        (lambda: pt.add(x, 1, out=array), TypeError, "^add: out is a tensor, not ndarray"),
+        (lambda: pt.add(x, 1, out=[1]), TypeError, "^add: out is a tensor or an array, not list"),
+        (lambda: pt.add(x, 0.5, out=array), TypeError, "same_kind"),
         (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
         (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
         (lambda: pt.put_along_axis(x, [0], 1, 1), ValueError, "^put_along_axis: "),
@@ -432,7 +433,7 @@ def test_who_takes_out() -> None:
     for name, function in REGISTRY.items():
         for option in takes.keys() & inspect.signature(function).parameters.keys():
             takes[option].add(name)
-    elementwise = {*ref.UNARY, *ref.BINARY} - {"round"}
+    elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY} - {"round"}
     folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
     assert takes["where"] - {"copyto"} == elementwise | folds
     assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
@@ -445,6 +446,18 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "cumsum": lambda f, x, out: f(x, 1, None, out),
     "cumprod": lambda f, x, out: f(x, 0, None, out),
     "ptp": lambda f, x, out: f(x, 0, out),
+    **dict.fromkeys(("nanmax", "nanmin", "median", "nanmedian"), lambda f, x, out: f(x, 0, out)),
+    **dict.fromkeys(("nanargmax", "nanargmin"), lambda f, x, out: f(x, 0, out)),
+    **dict.fromkeys(
+        ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"),
+        lambda f, x, out: f(x, 0, None, out),
+    ),
+    **dict.fromkeys(
+        ("quantile", "percentile", "nanquantile", "nanpercentile"),
+        lambda f, x, out: f(x, 0.3, 0, out),
+    ),
+    **dict.fromkeys(ref.NEARLY, lambda f, x, out: f(x, x, out)),
+    "einsum": lambda f, x, out: f("ij->j", x, out=out),
     "dot": lambda f, x, out: f(x, x.T, out),
     "matmul": lambda f, x, out: f(x, x.T, out),
 }

@@ -25,7 +25,7 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "display", "random", "session"},
+    {"autotune", "display", "lib", "linalg", "numeric", "random", "session"},
     {"absent", "testing"},
     {PACKAGE},
 )
@@ -45,6 +45,7 @@ EXCEPTIONS = {
     ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
     ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
     ("ops.define", "ops.elementwise"): "the option `where` of each definition is the op",
+    ("ops.movement", "ops.rearrange"): "`pad` in the modes that repeat elements gathers them",
     ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
 }
 """From which module to which, below the package, and why; all of them within functions."""
