@@ -59,6 +59,13 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __call__(self, value: Any = 0) -> Any:
+        """A value in this dtype, as NumPy's scalar types make them: ``float32(2)``."""
+        from py_tensor.tensor import tensor_of
+
+        made = tensor_of(value, self.name, dtype=self)
+        return made if made.ndim else made._value()  # pyright: ignore[reportPrivateUsage]
+
     @property
     def dtype(self) -> Any:
         """NumPy's of this name, for NumPy, which asks for it in ``np.zeros(3, x.dtype)``."""

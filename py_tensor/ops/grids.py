@@ -140,7 +140,7 @@ def indices(
     sparse : bool
         Whether to give a tuple of tensors that broadcast, in place of one with a first axis more.
     """
-    shape = parse_shape("indices", dimensions)
+    shape = parse_shape("indices", tuple(dimensions))
     target = dtypes.parse(dtype)
     rank = len(shape)
     along = [

@@ -142,7 +142,7 @@ def block(tensors: Any, /) -> Tensor:
     return joined(tensors, depth)
 
 
-def append(x: Operand, values: Operand, /, axis: int | None = None) -> Tensor:
+def append(x: Operand, /, values: Operand, axis: int | None = None) -> Tensor:
     """The tensor with `values` behind it along `axis`; None appends both flattened."""
     x, more = in_common_dtype("append", x, values)
     if axis is None:
@@ -160,19 +160,19 @@ def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Ten
     return split(x, parts, axis)
 
 
-def hsplit(x: Operand, parts: int | Sequence[int], /) -> list[Tensor]:
+def hsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
     """`split` along the second axis; of a vector along its one axis."""
     x = tensor_of(x, "hsplit")
     return _cut("hsplit", x, parts, 1 if x.ndim > 1 else 0)
 
 
-def vsplit(x: Operand, parts: int | Sequence[int], /) -> list[Tensor]:
+def vsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
     """`split` of a matrix, or of what has more axes, along the first."""
     _cut("vsplit", x, 1, 1)
     return _cut("vsplit", x, parts, 0)
 
 
-def dsplit(x: Operand, parts: int | Sequence[int], /) -> list[Tensor]:
+def dsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
     """`split` along the third axis."""
     return _cut("dsplit", x, parts, 2)
 
@@ -194,7 +194,7 @@ def _places(op: str, given: Any, n: int, last: int) -> list[int]:
     return [i + n if i < 0 else i for i in numbers]
 
 
-def delete(x: Operand, obj: Any, /, axis: int | None = None) -> Tensor:
+def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     """The tensor without the slices along `axis` that `obj` names; None flattens it before.
 
     Parameters
@@ -216,7 +216,7 @@ def delete(x: Operand, obj: Any, /, axis: int | None = None) -> Tensor:
     return take(x, [i for i in range(n) if i not in gone], at)
 
 
-def insert(x: Operand, obj: Any, values: Operand, /, axis: int | None = None) -> Tensor:
+def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
     """The tensor with `values` before the slices along `axis` that `obj` names.
 
     Parameters
@@ -253,7 +253,7 @@ def _is_number(obj: Any) -> bool:
     return not isinstance(obj, slice | list | tuple | range) and not getattr(obj, "ndim", 0)
 
 
-def resize(x: Operand, new_shape: int | Shape, /) -> Tensor:
+def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
     """The elements in row-major order, over and over, in another shape; zeros if there are none."""
     x = tensor_of(x, "resize")
     shape = parse_shape("resize", new_shape)

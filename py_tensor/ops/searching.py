@@ -44,7 +44,7 @@ def element_at(x: Tensor, places: Tensor) -> Tensor:
 
 
 def searchsorted(
-    x: Operand, v: Operand, /, side: str = "left", sorter: Operand | None = None
+    x: Operand, /, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
     """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
 
@@ -86,7 +86,7 @@ def searchsorted(
     return place
 
 
-def digitize(x: Operand, bins: Operand, /, right: bool = False) -> Tensor:
+def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
     """The number of the interval between the edges `bins` in which each element lies.
 
     Below all edges it is 0. Edges rise, or fall, throughout.
@@ -109,9 +109,9 @@ def digitize(x: Operand, bins: Operand, /, right: bool = False) -> Tensor:
 
 def interp(
     x: Operand,
+    /,
     xp: Operand,
     fp: Operand,
-    /,
     left: Scalar | None = None,
     right: Scalar | None = None,
     period: float | None = None,
@@ -157,8 +157,8 @@ def interp(
 
 def isin(
     x: Operand,
-    test_elements: Operand,
     /,
+    test_elements: Operand,
     assume_unique: bool = False,
     invert: bool = False,
     *,
@@ -191,7 +191,7 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 
 
-def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
+def partition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
     """Elements along `axis` with the `kth` where sorting puts it, those below it before it.
 
     All of them are sorted, which is one of the orders that fit.
@@ -201,7 +201,7 @@ def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) ->
     return sort(x, axis)
 
 
-def argpartition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
+def argpartition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
     """The places (int32) of the elements in the order in which `partition` puts them."""
     x = tensor_of(x, "argpartition")
     _check_places("argpartition", x, kth, axis)

@@ -79,7 +79,7 @@ def unique(
 
 
 def intersect1d(
-    x: Operand, y: Operand, /, assume_unique: bool = False, return_indices: bool = False
+    x: Operand, /, y: Operand, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """The different elements that both operands have, sorted. Waits for the GPU.
 
@@ -100,13 +100,13 @@ def intersect1d(
     return found, compress(both, of_first), compress(isin(second, first), of_second)
 
 
-def union1d(x: Operand, y: Operand, /) -> Tensor:
+def union1d(x: Operand, /, y: Operand) -> Tensor:
     """The different elements that either operand has, sorted. Waits for the GPU."""
     a, b = in_common_dtype("union1d", x, y)
     return unique(concat([ravel(a), ravel(b)]))
 
 
-def setdiff1d(x: Operand, y: Operand, /, assume_unique: bool = False) -> Tensor:
+def setdiff1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
     """The different elements of `x` that `y` has not, sorted. Waits for the GPU.
 
     With `assume_unique` the elements of `x` stay as they are, and in their order.
@@ -116,7 +116,7 @@ def setdiff1d(x: Operand, y: Operand, /, assume_unique: bool = False) -> Tensor:
     return compress(isin(x, y, invert=True), x)
 
 
-def setxor1d(x: Operand, y: Operand, /, assume_unique: bool = False) -> Tensor:
+def setxor1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
     """The different elements that one operand has, and the other has not, sorted. Waits."""
     a, b = (unique(v) for v in in_common_dtype("setxor1d", x, y))
     apart = [compress(isin(v, w, invert=True), v) for v, w in ((a, b), (b, a))]

@@ -220,8 +220,8 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
 
 def quantile(
     x: Operand,
-    q: Operand,
     /,
+    q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -250,8 +250,8 @@ def quantile(
 
 def percentile(
     x: Operand,
-    q: Operand,
     /,
+    q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -279,8 +279,8 @@ def median(
 
 def nanquantile(
     x: Operand,
-    q: Operand,
     /,
+    q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -293,8 +293,8 @@ def nanquantile(
 
 def nanpercentile(
     x: Operand,
-    q: Operand,
     /,
+    q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -525,8 +525,8 @@ def histogram(
 
 def histogram2d(
     x: Operand,
-    y: Operand,
     /,
+    y: Operand,
     bins: Any = 10,
     range: Sequence[Sequence[float] | None] | None = None,
     density: bool | None = None,

@@ -56,8 +56,8 @@ def as_strided(
 
 def sliding_window_view(
     x: Operand,
-    window_shape: int | Sequence[int],
     /,
+    window_shape: int | Sequence[int],
     axis: int | Sequence[int] | None = None,
 ) -> Tensor:
     """All windows of a shape that fit into `x`: a read-only view.

@@ -39,6 +39,7 @@ EXCEPTIONS = {
     ("graph.primitives", "ops.scatter"): "gradients are written with public ops",
     ("tensor", "absent"): "a method that is not there: what there is instead",
     ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
+    ("dtypes", "tensor"): "a dtype, called, makes a tensor",
     ("absent", ""): "the public function of that name may be what there is instead",
     ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
     # -- The same layer, where it would close a circle

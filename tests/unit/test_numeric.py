@@ -68,6 +68,15 @@ def test_dtypes() -> None:
     assert pt.int_ is pt.int32
 
 
+def test_values_of_a_dtype() -> None:
+    half = pt.float32(0.5)
+    assert (half.dtype, half.shape, half.is_scalar) == (pt.float32, (), True)
+    assert pt.int32(2.7).item() == 2
+    assert pt.float32([1, 2]).tolist() == [1, 2]
+    assert pt.bool_(3).item() is True
+    assert pt.float32().item() == 0
+
+
 def test_annotations() -> None:
     assert typing.NDArray is pt.ndarray
     assert cast("Any", typing.NDArray)[pt.float32] is not None
