@@ -210,7 +210,7 @@ SEARCHED: dict[str, list[Call]] = {
         lambda np, a: np.interp(a, EDGES, [1.0, 2.0, -1.0, 0.5, 7.0]),
         lambda np, a: np.interp(a, EDGES, [1.0, 2.0, -1.0, 0.5, 7.0], left=-5, right=9),
         lambda np, a: np.interp(a, [0.5], [3.0]),
-        lambda np, a: np.interp(numpy.float32([-3, 0, 2.5, 8]), [2.0, 1.0, 0.5], a[:, 0], period=4),
+        lambda np, a: np.interp(numpy.array([-3, 0, 2.5, 8]), [2.0, 1.0, 0.5], a[:, 0], period=4),
     ],
     "isin": [
         lambda np, a: np.isin(a, a[1]),

@@ -88,5 +88,5 @@ def test_annotations() -> None:
 def test_shapes_from_arrays() -> None:
     x = pt.arange(6, device="cpu")
     assert x.reshape(np.array([2, 3])).shape == (2, 3)
-    assert pt.zeros(np.array([2, 3]), device="cpu").shape == (2, 3)
+    assert pt.zeros(cast("Any", np.array([2, 3])), device="cpu").shape == (2, 3)
     assert float(pt.tensor([[2.5]], device="cpu")) == 2.5
