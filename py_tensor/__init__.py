@@ -7,7 +7,10 @@ tensor([34., 38., 42., 46., 50.])
 
 import typing as _typing
 
+from py_tensor import lib as lib
+from py_tensor import linalg as linalg
 from py_tensor import random as random
+from py_tensor import typing as typing
 from py_tensor.autotune.tuning import Tuning as Tuning
 from py_tensor.autotune.tuning import tune as tune
 from py_tensor.autotune.tuning import tuning as tuning
@@ -41,22 +44,42 @@ from py_tensor.inspect.explaining import Explanation as Explanation
 from py_tensor.inspect.explaining import explain as explain
 from py_tensor.inspect.profiling import Profile as Profile
 from py_tensor.inspect.profiling import profile as profile
+from py_tensor.numeric import dtype as dtype
+from py_tensor.numeric import errstate as errstate
+from py_tensor.numeric import finfo as finfo
+from py_tensor.numeric import geterr as geterr
+from py_tensor.numeric import iinfo as iinfo
+from py_tensor.numeric import promote_types as promote_types
+from py_tensor.numeric import result_type as result_type
+from py_tensor.numeric import seterr as seterr
+from py_tensor.ops.arithmetic import *  # noqa: F403
 from py_tensor.ops.assignment import *  # noqa: F403
+from py_tensor.ops.attributes import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
 from py_tensor.ops.creation import *  # noqa: F403
+from py_tensor.ops.differences import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
+from py_tensor.ops.functional import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
+from py_tensor.ops.grids import *  # noqa: F403
+from py_tensor.ops.joining import *  # noqa: F403
 from py_tensor.ops.kernel import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
+from py_tensor.ops.products import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.ops.scan import *  # noqa: F403
 from py_tensor.ops.scatter import *  # noqa: F403
+from py_tensor.ops.searching import *  # noqa: F403
+from py_tensor.ops.setops import *  # noqa: F403
 from py_tensor.ops.sorting import *  # noqa: F403
+from py_tensor.ops.statistics import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
+from py_tensor.ops.ufuncs import *  # noqa: F403
+from py_tensor.ops.windows import *  # noqa: F403
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand
@@ -76,8 +99,13 @@ e = 2.718281828459045
 pi = 3.141592653589793
 inf = float("inf")
 nan = float("nan")
+euler_gamma = 0.5772156649015329
 newaxis = None
 ndarray = Tensor
+single, double = float32, float64
+int_ = intp = intc = int32
+longlong = int64
+uint = uintc = uintp = uint32
 bool = bool_
 __version__ = "0.1.0"
 
@@ -99,5 +127,5 @@ if not _typing.TYPE_CHECKING:
         return [
             name
             for name, value in globals().items()
-            if name == "random" or not isinstance(value, ModuleType)
+            if name in ("lib", "linalg", "random", "typing") or not isinstance(value, ModuleType)
         ]

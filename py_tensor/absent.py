@@ -5,38 +5,26 @@ from __future__ import annotations
 from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
-_OF_A_COPY = "there is NumPy's, of a copy: np.{}(x.numpy())"
 _IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
-    **{
-        name: _OF_A_COPY.format(name)
-        for name in (
-            "histogram", "median", "unique",
-        )
-    },
-    **{
-        name: _IN_NUMPY.format(name)
-        for name in ("fft", "interp", "linalg", "percentile", "quantile", "searchsorted")
-    },
+    "fft": _IN_NUMPY.format("fft"),
     **dict.fromkeys(
         ("bfloat16", "float16", "half", "int8", "int16", "uint8", "uint16"),
         "there are pt.float32, pt.int32, pt.uint32 and pt.bool, and 64 bits on the CPU",
     ),
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
-    "average": "there is pt.mean, which takes no weights",
     "cat": "it is pt.concat",
-    "einsum": "there are pt.matmul and, for other products, broadcasting and sums",
     "from_numpy": "it is pt.asarray",
-    "hist": _OF_A_COPY.format("histogram"),
+    "hist": "it is pt.histogram",
     "load": "pickle restores tensors",
-    "norm": "it is pt.sqrt(pt.sum(x * x))",
-    "normal": "there is pt.randn, which takes the shape alone",
+    "norm": "it is pt.linalg.norm",
+    "normal": "it is pt.random.normal",
     "save": "pickle saves tensors, and np.save takes x.numpy()",
     "seed": "it is pt.manual_seed",
-    "uniform": "there is pt.rand, which takes the shape alone",
+    "uniform": "it is pt.random.uniform",
 }  # fmt: skip
 """Of the package."""
 
@@ -45,8 +33,6 @@ METHODS: dict[str, str] = {
         ("backward", "detach", "grad", "requires_grad", "requires_grad_"), _NO_GRADIENTS
     ),
     "clone": "it is x.copy()",
-    **{name: _OF_A_COPY.format(name) for name in ("histogram", "median", "unique")},
-    "quantile": FUNCTIONS["quantile"],
     "bool": "it is x.astype(pt.bool)",
     "copy_": "it is x[...] = y",
     "cpu": 'it is x.to("cpu")',
@@ -60,7 +46,7 @@ METHODS: dict[str, str] = {
     "int": "it is x.astype(pt.int32)",
     "long": 'it is x.astype(pt.int64), on the device "cpu"',
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
-    "norm": "it is (x * x).sum().sqrt()",
+    "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",
     "partition": "it is x.sort()",
     "resize": "there is x.reshape(...), and pt.concat for more elements",

@@ -59,6 +59,13 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __call__(self, value: Any = 0) -> Any:
+        """A value in this dtype, as NumPy's scalar types make them: ``float32(2)``."""
+        from py_tensor.tensor import tensor_of
+
+        made = tensor_of(value, self.name, dtype=self)
+        return made if made.ndim else made._value()  # pyright: ignore[reportPrivateUsage]
+
     @property
     def dtype(self) -> Any:
         """NumPy's of this name, for NumPy, which asks for it in ``np.zeros(3, x.dtype)``."""
@@ -281,3 +288,8 @@ def _named(given: object) -> DType | None:
     if not isinstance(name, str):
         return None
     return _NAMES.get(name[1:] if name[:1] in ("<", ">", "=", "|") else name)
+
+
+def largest(dtype: DType) -> float:
+    """The largest finite value of a floating dtype."""
+    return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127

@@ -9,19 +9,30 @@ the same bits.
 from __future__ import annotations
 
 import secrets
-import sys
+from functools import wraps
+from inspect import signature
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
+from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import const, index
-from py_tensor.ops.define import empty_node, register
-from py_tensor.shapes import Shape, parse_shape, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import Operand, empty_node, register
+from py_tensor.ops.elementwise import exp, minimum
+from py_tensor.ops.gather import take
+from py_tensor.ops.movement import expand_dims, reshape
+from py_tensor.ops.reduction import sum
+from py_tensor.ops.scan import cumsum
+from py_tensor.ops.searching import searchsorted
+from py_tensor.ops.sorting import argsort
+from py_tensor.ops.transcendental import log1p
+from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.tensor import Tensor, tensor_of
 
 _MASK = 0xFFFFFFFF
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -177,6 +188,131 @@ class Generator:
             return self._draw(RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
         return self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
 
+    # -- NumPy's names ----------------------------------------------------------------------------
+
+    def random(self, size: Size = None) -> Tensor:
+        """float32 from the uniform distribution over [0, 1); `random_sample` is the same."""
+        return self.rand(() if size is None else size)
+
+    random_sample = random
+
+    def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
+        """float32 from the uniform distribution over [low, high)."""
+        return self.random(_spread(size, low, high)) * (_own(high) - _own(low)) + _own(low)
+
+    def standard_normal(self, size: Size = None) -> Tensor:
+        """float32 from the standard normal distribution."""
+        return self.randn(() if size is None else size)
+
+    def normal(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """float32 from the normal distribution of mean `loc` and standard deviation `scale`."""
+        return self.standard_normal(_spread(size, loc, scale)) * _own(scale) + _own(loc)
+
+    def lognormal(self, mean: Operand = 0.0, sigma: Operand = 1.0, size: Size = None) -> Tensor:
+        """float32 whose logarithms are `normal`."""
+        return exp(self.normal(mean, sigma, size))
+
+    def exponential(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """float32 from the exponential distribution of mean `scale`."""
+        return -log1p(-self.random(_spread(size, scale))) * _own(scale)
+
+    def binomial(self, n: int, p: Operand, size: Size = None) -> Tensor:
+        """int32: how many of `n` trials succeed, each with probability `p`."""
+        shape = parse_shape("binomial", _spread(size, p))
+        chances = expand_dims(tensor_of(p, "binomial"), -1)
+        return sum(self.random((*shape, as_index(n))) < chances, -1)
+
+    def integers(
+        self,
+        low: int,
+        high: int | None = None,
+        size: Size = None,
+        dtype: object = None,
+        endpoint: bool = False,
+    ) -> Tensor:
+        """int32 from `low` up to but not including `high`, or with it where `endpoint` is true.
+
+        From 0 up to `low` if `high` is None.
+        """
+        low, high = (0, low) if high is None else (low, high)
+        found = self.randint(low, as_index(high) + endpoint, () if size is None else size)
+        return found if dtype is None else found.astype(dtype)
+
+    def permutation(self, x: Operand, axis: int = 0) -> Tensor:
+        """The slices of `x` along `axis` in random order; of an int, the numbers below it."""
+        x = arange(as_index(x)) if isinstance(x, int) else tensor_of(x, "permutation")
+        at = normalize_axis("permutation", axis, x.ndim)
+        keys = Tensor(self._bits((x.shape[at],), x.device)) if x.shape[at] else x
+        return take(x, argsort(keys), at) if x.size else x.copy()
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the slices of `x` along `axis` in random order, in place; a list too."""
+        if isinstance(x, Tensor):
+            x[...] = self.permutation(x, axis)
+            return
+        order = self.permutation(len(x)).tolist()
+        x[:] = [x[i] for i in order]
+
+    def choice(
+        self,
+        a: Operand,
+        size: Size = None,
+        replace: bool = True,
+        p: Operand | None = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Tensor:
+        """Slices of `a` along `axis`, drawn at random; of an int, numbers below it.
+
+        Parameters
+        ----------
+        replace : bool
+            Whether one may be drawn more than once.
+        p : optional
+            How probable each is; by default all are alike.
+        shuffle : bool
+            Accepted: what is drawn once comes in random order.
+
+        Raises
+        ------
+        ValueError
+            For more slices than there are, where each is drawn once; for nothing to draw from.
+        """
+        pool = arange(as_index(a)) if isinstance(a, int) else tensor_of(a, "choice")
+        at = normalize_axis("choice", axis, pool.ndim)
+        n, shape = pool.shape[at], parse_shape("choice", () if size is None else size)
+        count = size_of(shape)
+        if (count and not n) or (not replace and count > n):
+            raise ValueError(f"choice: {count} of {n} elements")
+        chances = None if p is None else tensor_of(p, "choice", device=pool.device)
+        if chances is not None and chances.shape != (n,):
+            raise ShapeError(f"choice: p of shape {chances.shape} for {n} elements")
+        if not replace:  # the first of those that come soonest, in a race of exponential times
+            times = self.exponential(1.0, n)
+            order = argsort(times if chances is None else times / chances)
+            return take(pool, reshape(order[:count], shape), at)
+        if chances is None:
+            return take(pool, self.randint(0, n, shape), at) if count else pool[:0].reshape(shape)
+        sums = cumsum(chances)
+        drawn = searchsorted(sums, self.random(shape) * sums[-1], "right")
+        return take(pool, minimum(drawn, n - 1), at)
+
+
+Size = int | Shape | None
+
+
+def _own(value: Operand) -> Operand:
+    """A parameter of a distribution: a number, or a tensor."""
+    return value if isinstance(value, bool | int | float) else tensor_of(value, "random")
+
+
+def _spread(size: Size, *parameters: Operand) -> Any:
+    """The shape asked for, or that of the parameters together."""
+    if size is not None:
+        return size
+    shapes = (x.shape for x in map(_own, parameters) if isinstance(x, Tensor))
+    return broadcast("random", *shapes)
+
 
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:
     """``rand(2, 3)`` and ``rand((2, 3))`` alike."""
@@ -210,19 +346,40 @@ def randint(
     return _default.randint(low, high, size, device=device)
 
 
-if not TYPE_CHECKING:
-    _NUMPY = {
-        "seed": "manual_seed", "default_rng": "Generator", "random": "rand", "uniform": "rand",
-        "normal": "randn", "standard_normal": "randn", "integers": "randint",
-    }  # fmt: skip
+RandomState = Generator
 
-    def __getattr__(name: str) -> Any:
-        """What NumPy has under another name is named as that."""
-        words = f"module 'py_tensor.random' has no attribute '{name}'"
-        if name in _NUMPY:
-            raise AttributeError(f"{words}; it is pt.{_NUMPY[name]}")
-        raise AttributeError(words, name=name, obj=sys.modules[__name__])
 
+def default_rng(seed: int | Generator | None = None) -> Generator:
+    """A generator from a seed; one that is given comes back."""
+    return seed if isinstance(seed, Generator) else Generator(seed)
+
+
+def seed(seed: int | None = None) -> None:
+    """Start the generator behind the functions of this module anew, as `manual_seed` does."""
+    manual_seed(secrets.randbits(64) if seed is None else seed)
+
+
+def _of_default(name: str) -> Any:
+    """A method of the generator behind the functions of this module, as a function."""
+    method: Any = getattr(Generator, name)
+
+    @wraps(method)
+    def function(*args: Any, **options: Any) -> Any:
+        return method(_default, *args, **options)
+
+    found = signature(method)
+    vars(function)["__signature__"] = found.replace(parameters=[*found.parameters.values()][1:])
+    return function
+
+
+random = random_sample = ranf = sample = _of_default("random")
+binomial, choice, exponential, lognormal, normal, permutation, shuffle, standard_normal, uniform = (
+    _of_default(name)
+    for name in (
+        "binomial", "choice", "exponential", "lognormal", "normal", "permutation", "shuffle",
+        "standard_normal", "uniform",
+    )
+)  # fmt: skip
 
 for _function in (rand, randn, randint):
     register(_function, method=False)

@@ -44,6 +44,8 @@ def parse_sizes(op: str, shape: object) -> Shape:
 
 def _listed(given: Any) -> Sequence[Any]:
     """One or several sizes or axes, of which nothing is known yet, as a sequence."""
+    if hasattr(given, "tolist"):  # an array or a tensor, which is read
+        given = given.tolist()
     return cast("Sequence[Any]", given) if isinstance(given, Sequence) else (given,)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -108,6 +109,10 @@ class Tensor(Methods):
     __hash__ = object.__hash__  # == compares elements
     _alias: Owner | View | None
     _node: Node  # unset: of a view whose base was written to
+
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        """What annotations name, as ``ndarray[Any, dtype]``."""
+        return GenericAlias(cls, item)
 
     def __init__(self, node: Node) -> None:
         # In this order: an interrupt between the two costs a buffer, the other way a result.
@@ -452,8 +457,8 @@ class Tensor(Methods):
         return int(self.item())
 
     def _scalar(self, kind: str) -> Any:
-        if self.ndim:
-            raise TypeError(f"{kind}: only a 0-d tensor is a scalar, not one of shape {self.shape}")
+        if self.size != 1:
+            raise TypeError(f"{kind}: only one element is a scalar, not shape {self.shape}")
         return self.item()
 
     def __format__(self, spec: str) -> str:

@@ -1,4 +1,4 @@
-"""For type checkers: the methods and operators that definitions put on Tensor.
+"""Types: NumPy's names for those of arrays, and the methods that definitions put on Tensor.
 
 `Tensor` inherits from `Methods` where a type checker reads it, and from object where it runs.
 Elementwise ops stand in a class `Methods` of the module that defines them.
@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
+from py_tensor.tensor import Tensor
+
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
     from py_tensor.ops import bitwise, elementwise, rounding, transcendental
     from py_tensor.ops.assignment import Flat
     from py_tensor.ops.define import Operand, Out, Scalar
     from py_tensor.ops.reduction import Axes
-    from py_tensor.tensor import Tensor
 
     Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
         """Those that are listed beside their definitions."""
 else:
     Elementwise = object
+
+NDArray = Tensor
+ArrayLike = DTypeLike = Any
 
 
 class Methods(Elementwise):
@@ -143,7 +147,14 @@ class Methods(Elementwise):
     def astype(self, dtype: object, /, *, copy: bool = True) -> Tensor: ...
     def broadcast_to(self, shape: Any, /) -> Tensor: ...
     def clip(
-        self, /, min: Operand | None = None, max: Operand | None = None, out: Out = None
+        self,
+        /,
+        min: Operand | None = None,
+        max: Operand | None = None,
+        out: Out = None,
+        *,
+        a_min: Operand | None = None,
+        a_max: Operand | None = None,
     ) -> Tensor: ...
     def compress(
         self, condition: Operand, /, axis: int | None = None, out: Out = None
@@ -189,8 +200,9 @@ class Methods(Elementwise):
     def nonzero(self) -> tuple[Tensor, ...]: ...
     def pad(
         self,
-        widths: Sequence[tuple[int, int]] | tuple[int, int] | int,
-        /,
+        pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
+        mode: str = "constant",
+        *,
         constant_values: Scalar = 0,
     ) -> Tensor: ...
     def permute(self, *axes: Any) -> Tensor: ...
@@ -205,7 +217,7 @@ class Methods(Elementwise):
     ) -> Tensor: ...
     def put(self, indices: Operand, values: Operand, /, mode: str = "raise") -> None: ...
     def ravel(self, /, order: str = "C") -> Tensor: ...
-    def repeat(self, repeats: int, /, axis: int | None = None) -> Tensor: ...
+    def repeat(self, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor: ...
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor: ...
     def round(self, decimals: int = 0, out: Out = None) -> Tensor: ...
     def sort(

@@ -26,6 +26,8 @@ from py_tensor.tensor import Tensor
 _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims where"
 _LIKE = " / dtype device"
+_MIDDLE = "a / axis out overwrite_input"
+_SHARES = "a q / axis out overwrite_input method keepdims"
 
 FUNCTIONS: dict[str, str] = {
     # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
@@ -47,9 +49,34 @@ FUNCTIONS: dict[str, str] = {
     "sum": f"{_FOLD} dtype initial where",
     "trace": "a / offset axis1 axis2 dtype out",
     "var": _SPREAD,
+    # -- Statistics
+    "average": "a / axis weights returned keepdims",
+    "corrcoef": "x / y rowvar dtype",
+    "cov": "m / y rowvar bias ddof fweights aweights dtype",
+    "histogram": "a / bins range density weights",
+    "histogram2d": "x y / bins range density weights",
+    "histogram_bin_edges": "a / bins range weights",
+    "median": f"{_MIDDLE} keepdims",
+    "nanargmax": _FOLD,
+    "nanargmin": _FOLD,
+    "nancumprod": "a / axis dtype out",
+    "nancumsum": "a / axis dtype out",
+    "nanmax": _FOLD,
+    "nanmean": f"{_FOLD} dtype",
+    "nanmedian": f"{_MIDDLE} keepdims",
+    "nanmin": _FOLD,
+    "nanpercentile": _SHARES,
+    "nanprod": f"{_FOLD} dtype",
+    "nanquantile": _SHARES,
+    "nanstd": f"{_FOLD} dtype ddof",
+    "nansum": f"{_FOLD} dtype",
+    "nanvar": f"{_FOLD} dtype ddof",
+    "percentile": _SHARES,
+    "quantile": _SHARES,
     # -- Comparisons of whole tensors
     "allclose": "a b / rtol atol equal_nan",
     "array_equal": "a1 a2 / equal_nan",
+    "array_equiv": "a1 a2",
     "isclose": "a b / rtol atol equal_nan",
     # -- Scans and sorting
     "argsort": "a / axis stable",
@@ -57,15 +84,46 @@ FUNCTIONS: dict[str, str] = {
     "cumsum": "a / axis dtype out",
     "cumulative_prod": "x / axis dtype out include_initial",
     "cumulative_sum": "x / axis dtype out include_initial",
+    "lexsort": "keys / axis",
+    "argpartition": "a kth / axis",
+    "partition": "a kth / axis",
     "sort": "a / axis stable",
+    # -- Differences
+    "diff": "a / n axis prepend append",
+    "ediff1d": "ary / to_end to_begin",
+    "gradient": "f varargs / axis edge_order",
+    "polyval": "p x",
+    "trapezoid": "y / x dx axis",
+    # -- Sets
+    "intersect1d": "ar1 ar2 / assume_unique return_indices",
+    "isin": "element test_elements / assume_unique invert kind",
+    "setdiff1d": "ar1 ar2 / assume_unique",
+    "setxor1d": "ar1 ar2 / assume_unique",
+    "union1d": "ar1 ar2",
+    "unique": "ar / return_index return_inverse return_counts axis equal_nan",
     # -- Elementwise
     "around": "round: a / decimals out",
     "astype": "x dtype / copy",
+    "fix": "x / out",
+    "imag": "val",
+    "isreal": "x",
+    "nan_to_num": "x / copy nan posinf neginf",
+    "real": "val",
+    "sinc": "x",
     "clip": "a / a_min=min a_max=max min max out",
     "round": "a / decimals out",
     "where": "condition x y",
+    # -- Choices and functions of Python
+    "apply_along_axis": "func1d axis arr args",
+    "apply_over_axes": "func a axes",
+    "choose": "a choices / mode",
+    "piecewise": "x condlist funclist args",
+    "select": "condlist choicelist / default",
     # -- Searching and counting
     "argwhere": "a",
+    "digitize": "x bins / right",
+    "interp": "x xp fp / left right period",
+    "searchsorted": "a v / side sorter",
     "bincount": "x weights / minlength",
     "compress": "condition a / axis out",
     "extract": "condition arr",
@@ -75,6 +133,14 @@ FUNCTIONS: dict[str, str] = {
     "dot": "a b / out",
     "linalg.matmul": "matmul: x1 x2",
     "outer": "a b / out",
+    "convolve": "a v / mode",
+    "correlate": "a v / mode",
+    "cross": "a b / axisa axisb axisc axis",
+    "einsum": "operands / out dtype optimize",
+    "inner": "a b",
+    "kron": "a b",
+    "tensordot": "a b / axes",
+    "vdot": "a b",
     # -- Movement
     "array_split": "ary indices_or_sections / axis",
     "broadcast_to": "array shape",
@@ -90,7 +156,7 @@ FUNCTIONS: dict[str, str] = {
     "may_share_memory": "a b",
     "meshgrid": "xi / indexing copy",
     "moveaxis": "a source destination",
-    "pad": "array pad_width / constant_values",
+    "pad": "array pad_width / mode constant_values",
     "ravel": "a / order",
     "repeat": "a repeats / axis",
     "reshape": "a shape / order copy",
@@ -107,6 +173,40 @@ FUNCTIONS: dict[str, str] = {
     "tril": "m / k",
     "triu": "m / k",
     "vstack": "tup",
+    # -- Joining and cutting
+    "append": "arr values / axis",
+    "atleast_1d": "arys",
+    "atleast_2d": "arys",
+    "atleast_3d": "arys",
+    "block": "arrays",
+    "broadcast_arrays": "args",
+    "column_stack": "tup",
+    "delete": "arr obj / axis",
+    "dsplit": "ary indices_or_sections",
+    "dstack": "tup",
+    "fliplr": "m",
+    "flipud": "m",
+    "hsplit": "ary indices_or_sections",
+    "insert": "arr obj values / axis",
+    "resize": "a new_shape",
+    "rollaxis": "a / axis start",
+    "rot90": "m / k axes",
+    "vsplit": "ary indices_or_sections",
+    # -- Grids and indices
+    "diagflat": "v / k",
+    "ix_": "args",
+    "ravel_multi_index": "multi_index dims / order",
+    "tril_indices_from": "arr / k",
+    "triu_indices_from": "arr / k",
+    "unravel_index": "indices / shape order",
+    "vander": "x / N increasing",
+    # -- What an operand is
+    "iscomplexobj": "x",
+    "isrealobj": "x",
+    "ndim": "a",
+    "result_type": "arrays_and_dtypes",
+    "shape": "a",
+    "size": "a / axis",
     # -- Writing
     "copyto": "dst src / casting where",
     "fill_diagonal": "a val",
@@ -186,7 +286,10 @@ def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str,
     if ours is None:
         raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
     if method != "__call__":
-        raise TypeError(f"np.{name}.{method}: takes no tensors; x.numpy() is a copy it takes")
+        name = f"{name}.{method}"
+        ours = getattr(ours, method, None)
+    if ours is None:
+        raise TypeError(f"np.{name}: takes no tensors; x.numpy() is a copy it takes")
     unknown = options.keys() - signature(ours).parameters.keys() if options else ()
     if unknown:
         given = ", ".join(sorted(unknown))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
+from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
@@ -45,7 +46,7 @@ from py_tensor.tensor import Tensor, install, tensor_of
 Scalar = bool | int | float
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
 
-Out = Tensor | tuple[Tensor] | None  # where a result is to be written
+Out = Any  # where a result is to be written: a Tensor, a NumPy array, a tuple of one, or None
 
 # What definitions make.
 Unary = Callable[..., Tensor]
@@ -169,6 +170,22 @@ def number_like(value: object) -> Scalar | None:
         found = float(given) if given.dtype.kind == "f" else given.item()
         return found if isinstance(found, bool | int | float) else None
     return None
+
+
+def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
+    """The elements of an operand as Python numbers, and its shape; a tensor is read."""
+    if isinstance(given, list | tuple | range):
+        parts = [numbers_of(op, part) for part in cast("list[Any]", given)]
+        shapes = {shape for _, shape in parts} or {()}
+        if len(shapes) > 1:
+            raise ShapeError(f"{op}: the lists are ragged: parts of shapes {sorted(shapes)}")
+        return [n for numbers, _ in parts for n in numbers], (len(parts), *shapes.pop())
+    number = number_like(given)
+    if number is not None:
+        return [number], ()
+    if not hasattr(given, "tolist"):
+        raise TypeError(f"{op}: takes numbers, not {type(given).__name__}")
+    return given.reshape(-1).tolist(), tuple(given.shape)
 
 
 def _is_number(x: object) -> bool:
@@ -357,9 +374,13 @@ def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
 def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tensor:
     """A result as `out` and `where` ask for it.
 
-    Where `condition` is false stands what `out` held; without `out`, 0.
+    Where `condition` is false stands what `out` held; without `out`, 0. For an array of NumPy's as
+    `out`, the result is read.
     """
     given = _target(op, out)
+    if given is not None and not isinstance(given, Tensor):
+        held = condition if condition is True else tensor_of(condition, op).numpy()
+        return _stored_on_host(result, given, "same_kind", held)
     if condition is not True:
         from py_tensor.ops.elementwise import where
 
@@ -380,17 +401,26 @@ def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
     target = _target(op, out)
     if target is None:
         return result
-    target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
-    if target.shape != result.shape:
+    if isinstance(target, Tensor):
+        target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    if tuple(target.shape) != result.shape:
         raise ShapeError(f"{op}: out has shape {target.shape}, and the result {result.shape}")
-    return _written(target, result)
+    if isinstance(target, Tensor):
+        return _written(target, result)
+    return _stored_on_host(result, target, "unsafe")
 
 
-def _target(op: str, out: Out) -> Tensor | None:
-    given: Any = out[0] if isinstance(out, tuple) else out
-    if given is not None and not isinstance(given, Tensor):
-        raise TypeError(f"{op}: out is a tensor, not {type(given).__name__}")
-    return given
+def _target(op: str, out: Out) -> Any:
+    """What is to be written to: a tensor, an array of NumPy's, or None."""
+    given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
+    if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
+        return given
+    raise TypeError(f"{op}: out is a tensor or an array, not {type(given).__name__}")
+
+
+def _stored_on_host(result: Tensor, out: Any, casting: str, held: Any = True) -> Any:
+    bridge.load_numpy().copyto(out, result.numpy(), casting=casting, where=held)
+    return out
 
 
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
@@ -616,6 +646,65 @@ def binary_of(
         _install_operator(operator, plain, recording)
     signature = "(x, y, /, out=None, *, where=True, dtype=None)"
     return _finish(function, op, op.name, doc, signature, method=False)
+
+
+def _recorded(
+    name: str,
+    accepts: Accepts,
+    operands: Sequence[Operand],
+    compose: Callable[..., Tensor],
+    out: Out,
+    where: Operand,
+    dtype: object,
+) -> Tensor:
+    """What `compose` makes of operands in one dtype, which broadcast."""
+    given = coerce(name, operands)
+    shape = broadcast(name, *(x.shape for x in given if isinstance(x, Tensor)))
+    common = common_dtype(name, given)
+    target = accepts.check(name, common) if dtype is None else dtypes.parse(dtype)
+    device = device_of(given)
+    device.backend.check(name, meta_of((), target, device))
+    nodes = [lift(name, x, shape, target, device) for x in given]
+    return stored(name, compose(*map(Tensor, nodes)), out, where)
+
+
+def composed_unary(
+    name: str, accepts: Accepts, compose: Callable[[Tensor], Tensor], *, doc: str
+) -> Unary:
+    """An elementwise function of one operand that is made of others, with NumPy's options."""
+
+    def function(
+        x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    ) -> Tensor:
+        return _recorded(name, accepts, (x,), compose, out, where, dtype)
+
+    return _composed(function, name, doc)
+
+
+def composed_binary(
+    name: str, accepts: Accepts, compose: Callable[[Tensor, Tensor], Tensor], *, doc: str
+) -> Binary:
+    """An elementwise function of two operands that is made of others, with NumPy's options."""
+
+    def function(
+        x: Operand,
+        y: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        dtype: object = None,
+    ) -> Tensor:
+        return _recorded(name, accepts, (x, y), compose, out, where, dtype)
+
+    return _composed(function, name, doc)
+
+
+def _composed(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = inspect.cleandoc(doc)
+    register(function, method=False)
+    return function
 
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:

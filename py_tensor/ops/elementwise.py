@@ -553,9 +553,20 @@ register(where, WHERE, method=False)
 
 
 def clip(
-    x: Operand, /, min: Operand | None = None, max: Operand | None = None, out: Out = None
+    x: Operand,
+    /,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    out: Out = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
 ) -> Tensor:
-    """Each element, no less than `min` and no more than `max`; None leaves that side open."""
+    """Each element, no less than `min` and no more than `max`; None leaves that side open.
+
+    `a_min` and `a_max` are NumPy's older names of these.
+    """
+    min, max = a_min if min is None else min, a_max if max is None else max
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     return stored("clip", positive(result) if result is x else result, out)

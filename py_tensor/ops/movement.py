@@ -24,6 +24,9 @@ from py_tensor.ops.define import (
     as_array,
     as_value,
     build,
+    coerce,
+    common_dtype,
+    device_of,
     empty_node,
     filled,
     lift,
@@ -55,7 +58,8 @@ __all__ = [
 def _ints(values: Sequence[Any]) -> Sequence[Any]:
     """``f(x, 2, 3)`` as ``f(x, (2, 3))``."""
     first: Any = values[0] if len(values) == 1 else None
-    return cast("Sequence[Any]", first) if isinstance(first, Sequence) else values
+    is_shape = isinstance(first, Sequence) or getattr(first, "ndim", 0)
+    return cast("Sequence[Any]", first) if is_shape else values
 
 
 def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
@@ -275,16 +279,20 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
 
 def pad(
     x: Operand,
-    widths: Sequence[tuple[int, int]] | tuple[int, int] | int,
-    /,
+    pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
+    mode: str = "constant",
+    *,
     constant_values: Scalar = 0,
 ) -> Tensor:
-    """The elements with `constant_values` around them.
+    """The elements with others around them.
 
     Parameters
     ----------
-    widths
+    pad_width
         (before, after) for each axis; one pair, or one int, goes for all axes.
+    mode : {"constant", "edge", "wrap", "reflect", "symmetric"}
+        Whether `constant_values` stand there, the element at the edge, those from the other end,
+        or those of a mirror on the edge's element, or beside it.
     constant_values
         One number, which goes for all sides.
 
@@ -292,10 +300,13 @@ def pad(
     ------
     ShapeError
         For widths that do not fit the axes, or are negative.
+    ValueError
+        For another mode, or for no elements in a mode other than "constant".
     TypeError
         If `constant_values` is anything but a number.
     """
     x = tensor_of(x, "pad")
+    widths = pad_width
     constant_values = number_of("pad", "constant_values", constant_values)
     given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
     if x.ndim != 1 and len(given) == 2 and all(isinstance(w, int) for w in given):
@@ -305,6 +316,10 @@ def pad(
     pairs = _pairs("pad", given, x.ndim)
     if any(w < 0 for pair in pairs for w in pair):
         raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
+    if mode != "constant":
+        from py_tensor.ops.rearrange import continued
+
+        return continued(x, pairs, mode)
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
     if x.dtype is not dtypes.bool_ or constant_values not in (0, 1):  # 0 and 1 are bools as well
         dtype = dtypes.with_scalar("pad", x.dtype, constant_values)
@@ -348,6 +363,22 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
             )
         dtype = dtypes.promote(op, dtype, x.dtype)
     return [converted(x, dtype) for x in given]
+
+
+def members_of(op: str, given: Any) -> list[Any]:
+    """The members of a list or a tuple, or the slices of a tensor along its first axis."""
+    return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]
+
+
+def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors on one device, in their common dtype; Python's numbers are weak."""
+    given = coerce(op, (x, y))
+    dtype, device = common_dtype(op, given), device_of(given)
+    a, b = (
+        converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
+        for v in given
+    )
+    return a, b
 
 
 def concat(

@@ -10,8 +10,9 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import Operand, Out, register
+from py_tensor.ops.define import Operand, Out, numbers_of, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
+from py_tensor.ops.gather import gather_nd, take
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
     concat,
@@ -73,20 +74,33 @@ def _count(op: str, number: Any) -> int:
     return count
 
 
-def repeat(x: Operand, repeats: int, /, axis: int | None = None) -> Tensor:
+def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
     """Each element `repeats` times in a row along `axis`; None repeats those of the flat tensor.
+
+    Parameters
+    ----------
+    repeats
+        How often: for all, or for each one place along the axis; a tensor is read.
 
     Raises
     ------
     TypeError, ValueError
-        If `repeats` is no int, or negative.
+        If `repeats` are no ints, or negative.
+    ShapeError
+        Unless there are as many as places along the axis, or one.
     """
     x = tensor_of(x, "repeat")
-    count = _count("repeat", repeats)
     if axis is None:
-        return repeat(ravel(x), count, 0)
+        return repeat(ravel(x), repeats, 0)
     at = normalize_axis("repeat", axis, x.ndim)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
+    numbers, shape = numbers_of("repeat", repeats)
+    counts = [_count("repeat", number) for number in numbers]
+    if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
+        raise ShapeError(f"repeat: repeats of shape {shape} for axis {at} of shape {x.shape}")
+    if len(counts) > 1:
+        return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
+    (count,) = counts
     return in_shape(
         expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
         (*before, n * count, *behind),
@@ -142,6 +156,29 @@ def roll(
             behind, front = (getitem(moved, (*whole, s)) for s in (slice(cut, None), slice(cut)))
             moved = concat([behind, front], at)
     return x.copy() if moved is x else moved
+
+
+def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor:
+    """What `pad` gives in a mode that repeats elements of `x`, whose axes may be any."""
+    if mode not in ("edge", "wrap", "reflect", "symmetric"):
+        raise ValueError(f"pad: mode is constant, edge, wrap, reflect or symmetric, not {mode!r}")
+    for axis, (before, after) in enumerate(widths):
+        n = x.shape[axis]
+        if not before and not after:
+            continue
+        if not n:
+            raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
+        place = arange(before + n + after, device=x.device) - before
+        if mode == "edge":
+            place = place.clip(0, n - 1)
+        elif mode == "wrap":
+            place = place % n
+        else:  # from a mirror on the last element, or beside it
+            turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
+            place = place % max(turn, 1)
+            place = where(place >= n, most - place, place)
+        x = gather_nd(x, (axis,), (place,), axis, op="")
+    return x.copy()
 
 
 def vstack(tensors: Sequence[Operand], /) -> Tensor:

@@ -50,8 +50,8 @@ from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, s
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "isclose", "max",
-    "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal",
+    "count_nonzero", "isclose", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 
@@ -555,6 +555,7 @@ def ptp(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) 
     return stored("ptp", y, out)
 
 
+amax, amin = max, min
 for _function, _op in (
     (sum, SUM), (prod, PROD), (max, MAX), (min, MIN), (any, ANY_TRUE), (all, ALL_TRUE),
     (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),

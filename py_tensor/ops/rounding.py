@@ -22,7 +22,7 @@ from py_tensor.ops.define import (
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["divmod", "round", "trunc"]
+__all__ = ["around", "divmod", "round", "trunc"]
 
 
 class Methods:
@@ -104,6 +104,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
     return round(self, ndigits or 0)
 
 
+around = round
 register(round, ROUND)
 register(divmod, method=False)
 install("__round__", _round)

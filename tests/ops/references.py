@@ -134,6 +134,12 @@ def _remainder(x: Array, y: Array) -> Array:
     return np.where(y == 0, 0, np.remainder(x, np.where(y == 0, 1, y)))
 
 
+def _fmod(x: Array, y: Array) -> Array:
+    if _kind(x) == "f":
+        return np.fmod(x, y)
+    return np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y)))
+
+
 def _power(x: Array, y: Array) -> Array:
     """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient.
 
@@ -187,6 +193,12 @@ UNARY: dict[str, Entry] = {
     "isfinite": _truth(np.isfinite),
     "invert": Entry(np.invert, BITS),
     "logical_not": _truth(lambda x: x == 0),
+    "signbit": Entry(np.signbit, TRUTH, FLOATING),
+    "fabs": _floating(np.fabs, 0.5),
+    "rint": _floating(np.rint, 0.5),
+    "fix": _floating(np.trunc, 0.5),
+    "radians": _floating(np.radians, 4),
+    "degrees": _floating(np.degrees, 4),
 }
 BINARY: dict[str, Entry] = {
     "add": Entry(_add, SAME),
@@ -212,7 +224,19 @@ BINARY: dict[str, Entry] = {
     "logical_and": _truth(lambda x, y: (x != 0) & (y != 0)),
     "logical_or": _truth(lambda x, y: (x != 0) | (y != 0)),
     "logical_xor": _truth(lambda x, y: (x != 0) ^ (y != 0)),
+    "arctan2": _floating(np.arctan2, 4),
+    "hypot": _floating(np.hypot, 4),
+    "copysign": _floating(np.copysign, 0.5),
+    "heaviside": _floating(np.heaviside, 0.5),
+    "float_power": _floating(_power, 4),
+    "fmax": Entry(np.fmax, SAME, zero_sign=False),
+    "fmin": Entry(np.fmin, SAME, zero_sign=False),
+    "fmod": Entry(_fmod, NUMBERS, ulp=4),
 }
+NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees"}
+"""Ops of one operand that are no methods, with us as in NumPy."""
+NEARLY = {"logaddexp", "logaddexp2"}
+"""Elementwise ops without a bound in ulp, since what is left of a difference may be small."""
 
 # op -> Python's operator, on tensors of every dtype the op takes.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -299,6 +323,13 @@ ELSEWHERE: dict[str, str] = {
             "trace",
         ),
         "test_movement",
+    ),
+    **dict.fromkeys(
+        (
+            *("as_strided", "diag_indices", "fromfunction", "fromiter", "geomspace", "identity"),
+            *("indices", "logspace", "sliding_window_view", "tri", "tril_indices", "triu_indices"),
+        ),
+        "test_grids",
     ),
     **dict.fromkeys(("fused_multiply_add", "matmul", "dot"), "test_matmul"),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),

@@ -310,7 +310,8 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: pt.cumsum(x[:1], 1, out=x), ValueError, r"^cumsum: .*\(3, 4\).*\(1, 4\)"),
         (lambda: pt.take(x, 1, 0, out=x), ValueError, r"^take: .*\(3, 4\).*\(4,\)"),
         (lambda: x.max(out=x[0].expand(3, 4)), ValueError, "^max: .*read-only"),
-        (lambda: pt.add(x, 1, out=array), TypeError, "^add: out is a tensor, not ndarray"),
+        (lambda: pt.add(x, 1, out=[1]), TypeError, "^add: out is a tensor or an array, not list"),
+        (lambda: pt.add(x, 0.5, out=array), TypeError, "same_kind"),
         (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
         (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
         (lambda: pt.put_along_axis(x, [0], 1, 1), ValueError, "^put_along_axis: "),
@@ -522,7 +523,7 @@ def test_who_takes_out() -> None:
     for name, function in REGISTRY.items():
         for option in takes.keys() & inspect.signature(function).parameters.keys():
             takes[option].add(name)
-    elementwise = {*ref.UNARY, *ref.BINARY} - {"round"}
+    elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY} - {"round"}
     folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
     assert takes["where"] - {"copyto"} == elementwise | folds
     assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
@@ -535,6 +536,18 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "cumsum": lambda f, x, out: f(x, 1, None, out),
     "cumprod": lambda f, x, out: f(x, 0, None, out),
     "ptp": lambda f, x, out: f(x, 0, out),
+    **dict.fromkeys(("nanmax", "nanmin", "median", "nanmedian"), lambda f, x, out: f(x, 0, out)),
+    **dict.fromkeys(("nanargmax", "nanargmin"), lambda f, x, out: f(x, 0, out)),
+    **dict.fromkeys(
+        ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"),
+        lambda f, x, out: f(x, 0, None, out),
+    ),
+    **dict.fromkeys(
+        ("quantile", "percentile", "nanquantile", "nanpercentile"),
+        lambda f, x, out: f(x, 0.3, 0, out),
+    ),
+    **dict.fromkeys(ref.NEARLY, lambda f, x, out: f(x, x, out)),
+    "einsum": lambda f, x, out: f("ij->j", x, out=out),
     "dot": lambda f, x, out: f(x, x.T, out),
     "matmul": lambda f, x, out: f(x, x.T, out),
     "take": lambda f, x, out: f(x, [2, 0], 0, out),
@@ -655,13 +668,13 @@ def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
     same(pt.add(x, 1, dtype="int32"), array.astype("i4") + 1, "a dtype to compute in")
 
 
-@pytest.mark.computes
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def wrapped(expected: Any) -> Any:
     """NumPy's sums and products of int32 are int64, ours int32."""
     return expected.astype(np.int32) if expected.dtype == np.int64 else expected
 
 
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_where_and_initial_of_reductions(device: str, rng: np.random.Generator) -> None:
     for dtype in ("float32", "int32", "bool"):
         array = rng.integers(0, 2 if dtype == "bool" else 9, (5, 6)).astype(dtype)

@@ -112,6 +112,9 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         r"^pad: constant_values is one number, not Tensor",
     ),
+    "pad in no mode": (lambda x: x.pad(1, "none"), ValueError, r"^pad: mode .*'none'"),
+    "pad nothing by its edge": (lambda x: x[:0].pad(1, "edge"), ValueError, r"^pad: axis 0"),
+    "repeat by too few": (lambda x: x.repeat([1, 2, 3], 0), pt.ShapeError, r"^repeat: .*\(3,\)"),
     "pad too many": (lambda x: x.pad(((0, 1),) * 4), pt.ShapeError, r"^pad: .*4 pairs.*3 axes"),
     "index out of range": (lambda x: x[2], IndexError, r"^index: 2.*axis 0.*\(2, 3, 4\)"),
     "index out of range, negative": (

@@ -74,8 +74,15 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "pad value": (lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)),
     "pad of a flip": (lambda x: x.flip(2).pad(1), lambda a: np.pad(np.flip(a, 2), 1)),
     "pad of nothing": (lambda x: x[:0].pad(1), lambda a: np.pad(a[:0], 1)),
+    **{
+        f"pad, {mode}": (
+            lambda x, m=mode: pt.pad(x, ((2, 1), (0, 5), (3, 3)), m),
+            lambda a, m=mode: np.pad(a, ((2, 1), (0, 5), (3, 3)), m),
+        )
+        for mode in ("edge", "wrap", "reflect", "symmetric")
+    },
     "pad twice": (
-        lambda x: x.pad(1).pad(2, 1),
+        lambda x: x.pad(1).pad(2, constant_values=1),
         lambda a: np.pad(np.pad(a, 1), 2, constant_values=1),
     ),
     "index": (lambda x: x[1], lambda a: a[1]),
@@ -121,6 +128,15 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "repeat": (lambda x: pt.repeat(x, 3, 1), lambda a: np.repeat(a, 3, 1)),
     "repeat flat": (lambda x: x.repeat(2), lambda a: np.repeat(a, 2)),
+    "repeat by a list": (
+        lambda x: pt.repeat(x, [2, 0, 1, 3], axis=2),
+        lambda a: np.repeat(a, [2, 0, 1, 3], axis=2),
+    ),
+    "repeat by one in a list": (lambda x: x.repeat([2], 0), lambda a: a.repeat([2], 0)),
+    "repeat by a tensor": (
+        lambda x: x.repeat(pt.tensor([1, 2]), axis=0),
+        lambda a: np.repeat(a, [1, 2], axis=0),
+    ),
     "repeat 0 times": (lambda x: x.repeat(0, -1), lambda a: np.repeat(a, 0, -1)),
     "tile": (lambda x: pt.tile(x, (2, 1, 3)), lambda a: np.tile(a, (2, 1, 3))),
     "tile last": (lambda x: pt.tile(x, 2), lambda a: np.tile(a, 2)),
@@ -260,7 +276,7 @@ def test_arithmetic_on_transposed_operands(
     same(x.T * 2, a.T * 2, "transposed")
     same(x.T - y, a.T - b, "with an operand that is not")
     same(pt.where(y < x.T, x.T, y), np.where(b < a.T, a.T, b), "both in one kernel")
-    same(x.T.pad(wider, 7) + 1, np.pad(a.T, wider, constant_values=7) + 1, "padded")
+    same(x.T.pad(wider, constant_values=7) + 1, np.pad(a.T, wider, constant_values=7) + 1, "padded")
     same(pt.flip(x.T, 0) + y, a.T[::-1] + b, "flipped")
     same(x.T[:, 1:] + 1, a.T[:, 1:] + 1, "sliced")
     rising = pt.arange(a.size, device=device).reshape(shape[::-1])

@@ -215,3 +215,86 @@ def test_moments_and_distribution(device: str) -> None:
     assert float(((counts - n / 7) ** 2 / (n / 7)).sum()) < 22.46  # chi-square, 6 degrees, 0.1 %
     pairs = np.corrcoef(u[:-1], u[1:])[0, 1]
     assert abs(pairs) < 4 / math.sqrt(n)
+
+
+# -- NumPy's names ------------------------------------------------------------------------------
+
+
+@pytest.mark.computes
+def test_distributions(device: str) -> None:
+    """Shape, range, mean and standard deviation of what each function draws."""
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        n, drawn = 40_000, pt.random.Generator(int(np.random.default_rng().integers(2**32)))
+        for name, got, mean, deviation in (
+            ("random", drawn.random(n), 0.5, 12**-0.5),
+            ("uniform", drawn.uniform(-2, 4, n), 1, 6 * 12**-0.5),
+            ("normal", drawn.normal(3, 2, n), 3, 2),
+            ("standard_normal", drawn.standard_normal((n // 4, 4)), 0, 1),
+            ("exponential", drawn.exponential(2, n), 2, 2),
+            ("lognormal", drawn.lognormal(0, 0.5, n), np.exp(0.125), 0.604),
+            ("binomial", drawn.binomial(10, 0.3, n), 3, 2.1**0.5),
+            ("integers", drawn.integers(1, 6, n, endpoint=True), 3.5, (35 / 12) ** 0.5),
+            ("choice", drawn.choice([1.0, 2.0], n, p=[0.25, 0.75]), 1.75, 0.1875**0.5),
+        ):
+            values = got.numpy().astype(np.float64)
+            assert values.size == n, name
+            assert abs(values.mean() - mean) < 6 * deviation / n**0.5, name
+            assert values.std() == pytest.approx(deviation, rel=0.05), name
+        assert drawn.normal(pt.zeros((2, 1)), pt.ones(3)).shape == (2, 3)
+        assert drawn.uniform().shape == ()
+        assert drawn.integers(5, dtype=pt.float32).dtype is pt.float32
+    finally:
+        pt.set_default_device(before)
+
+
+@pytest.mark.computes
+def test_orders(device: str, rng: np.random.Generator) -> None:
+    """Permutations, shuffles and choices hold what they were drawn from, each as often."""
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        drawn = pt.random.default_rng(int(rng.integers(2**32)))
+        assert pt.random.default_rng(drawn) is drawn
+        numbers = drawn.permutation(1000).numpy()
+        assert sorted(numbers) == list(range(1000))
+        assert list(numbers) != list(range(1000))
+        x = pt.arange(12).reshape(6, 2)
+        drawn.shuffle(x)
+        assert sorted(map(tuple, x.tolist())) == [(2 * i, 2 * i + 1) for i in range(6)]
+        items = ["a", "b", "c", "d"]
+        drawn.shuffle(items)
+        assert sorted(items) == ["a", "b", "c", "d"]
+        assert sorted(drawn.choice(10, 10, replace=False).tolist()) == list(range(10))
+        assert sorted(drawn.choice(4, 2, False, [0.5, 0, 0.5, 0]).tolist()) == [0, 2]
+        assert drawn.choice(x, 3, axis=1).shape == (6, 3)
+        assert set(drawn.choice([3, 5], (4, 4)).numpy().ravel()) <= {3, 5}
+        firsts = [drawn.permutation(3)[0].item() for _ in range(300)]
+        assert min(firsts.count(i) for i in range(3)) > 50
+        for call in (
+            lambda: drawn.choice(3, 4, replace=False),
+            lambda: drawn.choice([], 1),
+            lambda: drawn.choice(3, 1, p=[1.0]),
+        ):
+            with pytest.raises(ValueError, match=r"^choice: "):
+                call()
+    finally:
+        pt.set_default_device(before)
+
+
+@pytest.mark.computes
+def test_functions_of_the_module(device: str) -> None:
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        pt.random.seed(7)
+        first = pt.random.normal(size=5).tolist(), pt.random.choice(9, 4).tolist()
+        pt.random.seed(7)
+        assert (pt.random.normal(size=5).tolist(), pt.random.choice(9, 4).tolist()) == first
+        other = pt.random.RandomState(7)
+        assert other.normal(size=5).tolist() == first[0]
+        assert pt.random.random((2, 3)).shape == pt.random.uniform(0, 1, (2, 3)).shape == (2, 3)
+        assert pt.random.permutation(4).shape == (4,)
+    finally:
+        pt.set_default_device(before)

@@ -407,7 +407,7 @@ def test_axes_longer_than_one_pass_may_fold(
     same(x.argmax(), np.int32(a.argmax()), "argmax over all")
     padded = np.pad(a * 2 + 1, ((0, 0), (30, 170), (0, 0)), constant_values=3)
     same(
-        (x * 2 + 1).pad(((0, 0), (30, 170), (0, 0)), 3).sum(1),
+        (x * 2 + 1).pad(((0, 0), (30, 170), (0, 0)), constant_values=3).sum(1),
         padded.sum(1),
         "sum of a padded axis",
     )

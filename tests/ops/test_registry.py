@@ -8,6 +8,7 @@ import re
 
 import py_tensor as pt
 from py_tensor.ops.define import REGISTRY
+from tests.ops import compositions
 from tests.ops import references as ref
 
 TABLES = {
@@ -15,6 +16,7 @@ TABLES = {
     "binary": ref.BINARY,
     "reduction": ref.REDUCTIONS,
     "elsewhere": ref.ELSEWHERE,
+    "compositions": compositions.CALLS,
 }
 
 

@@ -258,7 +258,7 @@ class Program:
         x = self.any(lambda p: len(p.shape) > 0)
         widths = tuple((self.random.randint(0, 2), self.random.randint(0, 2)) for _ in x.shape)
         fill = self.random.choice((0, 1, -2)) if x.kind != "b" else self.random.choice((0, 1))
-        self.record("{0}.pad({widths}, {fill})", x, widths=widths, fill=fill)
+        self.record("{0}.pad({widths}, constant_values={fill})", x, widths=widths, fill=fill)
 
     def axes(self, x: Pair) -> Any:
         rank = len(x.shape)

@@ -107,7 +107,10 @@ def written(x: Tensor, key: Any, value: Tensor) -> Tensor:
         (lambda x: x[1:, ::2] * x[:2, ::-2] + x[0, 0], [(3, 5)]),
         (lambda x: x[5:0:-3] * 2 + x[7:1:-4], [(9,)]),
         (lambda x: pt.flip(x, 0) * x, [(3, 2)]),
-        (lambda x: x.pad(((1, 2), (0, 1)), 3) * pt.arange(4, device="cpu"), [(2, 3)]),
+        (
+            lambda x: x.pad(((1, 2), (0, 1)), constant_values=3) * pt.arange(4, device="cpu"),
+            [(2, 3)],
+        ),
         (lambda x, y: pt.concat([x, y * 2, x], 1) * pt.arange(7, device="cpu"), [(2, 2), (2, 3)]),
         (lambda x, y: pt.where(x > y, x * 3, y * y), [(3, 2), (2,)]),
         (lambda x, y: pt.maximum(x, y) + pt.minimum(x, 2 * y), [(3, 2), (2,)]),

@@ -25,7 +25,7 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "display", "random", "session"},
+    {"autotune", "display", "lib", "linalg", "numeric", "random", "session"},
     {"absent", "testing"},
     {PACKAGE},
 )
@@ -39,12 +39,14 @@ EXCEPTIONS = {
     ("graph.primitives", "ops.scatter"): "gradients are written with public ops",
     ("tensor", "absent"): "a method that is not there: what there is instead",
     ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
+    ("dtypes", "tensor"): "a dtype, called, makes a tensor",
     ("absent", ""): "the public function of that name may be what there is instead",
     ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
     # -- The same layer, where it would close a circle
     ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
     ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
     ("ops.define", "ops.elementwise"): "the option `where` of each definition is the op",
+    ("ops.movement", "ops.rearrange"): "`pad` in the modes that repeat elements gathers them",
     ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
 }
 """From which module to which, below the package, and why; all of them within functions."""

@@ -66,7 +66,11 @@ def softmax(x: pt.Tensor) -> pt.Tensor:
         (1, lambda a, b: (a[:, :, None] * b[None, :, :]).sum(1), [(4, 5), (5, 6)]),
         (1, lambda a, b: a.T @ b.T, [(5, 4), (6, 5)]),
         (1, lambda a, b: a @ b, [(5,), (5,)]),
-        (1, lambda x: pt.flip(x.permute((1, 0)), 0)[::2].pad(((1, 1), (0, 2)), 3), [(4, 5)]),
+        (
+            1,
+            lambda x: pt.flip(x.permute((1, 0)), 0)[::2].pad(((1, 1), (0, 2)), constant_values=3),
+            [(4, 5)],
+        ),
         (1, lambda x: x.reshape(20)[3:].expand((2, 17)) + 1, [(4, 5)]),
         (1, lambda x: x.T.reshape(20), [(4, 5)]),
         (1, lambda x: pt.exp(x.T.reshape(20) * 2).reshape(2, 10), [(4, 5)]),

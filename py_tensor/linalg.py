@@ -1,0 +1,189 @@
+"""Norms, powers and products of matrices, under the names of NumPy's `linalg`.
+
+Decompositions, and what is made of them (`inv`, `solve`, `det`, `eig`, ...), are not there.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import eye
+from py_tensor.ops.define import Operand, Scalar, stored
+from py_tensor.ops.elementwise import abs, not_equal, power, sqrt, square
+from py_tensor.ops.linalg import matmul as matmul
+from py_tensor.ops.movement import broadcast_to, converted, ravel, reshape
+from py_tensor.ops.movement import diagonal as diagonal
+from py_tensor.ops.movement import matrix_transpose as matrix_transpose
+from py_tensor.ops.products import cross as cross
+from py_tensor.ops.products import tensordot as tensordot
+from py_tensor.ops.rearrange import outer as outer
+from py_tensor.ops.rearrange import trace as trace
+from py_tensor.ops.reduction import Axes, max, min, sum
+from py_tensor.shapes import normalize_axes, normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
+
+
+class LinAlgError(ValueError):
+    """What NumPy raises for matrices that have no such result."""
+
+
+def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The norm of a vector or a matrix, or of those along one axis or two.
+
+    Parameters
+    ----------
+    ord : optional
+        Of vectors: a number p, for the p-th root of the sum of p-th powers; inf or -inf for the
+        largest or the least absolute value; 0 for how many elements are not 0. Of matrices: "fro",
+        1 or -1 for the largest or least sum of a column, inf or -inf for those of a row. By default
+        the root of the sum of squares, of a tensor of any shape.
+    axis : int or tuple, optional
+        The axis of the vectors, or the two of the matrices; None takes the whole tensor.
+
+    Raises
+    ------
+    ValueError
+        For another `ord`, or one that takes the singular values of matrices: 2, -2 and "nuc".
+    ShapeError
+        For more than two axes.
+    """
+    x = tensor_of(x, "norm")
+    x = converted(x, dtypes.floating(x.dtype))
+    if axis is None and ord is None:
+        found = _length(ravel(x), 0, False)
+        return reshape(found, (1,) * x.ndim) if keepdims else found
+    axes = normalize_axes("norm", axis, x.ndim)
+    if len(axes) == 1:
+        return _of_vectors(x, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ShapeError(f"norm: takes vectors or matrices, not {len(axes)} axes of {x.shape}")
+    if isinstance(axis, tuple | list):
+        axes = tuple(normalize_axis("norm", a, x.ndim) for a in axis)
+    return _of_matrices(x, ord, axes, keepdims)
+
+
+def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
+    return sqrt(sum(square(x), axis, keepdims=keepdims))
+
+
+def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
+    if order is None or order == 2:
+        return _length(x, axis, keepdims)
+    if order in (math.inf, -math.inf):
+        return (max if order > 0 else min)(abs(x), axis, keepdims=keepdims)
+    if order == 0:
+        return converted(sum(not_equal(x, 0), axis, keepdims=keepdims), x.dtype)
+    if order == 1:
+        return sum(abs(x), axis, keepdims=keepdims)
+    if not isinstance(order, int | float):
+        raise ValueError(f"norm: {order!r} is no norm of vectors")
+    return power(sum(power(abs(x), float(order)), axis, keepdims=keepdims), 1 / order)
+
+
+def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if order is None or order == "fro":
+        return _length(x, axes, keepdims)
+    if order not in (1, -1, math.inf, -math.inf):
+        raise ValueError(f"norm: {order!r} of matrices is not there; NumPy's takes x.numpy()")
+    summed, chosen = axes if order in (1, -1) else axes[::-1]
+    sums = sum(abs(x), summed, keepdims=True)
+    found = (max if order > 0 else min)(sums, chosen, keepdims=True)
+    return found if keepdims else found.squeeze(axes)
+
+
+def vector_norm(
+    x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
+) -> Tensor:
+    """`norm` of vectors, whose elements may lie along several axes; None takes all elements."""
+    x = tensor_of(x, "vector_norm")
+    axes = normalize_axes("vector_norm", axis, x.ndim)
+    kept = tuple(a for a in range(x.ndim) if a not in axes)
+    shape = tuple(x.shape[a] for a in kept)
+    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, -1)), ord, -1)
+    one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+    return reshape(found, one) if keepdims else found
+
+
+def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """`norm` of the matrices in the last two axes."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def matrix_power(x: Operand, n: int, /) -> Tensor:
+    """The product of `n` times the same square matrix; the identity for 0.
+
+    Raises
+    ------
+    ShapeError
+        Unless the last two axes are of one length.
+    ValueError
+        If `n` is negative, which takes an inverse.
+    """
+    x = tensor_of(x, "matrix_power")
+    count = as_index(n)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"matrix_power: takes square matrices, not shape {x.shape}")
+    if count < 0:
+        raise ValueError(f"matrix_power: there are no inverses, which the power {n} takes")
+    if not count:
+        return broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape).copy()
+    found, base = None, x
+    while count:
+        if count & 1:
+            found = base if found is None else matmul(found, base)
+        count >>= 1
+        base = matmul(base, base) if count else base
+    assert found is not None
+    return found.copy() if found is x else found
+
+
+def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
+    """The product of several matrices, in the order that multiplies the fewest elements.
+
+    The first and the last may be vectors.
+
+    Raises
+    ------
+    ShapeError, ValueError
+        For what is no matrix, sizes that do not fit, or fewer than two operands.
+    """
+    given = [tensor_of(x, "multi_dot") for x in tensors]
+    n = len(given)
+    if n < 2:
+        raise ValueError(f"multi_dot: takes two operands or more, not {n}")
+    if any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
+        raise ShapeError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
+    sizes = [given[0].shape[0] if given[0].ndim == 2 else 1]
+    sizes += [x.shape[0] for x in given[1:]]
+    sizes.append(given[-1].shape[1] if given[-1].ndim == 2 else 1)
+    best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(n)}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            best[i, j] = builtins.min(
+                (best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Tensor:
+        k = best[i, j][1]
+        return given[i] if i == j else matmul(product(i, k), product(k + 1, j))
+
+    return stored("multi_dot", product(0, n - 1), out)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What NumPy has besides: that of a copy."""
+        words = f"module 'py_tensor.linalg' has no attribute '{name}'"
+        if name.startswith("_"):
+            raise AttributeError(words, name=name, obj=sys.modules[__name__])
+        raise AttributeError(f"{words}; NumPy's np.linalg.{name} takes x.numpy()")

@@ -1,0 +1,138 @@
+"""What dtypes hold, and how NumPy would warn: `finfo`, `iinfo`, `errstate` and their like."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ContextDecorator
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError
+
+
+def _dtype_of(given: Any) -> DType:
+    """A dtype, or that of a tensor or number."""
+    if isinstance(given, bool | int | float):
+        return dtypes.of_scalar(given)
+    return dtypes.parse(getattr(given, "dtype", given) if not isinstance(given, type) else given)
+
+
+class finfo:  # noqa: N801 - NumPy's name
+    """The limits of a floating dtype.
+
+    Attributes
+    ----------
+    bits : int
+    eps : float
+        From 1 to the next larger number.
+    epsneg : float
+        From 1 to the next smaller number.
+    max, min : float
+        The largest finite number, and the least.
+    tiny, smallest_normal : float
+        The least positive number that a GPU keeps.
+    smallest_subnormal : float
+    precision : int
+        How many decimal digits are exact; `resolution` is 10 to the power of minus that.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = _dtype_of(dtype)
+        if self.dtype.kind != "f":
+            raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
+        digits = 53 if self.dtype is dtypes.float64 else 24
+        least = -1022 if self.dtype is dtypes.float64 else -126
+        self.bits = 8 * self.dtype.itemsize
+        self.eps = 2.0 ** (1 - digits)
+        self.epsneg = 2.0**-digits
+        self.max = dtypes.largest(self.dtype)
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0**least
+        self.smallest_subnormal = self.tiny * self.eps
+        self.precision = math.floor((digits - 1) * math.log10(2))
+        self.resolution = 10.0**-self.precision
+        self.nmant = digits - 1
+
+    def __repr__(self) -> str:
+        return f"finfo(dtype={self.dtype}, min={self.min}, max={self.max}, eps={self.eps})"
+
+
+class iinfo:  # noqa: N801 - NumPy's name
+    """The limits of an integer dtype.
+
+    Attributes
+    ----------
+    bits : int
+    min, max : int
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = _dtype_of(dtype)
+        if self.dtype.kind not in "iu":
+            raise DTypeError(f"iinfo: takes an integer dtype, not {self.dtype}")
+        self.bits = 8 * self.dtype.itemsize
+        self.kind = self.dtype.kind
+        self.min, self.max = dtypes.integer_range(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"iinfo(dtype={self.dtype}, min={self.min}, max={self.max})"
+
+
+_SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
+
+
+class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
+    """Accepted, for programs that silence NumPy's warnings: here nothing warns.
+
+    What divides by zero, overflows or has no value gives an infinity or NaN, or what the op says.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        unknown = options.keys() - _SILENT.keys() - {"all", "call"}
+        if unknown:
+            raise TypeError(f"errstate: takes no {', '.join(sorted(unknown))}")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def seterr(**options: Any) -> dict[str, str]:
+    """Accepted, as `errstate` is; returns what NumPy's would: how each error is treated."""
+    errstate(**options)
+    return dict(_SILENT)
+
+
+def geterr() -> dict[str, str]:
+    """How errors of floating point are treated: nothing warns."""
+    return dict(_SILENT)
+
+
+class dtype:  # noqa: N801 - NumPy's name
+    """``dtype("float32")`` is the dtype that a name or a type stands for."""
+
+    def __new__(cls, given: Any, /) -> DType:  # type: ignore[misc]
+        return dtypes.parse(given)
+
+    def __class_getitem__(cls, item: object) -> type[DType]:
+        return DType
+
+
+def result_type(*operands: Any) -> DType:
+    """The dtype that tensors, dtypes and Python's numbers have together, as ops promote them."""
+    weak = [x for x in operands if isinstance(x, bool | int | float)]
+    strong = [_dtype_of(x) for x in operands if not isinstance(x, bool | int | float)]
+    if not strong:
+        strong = [dtypes.of_scalar(weak[0])]
+    found = strong[0]
+    for other in strong[1:]:
+        found = dtypes.promote("result_type", found, other)
+    for number in weak:
+        found = dtypes.with_scalar("result_type", found, number)
+    return found
+
+
+promote_types = result_type

@@ -1,0 +1,255 @@
+"""Elementwise functions that are made of others: angles, signs, lengths, and NaN."""
+
+from __future__ import annotations
+
+import math
+
+from py_tensor import dtypes
+from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.ops.define import (
+    ANY,
+    FLOATING,
+    NUMERIC,
+    Operand,
+    Scalar,
+    as_array,
+    binary,
+    composed_binary,
+    composed_unary,
+    register,
+    unary,
+)
+from py_tensor.ops.elementwise import (
+    abs,
+    divide,
+    equal,
+    exp,
+    isinf,
+    isnan,
+    maximum,
+    minimum,
+    not_equal,
+    power,
+    remainder,
+    sin,
+    sqrt,
+    square,
+    where,
+)
+from py_tensor.ops.movement import converted
+from py_tensor.ops.rounding import round, trunc
+from py_tensor.ops.transcendental import atan, exp2, log1p, log2
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "arctan2", "atan2", "copysign", "deg2rad", "degrees", "fabs", "fix", "float_power", "fmax",
+    "fmin", "fmod", "heaviside", "hypot", "logaddexp", "logaddexp2", "nan_to_num", "rad2deg",
+    "radians", "rint", "signbit", "sinc",
+]  # fmt: skip
+
+
+# -- Signs --------------------------------------------------------------------------------------
+
+signbit = unary(
+    "signbit",
+    FLOATING,
+    "(bitcast<u32>({0}) >> 31u) == 1u",
+    lambda np, x: np.signbit(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is below 0, or -0.",
+    method=False,
+)
+copysign = binary(
+    "copysign",
+    FLOATING,
+    "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
+    lambda np, x, y: np.copysign(x, y),
+    vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
+    doc="Each element of `x` with the sign of that of `y`, the sign of a zero too.",
+)
+heaviside = composed_binary(
+    "heaviside",
+    FLOATING,
+    lambda x, y: where(equal(x, 0), y, where(isnan(x), x, x > 0)),
+    doc="0 where `x` is below 0, 1 where it is above, and `y` where it is 0.",
+)
+fabs = composed_unary(
+    "fabs", FLOATING, lambda x: abs(x), doc="Absolute value of each element, in floating point."
+)
+
+# -- Angles and lengths -------------------------------------------------------------------------
+
+radians = unary(
+    "radians",
+    FLOATING,
+    "{0} * 0.017453292",
+    lambda np, x: np.radians(x),
+    vjp=lambda g, y, x, _: (g * (math.pi / 180),),
+    doc="Each element, an angle in degrees, in radians.",
+    method=False,
+)
+degrees = unary(
+    "degrees",
+    FLOATING,
+    "{0} * 57.29578",
+    lambda np, x: np.degrees(x),
+    vjp=lambda g, y, x, _: (g * (180 / math.pi),),
+    doc="Each element, an angle in radians, in degrees.",
+    method=False,
+)
+
+
+def _arctan2(y: Tensor, x: Tensor) -> Tensor:
+    """By the angle in the first quadrant, where the quotient is settled: 0 / 0 and inf / inf."""
+    quotient = divide(abs(y), abs(x))
+    quotient = where(equal(y, 0) & equal(x, 0), 0.0, quotient)
+    angle = atan(where(isinf(y) & isinf(x), 1.0, quotient))
+    return copysign(where(signbit(x), math.pi - angle, angle), y)
+
+
+arctan2 = composed_binary(
+    "arctan2",
+    FLOATING,
+    _arctan2,
+    doc="""The angle in [-pi, pi] of the point whose height is `x` and whose width is `y`.
+
+    As in NumPy the height comes first: ``arctan2(y, x)``. The signs of zeros count.
+    """,
+)
+
+
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    """The larger side times the length for sides of 1 and their quotient, which cannot overflow."""
+    long, short = maximum(abs(x), abs(y)), minimum(abs(x), abs(y))
+    quotient = short / where(equal(long, 0), 1.0, long)
+    length = long * sqrt(1 + square(quotient))
+    return where(isinf(x) | isinf(y), math.inf, length)
+
+
+hypot = composed_binary(
+    "hypot",
+    FLOATING,
+    _hypot,
+    doc="The length of the hypotenuse for legs `x` and `y`, without overflow in between.",
+)
+
+
+def sinc(x: Operand, /) -> Tensor:
+    """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
+    x = tensor_of(x, "sinc")
+    x = converted(x, dtypes.floating(x.dtype))
+    near = x - 2 * round(
+        x / 2
+    )  # in [-1, 1], exactly; mirrored, so that the sine is of a small angle
+    near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
+    return where(equal(x, 0), 1.0, where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi)))
+
+
+register(sinc, method=False)
+
+# -- Exponentials and powers --------------------------------------------------------------------
+
+
+def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    apart = where(equal(x, y), 0.0, abs(x - y))  # of equal infinities, too
+    return maximum(x, y) + log1p(exp(-apart))
+
+
+def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    apart = where(equal(x, y), 0.0, abs(x - y))
+    return maximum(x, y) + log2(1 + exp2(-apart))
+
+
+logaddexp = composed_binary(
+    "logaddexp",
+    FLOATING,
+    _logaddexp,
+    doc="``log(exp(x) + exp(y))``, without overflow in between.",
+)
+logaddexp2 = composed_binary(
+    "logaddexp2",
+    FLOATING,
+    _logaddexp2,
+    doc="``log2(2**x + 2**y)``, without overflow in between.",
+)
+float_power = composed_binary(
+    "float_power",
+    FLOATING,
+    lambda x, y: power(x, y),
+    doc="Each element of `x` to the power of that of `y`, in floating point.",
+)
+
+# -- Rounding and remainders --------------------------------------------------------------------
+
+rint = composed_unary(
+    "rint",
+    FLOATING,
+    lambda x: round(x),
+    doc="Each element rounded to an integer, halves to the even one, in floating point.",
+)
+fix = composed_unary("fix", FLOATING, lambda x: trunc(x), doc="Each element without its fraction.")
+
+
+def _fmod(x: Tensor, y: Tensor) -> Tensor:
+    if x.dtype.kind == "f":
+        return copysign(remainder(abs(x), abs(y)), x)
+    rest = remainder(x, y)
+    return where(not_equal(rest, 0) & not_equal(x < 0, y < 0), rest - y, rest)
+
+
+fmod = composed_binary(
+    "fmod",
+    NUMERIC,
+    _fmod,
+    doc="What division leaves, with the sign of `x`, as in C; an integer modulo 0 gives 0.",
+)
+
+# -- NaN ----------------------------------------------------------------------------------------
+
+fmax = composed_binary(
+    "fmax",
+    ANY,
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))),
+    doc="The larger of the elements; the other one where one is NaN.",
+)
+fmin = composed_binary(
+    "fmin",
+    ANY,
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))),
+    doc="The smaller of the elements; the other one where one is NaN.",
+)
+
+
+def nan_to_num(
+    x: Operand,
+    /,
+    copy: bool = True,
+    nan: Scalar = 0.0,
+    posinf: Scalar | None = None,
+    neginf: Scalar | None = None,
+) -> Tensor:
+    """Numbers in place of NaN and the infinities.
+
+    Parameters
+    ----------
+    copy : bool
+        Whether the result is a new tensor; False writes to `x`.
+    nan, posinf, neginf
+        What stands for each; by default 0, and the largest and the least finite number.
+    """
+    x = tensor_of(x, "nan_to_num")
+    if x.dtype.kind != "f":
+        return x.copy() if copy else x
+    largest = dtypes.largest(x.dtype)
+    finite = where(isnan(x), nan, x)
+    finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
+    finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    if copy:
+        return as_array(finite)
+    x[...] = finite
+    return x
+
+
+register(nan_to_num, method=False)
+atan2, rad2deg, deg2rad = arctan2, degrees, radians

@@ -1,0 +1,207 @@
+"""Differences of neighbours, derivatives and integrals along an axis, and polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import zeros_like
+from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.elementwise import not_equal, subtract
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    in_common_dtype,
+    in_shape,
+    members_of,
+    ravel,
+    reshape,
+)
+from py_tensor.ops.reduction import sum
+from py_tensor.shapes import normalize_axes, normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["diff", "ediff1d", "gradient", "polyval", "trapezoid", "trapz"]
+
+
+def _sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
+    return x[(*(slice(None),) * axis, slice(*ends))]
+
+
+def diff(
+    x: Operand,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Tensor:
+    """Each element less the one before it along `axis`, `n` times over.
+
+    Of bools, whether neighbours differ.
+
+    Parameters
+    ----------
+    prepend, append : optional
+        What stands before and behind the elements first: numbers, or tensors that fit.
+
+    Raises
+    ------
+    ValueError
+        If `n` is negative.
+    """
+    x = tensor_of(x, "diff")
+    at = normalize_axis("diff", axis, x.ndim)
+    if n < 0:
+        raise ValueError(f"diff: n is {n}, which is negative")
+    if not n:
+        return x
+    one = (*x.shape[:at], 1, *x.shape[at + 1 :])
+    for given, is_first in ((prepend, True), (append, False)):
+        if given is not None:
+            x, end = in_common_dtype("diff", x, given)
+            end = end if end.ndim else broadcast_to(end, one)
+            x = concat([end, x] if is_first else [x, end], at)
+    between = not_equal if x.dtype is dtypes.bool_ else subtract
+    for _ in range(n):
+        x = between(_sliced(x, at, 1, None), _sliced(x, at, None, -1))
+    return x
+
+
+def ediff1d(
+    x: Operand, /, to_end: Operand | None = None, to_begin: Operand | None = None
+) -> Tensor:
+    """Each element of the flattened tensor less the one before it, between other elements."""
+    x = ravel(tensor_of(x, "ediff1d"))
+    ends = [
+        [] if v is None else [converted(ravel(tensor_of(v, "ediff1d", device=x.device)), x.dtype)]
+        for v in (to_begin, to_end)
+    ]
+    return concat([*ends[0], subtract(x[1:], x[:-1]), *ends[1]])
+
+
+def gradient(x: Operand, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """The derivative along each axis: central differences, and one-sided ones at both ends.
+
+    Parameters
+    ----------
+    spacing
+        The distance between neighbours, or a vector of places; one for all axes, or one for each.
+    axis : int or tuple, optional
+        Along which; None takes all.
+    edge_order : {1, 2}
+        The order to which the ends are exact.
+
+    Returns
+    -------
+    Tensor, or a tuple of one for each axis
+        One where `axis` is an int, or there is one axis alone.
+
+    Raises
+    ------
+    ShapeError
+        For an axis of fewer elements than one more than `edge_order`, or another number of places.
+    """
+    x = tensor_of(x, "gradient")
+    x = converted(x, dtypes.floating(x.dtype))
+    axes = normalize_axes("gradient", axis, x.ndim)
+    if isinstance(axis, list | tuple):
+        axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order is 1 or 2, not {edge_order}")
+    steps = spacing or (1.0,)
+    steps = steps * len(axes) if len(steps) == 1 else steps
+    if len(steps) != len(axes):
+        raise TypeError(f"gradient: {len(spacing)} distances for {len(axes)} axes")
+    found = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
+    return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
+    n = x.shape[axis]
+    if n <= edge_order:
+        raise ShapeError(f"gradient: axis {axis} of {x.shape} has too few elements")
+
+    def part(*ends: int | None) -> Tensor:
+        return _sliced(x, axis, *ends)
+
+    places = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
+    if places is None or not places.ndim:
+        inside = (part(2, None) - part(None, -2)) / (step * 2)
+        if edge_order == 1:
+            first, last = (
+                (part(1, 2) - part(0, 1)) / step,
+                (part(n - 1, n) - part(n - 2, n - 1)) / step,
+            )
+        else:
+            first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
+            last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
+        return concat([first, inside, last], axis)
+    if places.shape != (n,):
+        raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
+    gaps = converted(places, dtypes.floating(places.dtype))
+    gaps = in_shape(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
+    before, behind = gaps[:-1], gaps[1:]
+    whole = before + behind
+    inside = (
+        -behind / (before * whole) * part(None, -2)
+        + (behind - before) / (before * behind) * part(1, -1)
+        + before / (behind * whole) * part(2, None)
+    )
+    if edge_order == 1:
+        first = (part(1, 2) - part(0, 1)) / gaps[:1]
+        last = (part(n - 1, n) - part(n - 2, n - 1)) / gaps[-1:]
+        return concat([first, inside, last], axis)
+    a, b = gaps[:1], gaps[1:2]
+    first = (
+        -(2 * a + b) / (a * (a + b)) * part(0, 1)
+        + (a + b) / (a * b) * part(1, 2)
+        - a / (b * (a + b)) * part(2, 3)
+    )
+    a, b = gaps[n - 3 : n - 2], gaps[n - 2 :]
+    last = (
+        b / (a * (a + b)) * part(n - 3, n - 2)
+        - (a + b) / (a * b) * part(n - 2, n - 1)
+        + (2 * b + a) / (b * (a + b)) * part(n - 1, n)
+    )
+    return concat([first, inside, last], axis)
+
+
+def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
+    """The integral of `y` along `axis` by the trapezoidal rule.
+
+    Parameters
+    ----------
+    x : optional
+        Where the elements lie: of the shape of `y`, or a vector for the axis.
+    dx
+        The distance between neighbours, where there is no `x`.
+    """
+    y = tensor_of(y, "trapezoid")
+    at = normalize_axis("trapezoid", axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        given = tensor_of(x, "trapezoid", device=y.device)
+        if given.ndim == 1:
+            width = reshape(diff(given), (-1,) + (1,) * (y.ndim - at - 1))
+        else:
+            width = diff(given, 1, at)
+    heights = _sliced(y, at, 1, None) + _sliced(y, at, None, -1)
+    return sum(width * heights / 2.0, at)
+
+
+def polyval(p: Sequence[Scalar] | Operand, x: Operand, /) -> Tensor:
+    """The value at each element of `x` of a polynomial, whose highest coefficient comes first."""
+    x = tensor_of(x, "polyval")
+    found: Any = zeros_like(x)
+    for coefficient in members_of("polyval", p):
+        found = found * x + coefficient
+    return found
+
+
+trapz = trapezoid
+for _function in (diff, ediff1d, gradient, polyval, trapezoid):
+    register(_function, method=False)

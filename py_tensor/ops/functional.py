@@ -1,0 +1,242 @@
+"""Functions of Python over elements, slices and indices, and choices among tensors.
+
+What calls a function of Python for each element reads the elements, and computes on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.ops.define import Operand, Scalar, as_value, register
+from py_tensor.ops.elementwise import remainder, where
+from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.joining import broadcast_arrays
+from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.shapes import normalize_axis, parse_shape
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "ndenumerate", "ndindex",
+    "piecewise", "select", "vectorize",
+]  # fmt: skip
+
+
+# -- Iterators ----------------------------------------------------------------------------------
+
+
+def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
+    """The indices of all elements of a shape, in row-major order."""
+    sizes = parse_shape("ndindex", shape[0] if len(shape) == 1 else shape)
+    return product(*map(range, sizes))
+
+
+def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The index and the value of each element, as a Python scalar; the elements are read once."""
+    x = tensor_of(x, "ndenumerate")
+    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
+
+
+def fromiter(
+    iterable: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None
+) -> Tensor:
+    """A vector of the numbers that an iterable gives, or of the first `count`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `count`.
+    """
+    values = (
+        [value for value, _ in zip(iterable, range(count), strict=False)]
+        if count >= 0
+        else [*iterable]
+    )
+    if len(values) < count:
+        raise ValueError(f"fromiter: the iterable gives {len(values)} numbers, not {count}")
+    return tensor_of(values, "fromiter", dtype=dtypes.parse(dtype), device=device)
+
+
+# -- Functions of Python ------------------------------------------------------------------------
+
+
+class vectorize:  # noqa: N801 - NumPy's name
+    """A function of Python's scalars as one of tensors: called for each element, on the host.
+
+    Operands broadcast, and are read.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Of one or several scalars. It gives a scalar, or a tuple of them.
+    otypes : optional
+        The dtypes of the results, as a list; by default those of the scalars.
+    excluded : set, optional
+        Numbers and names of the operands that are passed on as they are.
+    """
+
+    def __init__(
+        self,
+        pyfunc: Callable[..., Any],
+        otypes: Sequence[Any] | None = None,
+        doc: str | None = None,
+        excluded: Iterable[int | str] = (),
+        cache: bool = False,
+    ) -> None:
+        self.pyfunc = pyfunc
+        self.otypes = otypes
+        self.excluded = frozenset(excluded)
+        self.__doc__ = doc or pyfunc.__doc__
+        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
+        varied = [key for key in named if key not in self.excluded]
+        spread = broadcast_arrays(*(named[key] for key in varied))
+        shape = spread[0].shape if spread else ()
+        rows = zip(*(reshape(x, -1).tolist() for x in spread), strict=True)
+        found: list[Any] = []
+        for row in rows if spread else [()]:
+            given: dict[Any, Any] = named | dict(zip(varied, row, strict=True))
+            places = [given.pop(i) for i in range(len(operands))]
+            found.append(self.pyfunc(*places, **given))
+        if not found and self.otypes is None:
+            raise ValueError("vectorize: of no elements the result has no dtype without otypes")
+        many = bool(found) and isinstance(found[0], tuple)
+        columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
+        types = self.otypes or [None] * len(columns)
+        made = [
+            reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype)), shape)
+            for column, dtype in zip(columns, types, strict=True)
+        ]
+        return tuple(made) if many else made[0] if shape else as_value(made[0])
+
+
+def _parsed(dtype: Any) -> Any:
+    codes = {"d": "float", "f": "float32", "i": "int32", "l": "int", "?": "bool"}
+    return None if dtype is None else dtypes.parse(codes.get(dtype, dtype))
+
+
+def apply_along_axis(
+    function: Callable[..., Any], axis: int, x: Operand, /, *operands: Any, **options: Any
+) -> Tensor:
+    """What a function gives for each vector along `axis`, in the place of that axis.
+
+    The function is called with tensors, once for each vector, and its results are stacked.
+    """
+    x = tensor_of(x, "apply_along_axis")
+    at = normalize_axis("apply_along_axis", axis, x.ndim)
+    rows = moveaxis(x, at, -1)
+    kept = rows.shape[:-1]
+    found = [
+        tensor_of(function(rows[index], *operands, **options), "apply_along_axis", device=x.device)
+        for index in product(*map(range, kept))
+    ]
+    if not found:
+        raise ValueError(f"apply_along_axis: no vectors along axis {axis} of shape {x.shape}")
+    own = found[0].shape
+    whole = reshape(stack(found), (*kept, *own))
+    places = range(len(kept), len(kept) + len(own))
+    return moveaxis(whole, tuple(places), tuple(range(at, at + len(own)))) if own else whole
+
+
+def apply_over_axes(
+    function: Callable[[Any, int], Tensor], x: Operand, axes: int | Sequence[int], /
+) -> Tensor:
+    """A function of a tensor and an axis, applied for one axis after another, which all stay."""
+    x = tensor_of(x, "apply_over_axes")
+    rank = x.ndim
+    for axis in (axes,) if isinstance(axes, int) else axes:
+        at = normalize_axis("apply_over_axes", axis, rank)
+        found = function(x, at)
+        x = found if found.ndim == rank else found.expand_dims(at)
+    return x
+
+
+# -- Choices ------------------------------------------------------------------------------------
+
+
+def select(
+    condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Operand = 0
+) -> Tensor:
+    """Of each place the element of the first choice whose condition holds there, or `default`.
+
+    Raises
+    ------
+    ValueError
+        Unless there are as many conditions as choices.
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    found: Any = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = where(condition, choice, found)
+    return found
+
+
+def piecewise(
+    x: Operand, condlist: Any, funclist: Sequence[Any], /, *operands: Any, **options: Any
+) -> Tensor:
+    """What functions, or numbers, give where conditions hold; the last one that holds counts.
+
+    Each function is called with all of `x`, and its result is used where its condition holds.
+
+    Parameters
+    ----------
+    condlist
+        Conditions of the shape of `x`.
+    funclist
+        One for each condition, and perhaps one more for where none holds.
+
+    Raises
+    ------
+    ValueError
+        For another number of functions.
+    """
+    x = tensor_of(x, "piecewise")
+    conditions = cast("list[Any]", condlist if isinstance(condlist, list) else [condlist])
+    if conditions and isinstance(conditions[0], bool) and x.ndim:
+        conditions = [conditions]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions")
+
+    def of(function: Any) -> Any:
+        return function(x, *operands, **options) if callable(function) else function
+
+    rest = funclist[len(conditions)] if len(funclist) > len(conditions) else 0
+    found: Any = of(rest)
+    for condition, function in zip(conditions, funclist, strict=False):
+        found = where(condition, of(function), found)
+    return converted(broadcast_to(tensor_of(found, "piecewise"), x.shape), x.dtype).copy()
+
+
+def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "raise") -> Tensor:
+    """Of each place the element of the choice that `x` numbers there; all of them broadcast.
+
+    Parameters
+    ----------
+    mode : {"raise", "wrap", "clip"}
+        Whether a number out of range raises, with the next read, counts modulo the number of
+        choices, or stands for the nearest.
+    """
+    number = tensor_of(x, "choose")
+    given = members_of("choose", choices)
+    number, *spread = broadcast_arrays(number, *given)
+    number = converted(number, dtypes.int32) if number.dtype is dtypes.bool_ else number
+    if mode == "wrap":
+        number = remainder(number, len(given))
+    elif mode == "clip":
+        number = number.clip(0, len(given) - 1)
+    elif mode != "raise":
+        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    chosen = take_along_axis(stack(spread), number.expand_dims(0), 0)
+    return reshape(chosen, number.shape)
+
+
+for _function in (
+    apply_along_axis, apply_over_axes, choose, fromiter, piecewise, select,
+):  # fmt: skip
+    register(_function, method=False)

@@ -1,0 +1,358 @@
+"""Ranges, grids and index tensors: what is computed from positions alone."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange, eye, linspace, ones
+from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.elementwise import greater_equal, multiply, power, where
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    expand_dims,
+    in_shape,
+    ravel,
+    reshape,
+    stack,
+)
+from py_tensor.ops.rearrange import diag
+from py_tensor.ops.scatter import flatnonzero, nonzero
+from py_tensor.shapes import Shape, parse_shape, row_major, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "c_", "diag_indices", "diagflat", "fromfunction", "geomspace", "identity", "index_exp",
+    "indices", "ix_", "logspace", "mgrid", "ogrid", "r_", "ravel_multi_index", "s_", "tri",
+    "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+    "vander",
+]  # fmt: skip
+
+
+# -- Matrices -----------------------------------------------------------------------------------
+
+
+def identity(n: int, dtype: object = None, *, device: Any = None) -> Tensor:
+    """An ``n x n`` tensor with ones on the diagonal, float32 by default."""
+    return eye(n, dtype=dtype, device=device)
+
+
+def tri(
+    n: int, m: int | None = None, k: int = 0, dtype: object = None, *, device: Any = None
+) -> Tensor:
+    """An ``n x m`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
+    rows, columns = arange(n, device=device), arange(n if m is None else m, device=device)
+    k = builtins.max(-n, builtins.min(k, columns.size))  # beyond, all or nothing is below it
+    hit = greater_equal(expand_dims(rows + k, 1), columns)
+    return converted(hit, dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype))
+
+
+def diagflat(x: Operand, /, k: int = 0) -> Tensor:
+    """A matrix with the flattened elements on its `k`-th diagonal, and zeros elsewhere."""
+    return diag(ravel(tensor_of(x, "diagflat")), k)
+
+
+def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """A matrix whose columns are the powers of a vector: `N` of them, from the highest on.
+
+    Raises
+    ------
+    ShapeError
+        For anything but a vector.
+    """
+    x = tensor_of(x, "vander")
+    if x.ndim != 1:
+        raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
+    count = x.size if N is None else as_index(N)
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    base = converted(x, dtypes.int32) if x.dtype is dtypes.bool_ else x
+    columns = [ones(x.shape, base.dtype, device=x.device)]
+    for _ in range(1, count):
+        columns.append(multiply(columns[-1], base))
+    return stack([columns[p] for p in powers], 1) if count else in_shape(base[:0], (x.size, 0))
+
+
+# -- Ranges -------------------------------------------------------------------------------------
+
+
+def logspace(
+    start: Scalar,
+    stop: Scalar,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Scalar = 10.0,
+    dtype: object = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms."""
+    powers = power(float(base), linspace(start, stop, num, endpoint=endpoint, device=device))
+    return powers if dtype is None else converted(powers, dtypes.parse(dtype))
+
+
+def geomspace(
+    start: Scalar,
+    stop: Scalar,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: object = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """`num` numbers from `start` to `stop` with one ratio between neighbours.
+
+    Raises
+    ------
+    ValueError
+        Where an end is 0, or the ends have different signs.
+    """
+    start, stop = float(start), float(stop)
+    if start * stop <= 0:
+        raise ValueError(f"geomspace: the ends {start} and {stop} are not of one sign")
+    sign = math.copysign(1, start)
+    first, last = math.log2(abs(start)), math.log2(abs(stop))
+    found = sign * power(2.0, linspace(first, last, num, endpoint=endpoint, device=device))
+    number = arange(found.size, device=device)
+    found = where(number == 0, start, found)
+    found = where(number == num - 1, stop, found) if endpoint and num > 1 else found
+    return found if dtype is None else converted(found, dtypes.parse(dtype))
+
+
+# -- Grids --------------------------------------------------------------------------------------
+
+
+def indices(
+    dimensions: Sequence[int], dtype: object = int, sparse: bool = False, *, device: Any = None
+) -> Any:
+    """The index along each axis, at every place of a tensor of a shape.
+
+    Parameters
+    ----------
+    dimensions
+        The shape.
+    sparse : bool
+        Whether to give a tuple of tensors that broadcast, in place of one with a first axis more.
+    """
+    shape = parse_shape("indices", tuple(dimensions))
+    target = dtypes.parse(dtype)
+    rank = len(shape)
+    along = [
+        reshape(
+            converted(arange(n, device=device), target), (1,) * a + (n,) + (1,) * (rank - a - 1)
+        )
+        for a, n in enumerate(shape)
+    ]
+    if sparse:
+        return tuple(along)
+    if not along:
+        return converted(arange(0, device=device), target)
+    return stack([broadcast_to(x, shape) for x in along])
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Sequence[int],
+    *,
+    dtype: object = float,
+    device: Any = None,
+    **options: Any,
+) -> Any:
+    """What a function gives for `indices` of a shape, one operand for each axis."""
+    return function(*indices(shape, dtype, device=device), **options)
+
+
+def _range_of(key: slice) -> Tensor:
+    """The numbers that a slice of a grid names; an imaginary step is how many."""
+    start = 0 if key.start is None else key.start
+    if isinstance(key.step, complex):
+        return linspace(start, key.stop, int(abs(key.step)))
+    return arange(start, key.stop, 1 if key.step is None else key.step)
+
+
+class _Grid:
+    """``mgrid[0:3, 0:1:5j]``: the numbers along each slice, over the grid of all of them.
+
+    An imaginary step is how many numbers there are, of which the last is the end of the slice.
+    """
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self._name = name
+        self._sparse = sparse
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is slice:
+            return _range_of(key)
+        ranges = [_range_of(part) for part in key]
+        floats = [x.dtype for x in ranges if x.dtype.kind == "f"]
+        ranges = [converted(x, floats[0]) if floats else x for x in ranges]
+        shape = tuple(x.size for x in ranges)
+        along = [
+            reshape(x, tuple(n if a == i else 1 for i, n in enumerate(shape)))
+            for a, x in enumerate(ranges)
+        ]
+        return tuple(along) if self._sparse else stack([broadcast_to(x, shape) for x in along])
+
+
+class _Joined:
+    """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
+
+    ``c_`` makes columns of vectors before. A text first gives the axis, as in ``r_["0", x, y]``,
+    and behind a comma the least number of axes.
+    """
+
+    def __init__(self, name: str, columns: bool) -> None:
+        self._name = name
+        self._columns = columns
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+    def __getitem__(self, key: Any) -> Tensor:
+        parts: list[Any] = [*key] if type(key) is tuple else [key]
+        axis, least = (-1, 2) if self._columns else (0, 1)
+        if isinstance(parts[0], str):
+            text = str(parts.pop(0))
+            try:
+                axis, *rest = map(int, text.split(","))
+            except ValueError:
+                raise ValueError(f"{self._name}: takes no {text!r}") from None
+            least = rest[0] if rest else least
+        found = [_range_of(p) if type(p) is slice else tensor_of(p, self._name) for p in parts]
+        joined: list[Tensor] = []
+        for x in found:
+            missing = (1,) * (least - x.ndim)
+            behind = self._columns and x.ndim
+            joined.append(in_shape(x, (*x.shape, *missing) if behind else (*missing, *x.shape)))
+        return concat(joined, axis)
+
+
+class _Key:
+    """``s_[1:, ::2]``: what stands in the brackets, for later use as an index."""
+
+    def __init__(self, is_tuple: bool) -> None:
+        self._is_tuple = is_tuple
+
+    def __getitem__(self, key: Any) -> Any:
+        is_whole = isinstance(key, tuple) or not self._is_tuple
+        return cast("Any", key) if is_whole else (key,)
+
+
+mgrid, ogrid = _Grid("mgrid", sparse=False), _Grid("ogrid", sparse=True)
+r_, c_ = _Joined("r_", columns=False), _Joined("c_", columns=True)
+s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
+
+# -- Indices ------------------------------------------------------------------------------------
+
+
+def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
+    """Indices of the grid that vectors of places span; masks stand for their nonzero places.
+
+    Raises
+    ------
+    ShapeError
+        For anything but vectors.
+    """
+    found: list[Tensor] = []
+    for number, given in enumerate(vectors):
+        empty = isinstance(given, list | tuple) and not given
+        x = tensor_of(given, "ix_", dtype=dtypes.int32 if empty else None)
+        if x.ndim != 1:
+            raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
+        x = flatnonzero(x) if x.dtype is dtypes.bool_ else x
+        behind = len(vectors) - number - 1
+        found.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
+    return tuple(found)
+
+
+def unravel_index(x: Operand, /, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
+    """Places in a flattened tensor of a shape as an index along each axis.
+
+    Parameters
+    ----------
+    order : {"C", "F"}
+        Whether the last or the first index changes fastest.
+    """
+    x = tensor_of(x, "unravel_index")
+    sizes = parse_shape("unravel_index", shape)
+    units = _units("unravel_index", sizes, order)
+    return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
+
+
+def ravel_multi_index(indices: Sequence[Operand], dims: int | Shape, /, order: str = "C") -> Tensor:
+    """The places in a flattened tensor of a shape that indices along its axes name.
+
+    Parameters
+    ----------
+    order : {"C", "F"}
+        Whether the last or the first index changes fastest.
+    """
+    sizes = parse_shape("ravel_multi_index", dims)
+    units = _units("ravel_multi_index", sizes, order)
+    if len(indices) != len(sizes):
+        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for shape {sizes}")
+    places = [tensor_of(i, "ravel_multi_index") * u for i, u in zip(indices, units, strict=True)]
+    found = places[0]
+    for more in places[1:]:
+        found = found + more
+    return found
+
+
+def _units(op: str, shape: Shape, order: str) -> tuple[int, ...]:
+    """How far apart neighbours along each axis lie."""
+    if order not in ("C", "F"):
+        raise ValueError(f"{op}: order is 'C' or 'F', not {order!r}")
+    if size_of(shape) >= 2**31:
+        raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
+    return row_major(shape) if order == "C" else tuple(reversed(row_major(shape[::-1])))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """The indices of the diagonal of a tensor of `ndim` axes of length `n`."""
+    return (arange(n),) * ndim
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """The indices of an ``n x m`` matrix on and below its `k`-th diagonal. Waits for the GPU."""
+    return nonzero(tri(n, m, k, dtypes.bool_))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """The indices of an ``n x m`` matrix on and above its `k`-th diagonal. Waits for the GPU."""
+    return nonzero(~tri(n, m, k - 1, dtypes.bool_))
+
+
+def _matrix_shape(op: str, x: Operand) -> Shape:
+    x = tensor_of(x, op)
+    if x.ndim != 2:
+        raise ShapeError(f"{op}: takes a matrix, not shape {x.shape}")
+    return x.shape
+
+
+def tril_indices_from(x: Operand, /, k: int = 0) -> tuple[Tensor, ...]:
+    """`tril_indices` of the shape of a matrix."""
+    n, m = _matrix_shape("tril_indices_from", x)
+    return tril_indices(n, k, m)
+
+
+def triu_indices_from(x: Operand, /, k: int = 0) -> tuple[Tensor, ...]:
+    """`triu_indices` of the shape of a matrix."""
+    n, m = _matrix_shape("triu_indices_from", x)
+    return triu_indices(n, k, m)
+
+
+for _function in (
+    diagflat, fromfunction, geomspace, identity, indices, ix_, logspace, ravel_multi_index, tri,
+    diag_indices, tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index,
+    vander,
+):  # fmt: skip
+    register(_function, method=False)

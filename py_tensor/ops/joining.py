@@ -1,0 +1,309 @@
+"""Tensors joined, cut, and given more axes or elements: compositions of other ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any, cast
+
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.define import Operand, numbers_of, register
+from py_tensor.ops.gather import take
+from py_tensor.ops.indexing import getitem
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    expand_dims,
+    flip,
+    in_common_dtype,
+    in_shape,
+    ravel,
+    reshape,
+    split,
+    swapaxes,
+)
+from py_tensor.ops.rearrange import moveaxis, tile
+from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "broadcast_shapes", "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
+    "insert", "resize", "rollaxis", "rot90", "vsplit",
+]  # fmt: skip
+
+
+# -- More axes ----------------------------------------------------------------------------------
+
+
+def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
+    """The result of one operand, or a tuple of those of several."""
+    found = tuple(map(function, tensors))
+    return found[0] if len(found) == 1 else found
+
+
+def _with_one_axis(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_1d")
+    return x if x.ndim else reshape(x, (1,))
+
+
+def _with_two_axes(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_2d")
+    return x if x.ndim > 1 else reshape(x, (1, x.size))
+
+
+def _with_three_axes(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_3d")
+    return expand_dims(x, 2) if x.ndim == 2 else x if x.ndim > 2 else reshape(x, (1, x.size, 1))
+
+
+def atleast_1d(*tensors: Operand) -> Any:
+    """The tensor with one axis at least; of several, a tuple of them."""
+    return _each(_with_one_axis, tensors)
+
+
+def atleast_2d(*tensors: Operand) -> Any:
+    """The tensor with two axes at least, a vector as a row; of several, a tuple of them."""
+    return _each(_with_two_axes, tensors)
+
+
+def atleast_3d(*tensors: Operand) -> Any:
+    """The tensor with three axes at least; of several, a tuple of them.
+
+    A vector of n elements has the shape ``(1, n, 1)`` then, and a matrix a new last axis.
+    """
+    return _each(_with_three_axes, tensors)
+
+
+def broadcast_shapes(*shapes: int | Shape) -> Shape:
+    """The shape that all of them broadcast to. Raises ShapeError where there is none."""
+    return broadcast("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in shapes))
+
+
+def broadcast_arrays(*tensors: Operand) -> tuple[Tensor, ...]:
+    """Each tensor in the shape that all broadcast to: read-only views."""
+    given = [tensor_of(x, "broadcast_arrays") for x in tensors]
+    shape = broadcast("broadcast_arrays", *(x.shape for x in given))
+    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in given)
+
+
+def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
+    """The axis moved back until it stands before the one that was at `start`; a view."""
+    x = tensor_of(x, "rollaxis")
+    at = normalize_axis("rollaxis", axis, x.ndim)
+    to = start + x.ndim if start < 0 else start
+    if not 0 <= to <= x.ndim:
+        raise ShapeError(f"rollaxis: start {start} is out of bounds for {x.ndim} axes")
+    order = [a for a in range(x.ndim) if a != at]
+    order.insert(to - (at < to), at)
+    return x.transpose(tuple(order))
+
+
+# -- Joining ------------------------------------------------------------------------------------
+
+
+def dstack(tensors: Sequence[Operand], /) -> Tensor:
+    """The tensors one behind the other, along their third axis."""
+    return concat([_with_three_axes(x) for x in tensors], 2)
+
+
+def column_stack(tensors: Sequence[Operand], /) -> Tensor:
+    """Vectors as the columns of a matrix; matrices side by side."""
+    given = [tensor_of(x, "column_stack") for x in tensors]
+    return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in given], 1)
+
+
+def block(tensors: Any, /) -> Tensor:
+    """Nested lists of tensors as one: the innermost are joined along the last axis.
+
+    Those of the next level are joined along the last but one, and so on. Missing axes are leading
+    ones of length 1.
+    """
+
+    def depth_of(part: Any) -> int:
+        return 1 + max(map(depth_of, cast("list[Any]", part))) if isinstance(part, list) else 0
+
+    def leaves(part: Any) -> list[Tensor]:
+        if isinstance(part, list):
+            return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
+        return [tensor_of(part, "block")]
+
+    depth = depth_of(tensors)
+    rank = max(depth, *(x.ndim for x in leaves(tensors)))
+
+    def joined(part: Any, level: int) -> Tensor:
+        if isinstance(part, list):
+            return concat([joined(x, level - 1) for x in cast("list[Any]", part)], -level)
+        x = tensor_of(part, "block")
+        return in_shape(x, (1,) * (rank - x.ndim) + x.shape)
+
+    return joined(tensors, depth)
+
+
+def append(x: Operand, /, values: Operand, axis: int | None = None) -> Tensor:
+    """The tensor with `values` behind it along `axis`; None appends both flattened."""
+    x, more = in_common_dtype("append", x, values)
+    if axis is None:
+        x, more = ravel(x), ravel(more)
+    return concat([x, more], 0 if axis is None else axis)
+
+
+# -- Cutting ------------------------------------------------------------------------------------
+
+
+def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Tensor]:
+    x = tensor_of(x, op)
+    if x.ndim <= axis:
+        raise ShapeError(f"{op}: needs at least {axis + 1} axes, got shape {x.shape}")
+    return split(x, parts, axis)
+
+
+def hsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+    """`split` along the second axis; of a vector along its one axis."""
+    x = tensor_of(x, "hsplit")
+    return _cut("hsplit", x, parts, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+    """`split` of a matrix, or of what has more axes, along the first."""
+    _cut("vsplit", x, 1, 1)
+    return _cut("vsplit", x, parts, 0)
+
+
+def dsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+    """`split` along the third axis."""
+    return _cut("dsplit", x, parts, 2)
+
+
+# -- Fewer and more elements --------------------------------------------------------------------
+
+
+def _places(op: str, given: Any, n: int, last: int) -> list[int]:
+    """Places along an axis of length `n` as numbers from 0 to `last`; a tensor is read."""
+    if isinstance(given, slice):
+        return list(range(n))[given]
+    found, shape = numbers_of(op, given)
+    if shape and found and all(isinstance(i, bool) for i in found):
+        found = [i for i, is_there in enumerate(found) if is_there]
+    numbers = [as_index(i) for i in found]
+    for i in numbers:
+        if not -n <= i <= last:
+            raise IndexError(f"{op}: {i} is out of range for an axis of {n} elements")
+    return [i + n if i < 0 else i for i in numbers]
+
+
+def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
+    """The tensor without the slices along `axis` that `obj` names; None flattens it before.
+
+    Parameters
+    ----------
+    obj
+        An int, a slice, a mask, or integers; a tensor is read.
+
+    Raises
+    ------
+    IndexError
+        For a place out of range.
+    """
+    x = tensor_of(x, "delete")
+    if axis is None:
+        x, axis = ravel(x), 0
+    at = normalize_axis("delete", axis, x.ndim)
+    n = x.shape[at]
+    gone = set(_places("delete", obj, n, n - 1))
+    return take(x, [i for i in range(n) if i not in gone], at)
+
+
+def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
+    """The tensor with `values` before the slices along `axis` that `obj` names.
+
+    Parameters
+    ----------
+    obj
+        An int, a slice, a mask, or integers; a tensor is read. They name places of `x` itself.
+    values
+        What broadcasts to the new slices, in the dtype of `x`.
+    axis : int, optional
+        None flattens the tensor before.
+
+    Raises
+    ------
+    IndexError
+        For a place out of range.
+    """
+    x = tensor_of(x, "insert")
+    if axis is None:
+        x, axis = ravel(x), 0
+    at = normalize_axis("insert", axis, x.ndim)
+    n = x.shape[at]
+    places = _places("insert", obj, n, n)
+    given = converted(tensor_of(values, "insert", device=x.device), x.dtype)
+    if len(places) == 1:  # before which all values go
+        given = in_shape(given, (1,) * (x.ndim - given.ndim) + given.shape)
+        given = moveaxis(given, 0, at) if _is_number(obj) else given
+        places *= given.shape[at]
+    new = broadcast_to(given, (*x.shape[:at], len(places), *x.shape[at + 1 :]))
+    order = sorted([*((i, 1, i) for i in range(n)), *((p, 0, n + i) for i, p in enumerate(places))])
+    return take(concat([x, new], at), [i for _, _, i in order], at)
+
+
+def _is_number(obj: Any) -> bool:
+    return not isinstance(obj, slice | list | tuple | range) and not getattr(obj, "ndim", 0)
+
+
+def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
+    """The elements in row-major order, over and over, in another shape; zeros if there are none."""
+    x = tensor_of(x, "resize")
+    shape = parse_shape("resize", new_shape)
+    size = size_of(shape)
+    if not x.size or not size:
+        return zeros(shape, x.dtype, device=x.device)
+    return in_shape(getitem(tile(ravel(x), -(-size // x.size)), slice(size)), shape)
+
+
+# -- Turning ------------------------------------------------------------------------------------
+
+
+def fliplr(x: Operand, /) -> Tensor:
+    """The columns in reverse order; a view."""
+    x = tensor_of(x, "fliplr")
+    if x.ndim < 2:
+        raise ShapeError(f"fliplr: needs at least 2 axes, got shape {x.shape}")
+    return flip(x, 1)
+
+
+def flipud(x: Operand, /) -> Tensor:
+    """The rows in reverse order; a view."""
+    x = tensor_of(x, "flipud")
+    if not x.ndim:
+        raise ShapeError("flipud: needs at least 1 axis, got a 0-d tensor")
+    return flip(x, 0)
+
+
+def rot90(x: Operand, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """The tensor turned `k` times by 90 degrees, from the first of the axes to the second; a view.
+
+    Raises
+    ------
+    ShapeError
+        Unless two different axes are given.
+    """
+    x = tensor_of(x, "rot90")
+    first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
+    if first == second:
+        raise ShapeError(f"rot90: the axes {axes} of shape {x.shape} are the same")
+    turns = k % 4
+    if turns == 2:
+        return flip(x, (first, second))
+    if not turns:
+        return getitem(x, Ellipsis)
+    return swapaxes(flip(x, second if turns == 1 else first), first, second)
+
+
+for _function in (
+    append, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays, column_stack, delete,
+    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, vsplit,
+):  # fmt: skip
+    register(_function, method=False)

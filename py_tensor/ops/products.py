@@ -1,0 +1,331 @@
+"""Products that sum over axes, by the matrix product: compositions of other ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from operator import index as as_index
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import Operand, Out, coerce, common_dtype, register, stored
+from py_tensor.ops.elementwise import multiply, where
+from py_tensor.ops.linalg import matmul
+from py_tensor.ops.movement import (
+    converted,
+    diagonal,
+    expand,
+    expand_dims,
+    flip,
+    in_common_dtype,
+    in_shape,
+    pad,
+    permute,
+    ravel,
+    reshape,
+    stack,
+)
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import sum
+from py_tensor.ops.windows import sliding_window_view
+from py_tensor.shapes import normalize_axis, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "convolve", "correlate", "cross", "einsum", "inner", "kron", "tensordot", "vdot",
+]  # fmt: skip
+
+
+def inner(x: Operand, y: Operand, /) -> Tensor:
+    """The sums of products over the last axes of both; a scalar multiplies."""
+    a, b = in_common_dtype("inner", x, y)
+    if not a.ndim or not b.ndim:
+        return multiply(a, b)
+    return tensordot(a, b, (-1, -1))
+
+
+def vdot(x: Operand, y: Operand, /) -> Tensor:
+    """The sum of the products of all elements, both flat. Raises ShapeError unless as many."""
+    a, b = in_common_dtype("vdot", x, y)
+    return matmul(ravel(a), ravel(b))
+
+
+def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
+    """The sums of products over some axes of `x` and as many of `y`.
+
+    Parameters
+    ----------
+    axes
+        How many, the last of `x` and the first of `y`; or a pair: those of `x`, those of `y`.
+
+    Raises
+    ------
+    ShapeError
+        If sizes or numbers of axes differ.
+    """
+    a, b = in_common_dtype("tensordot", x, y)
+    if hasattr(axes, "__index__"):
+        count = as_index(axes)
+        if count > min(a.ndim, b.ndim):
+            raise ShapeError(f"tensordot: {count} axes of shapes {a.shape} and {b.shape}")
+        axes = range(a.ndim - count, a.ndim), range(count)
+    left, right = (
+        [normalize_axis("tensordot", axis, v.ndim) for axis in _several(given)]
+        for given, v in zip(axes, (a, b), strict=True)
+    )
+    if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
+        raise ShapeError(
+            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} have other sizes"
+        )
+    of_left = [i for i in range(a.ndim) if i not in left]
+    of_right = [i for i in range(b.ndim) if i not in right]
+    rows, columns = tuple(a.shape[i] for i in of_left), tuple(b.shape[i] for i in of_right)
+    inside = math.prod(a.shape[i] for i in left)
+    product = matmul(
+        in_shape(permute(a, (*of_left, *left)), (size_of(rows), inside)),
+        in_shape(permute(b, (*right, *of_right)), (inside, size_of(columns))),
+    )
+    return reshape(product, (*rows, *columns))
+
+
+def _several(axes: Any) -> Sequence[Any]:
+    return cast("Sequence[Any]", axes) if isinstance(axes, Sequence) else (axes,)
+
+
+def kron(x: Operand, y: Operand, /) -> Tensor:
+    """The Kronecker product: for each element of `x` a block of `y` times that element."""
+    a, b = in_common_dtype("kron", x, y)
+    rank = max(a.ndim, b.ndim)
+    left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
+    blocks = multiply(
+        in_shape(a, tuple(chain.from_iterable((n, 1) for n in left))),
+        in_shape(b, tuple(chain.from_iterable((1, n) for n in right))),
+    )
+    return reshape(blocks, tuple(n * m for n, m in zip(left, right, strict=True)))
+
+
+def cross(
+    x: Operand,
+    y: Operand,
+    /,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:
+    """The vector product of vectors of 3 elements, or of 2, whose third is 0 then.
+
+    Parameters
+    ----------
+    axisa, axisb, axisc
+        Along which axes of `x`, `y` and the result the vectors lie; `axis` sets all of them. The
+        product of vectors of 2 elements is the third one alone, and has no such axis.
+
+    Raises
+    ------
+    ShapeError
+        For vectors of another length.
+    """
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    a, b = in_common_dtype("cross", x, y)
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
+        raise ShapeError(f"cross: vectors have 2 or 3 elements, got shapes {a.shape}, {b.shape}")
+    a1, a2, *a3 = (a[..., i] for i in range(a.shape[-1]))
+    b1, b2, *b3 = (b[..., i] for i in range(b.shape[-1]))
+    third = a1 * b2 - a2 * b1
+    if not a3 and not b3:
+        return third
+    of_a, of_b = (v[0] if v else 0 * w for v, w in ((a3, a1), (b3, b1)))
+    parts = a2 * of_b - of_a * b2, of_a * b1 - a1 * of_b, third
+    return moveaxis(stack(parts, -1), -1, axisc)
+
+
+def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
+    """The convolution of two vectors: the coefficients of the product of two polynomials.
+
+    Parameters
+    ----------
+    mode : {"full", "same", "valid"}
+        Whether the result has all of them, as many as the longer vector, or only those where both
+        overlap completely.
+
+    Raises
+    ------
+    ShapeError
+        For anything but vectors of at least one element.
+    """
+    a, b = in_common_dtype("convolve", x, v)
+    a, b = (b, a) if b.size > a.size else (a, b)
+    return _slid("convolve", a, flip(b), mode)
+
+
+def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
+    """The products of one vector with another that slides along it; `mode` as of `convolve`.
+
+    Raises
+    ------
+    ShapeError
+        For anything but vectors of at least one element.
+    """
+    a, b = in_common_dtype("correlate", x, v)
+    if b.size > a.size:
+        return flip(_slid("correlate", b, a, mode))
+    return _slid("correlate", a, b, mode)
+
+
+def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
+    """The products of `b` with the parts of `a`, which is at least as long."""
+    if a.ndim != 1 or b.ndim != 1 or not b.size:
+        raise ShapeError(f"{op}: takes vectors with elements, not shapes {a.shape}, {b.shape}")
+    n = b.size - 1
+    half = (n + 1) // 2
+    sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
+    if mode not in sides:
+        raise ValueError(f"{op}: mode is one of {', '.join(sides)}, not {mode!r}")
+    before, behind = sides[mode]
+    windows = sliding_window_view(pad(a, (before, behind)), b.size)
+    if mode == "valid":
+        return matmul(windows, b)
+    rows, columns = (arange(m, device=a.device) for m in windows.shape)
+    place = expand_dims(rows, 1) + columns - before  # what lies beside is no 0: 0 * inf is NaN
+    return sum(where((place >= 0) & (place < a.size), windows * b, 0), 1)
+
+
+# -- Sums in Einstein's notation ----------------------------------------------------------------
+
+Labels = tuple[Any, ...]
+
+
+def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any = False) -> Tensor:
+    """Sums of products over the axes that a text names: ``einsum("ij,jk->ik", x, y)``.
+
+    Parameters
+    ----------
+    operands
+        The text, and the tensors. Each letter stands for an axis; one that is not behind ``->`` is
+        summed over, and one that an operand has twice takes its diagonal. ``...`` stands for axes
+        that broadcast. Without ``->`` the letters that occur once remain, sorted. Or tensors, each
+        with a list of the numbers of its axes, and perhaps a list for the result.
+    dtype
+        What to compute in.
+    optimize
+        Accepted: operands are taken two at a time from the left, each pair by a matrix product.
+
+    Raises
+    ------
+    ShapeError, ValueError
+        For a text that does not fit the operands.
+    """
+    text, tensors = _as_text(operands)
+    given = [tensor_of(x, "einsum") for x in coerce("einsum", tensors)]
+    target = common_dtype("einsum", given) if dtype is None else dtypes.parse(dtype)
+    given = [converted(x, target) for x in given]
+    labels, kept = _labels(text, given)
+    sizes: dict[Any, int] = {}
+    for x, own in zip(given, labels, strict=True):
+        for n, label in zip(x.shape, own, strict=True):
+            if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
+                raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
+            sizes[label] = n if sizes[label] == 1 else sizes[label]
+    parts = [_plain(x, own, sizes) for x, own in zip(given, labels, strict=True)]
+    result, found = parts[0]
+    for number, (x, own) in enumerate(parts[1:], 1):
+        needed = {*kept, *chain.from_iterable(later for _, later in parts[number + 1 :])}
+        result, found = _product(result, found, x, own, needed)
+    result, found = _summed(result, found, set(kept))
+    return stored("einsum", permute(result, tuple(map(found.index, kept))), out)
+
+
+def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """The text and the operands, also of those that come with lists of numbers."""
+    if isinstance(operands[0], str):
+        return operands[0].replace(" ", ""), list(operands[1:])
+
+    def letters(numbers: Sequence[Any]) -> str:
+        return "".join("..." if n is Ellipsis else chr(ord("A") + as_index(n)) for n in numbers)
+
+    count = len(operands) // 2
+    text = ",".join(letters(numbers) for numbers in operands[1 : 2 * count : 2])
+    text += f"->{letters(operands[-1])}" if len(operands) % 2 else ""
+    return text, list(operands[: 2 * count : 2])
+
+
+def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
+    """The labels of each operand's axes, and of the result's; those of ``...`` are numbers."""
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(given):
+        raise ValueError(f"einsum: {text!r} names {len(terms)} operands, not {len(given)}")
+
+    def of(term: str, rank: int) -> Labels:
+        before, dots, behind = term.partition("...")
+        inside = rank - len(before) - len(behind)
+        if inside < 0 or (inside and not dots):
+            raise ShapeError(f"einsum: {term!r} does not name {rank} axes")
+        return (*before, *range(-inside, 0), *behind)
+
+    labels = [of(term, x.ndim) for term, x in zip(terms, given, strict=True)]
+    every = list(chain.from_iterable(labels))
+    dotted = sorted({label for label in every if isinstance(label, int)})
+    if arrow:
+        before, dots, behind = output.partition("...")
+        kept = (*before, *(dotted if dots else ()), *behind)
+    else:
+        once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
+        kept = (*dotted, *once)
+    if len(set(kept)) != len(kept) or not set(kept) <= set(every):
+        raise ValueError(f"einsum: {text!r}: the result names an axis twice, or one that is not")
+    return labels, kept
+
+
+def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, Labels]:
+    """An operand with each label once, in its full size."""
+    for label in [c for i, c in enumerate(labels) if c in labels[:i]]:
+        first = labels.index(label)
+        second = labels.index(label, first + 1)
+        is_writeable = x.flags.writeable
+        x = diagonal(x, 0, first, second)
+        x.flags.writeable = is_writeable  # with NumPy's `diagonal`, but not here, it is read-only
+        labels = (*(c for i, c in enumerate(labels) if i not in (first, second)), label)
+    shape = tuple(sizes[c] for c in labels)
+    return (x if x.shape == shape else expand(x, shape)), labels
+
+
+def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels]:
+    """The sum over the labels that nobody needs."""
+    gone = tuple(i for i, c in enumerate(labels) if c not in needed)
+    kept = tuple(c for c in labels if c in needed)
+    return (sum(x, gone, dtype=x.dtype) if gone else x), kept
+
+
+def _product(
+    a: Tensor, of_a: Labels, b: Tensor, of_b: Labels, needed: set[Any]
+) -> tuple[Tensor, Labels]:
+    """The product of two operands, summed over what nobody needs afterwards."""
+    a, of_a = _summed(a, of_a, needed | set(of_b))
+    b, of_b = _summed(b, of_b, needed | set(of_a))
+    both = [c for c in of_a if c in of_b]
+    batch, inside = [c for c in both if c in needed], [c for c in both if c not in needed]
+    rows, columns = [c for c in of_a if c not in both], [c for c in of_b if c not in both]
+    size = {**dict(zip(of_a, a.shape, strict=True)), **dict(zip(of_b, b.shape, strict=True))}
+
+    def shaped(x: Tensor, own: Labels, *groups: list[Any]) -> Tensor:
+        """Axes in the order of the groups, of which each becomes one axis."""
+        order = tuple(own.index(c) for group in (batch, *groups) for c in group)
+        merged = (math.prod(size[c] for c in group) for group in groups)
+        return in_shape(permute(x, order), (*(size[c] for c in batch), *merged))
+
+    found = (*batch, *rows, *columns)
+    if inside:
+        product = matmul(shaped(a, of_a, rows, inside), shaped(b, of_b, inside, columns))
+    else:
+        product = shaped(a, of_a, rows, []) * shaped(b, of_b, [], columns)
+    return reshape(product, tuple(size[c] for c in found)), found
+
+
+for _function in (convolve, correlate, cross, einsum, inner, kron, tensordot, vdot):
+    register(_function, method=False)

@@ -1,0 +1,230 @@
+"""Places among sorted elements, and what is looked up there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import full, zeros
+from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.elementwise import (
+    clip,
+    equal,
+    isnan,
+    less,
+    less_equal,
+    logical_not,
+    minimum,
+    remainder,
+    where,
+)
+from py_tensor.ops.gather import gather_nd, take, take_along_axis
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    flip,
+    in_common_dtype,
+    members_of,
+    ravel,
+)
+from py_tensor.ops.sorting import argsort, sort
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "argpartition", "digitize", "in1d", "interp", "isin", "lexsort", "partition", "searchsorted",
+]  # fmt: skip
+
+
+def element_at(x: Tensor, places: Tensor) -> Tensor:
+    """The elements of a vector at places that are known to be in range."""
+    return gather_nd(x, (0,), (places,), 0, op="")
+
+
+def searchsorted(
+    x: Operand, /, v: Operand, side: str = "left", sorter: Operand | None = None
+) -> Tensor:
+    """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
+
+    Found by bisection, which takes as many steps as the length has bits. NaN comes last.
+
+    Parameters
+    ----------
+    side : {"left", "right"}
+        Whether an element goes before those that are equal to it, or behind them.
+    sorter : optional
+        The order that sorts `x`, as `argsort` gives it.
+
+    Raises
+    ------
+    ShapeError
+        For anything but a vector.
+    """
+    a, wanted = in_common_dtype("searchsorted", x, v)
+    if a.ndim != 1:
+        raise ShapeError(f"searchsorted: takes a sorted vector, not shape {a.shape}")
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    if sorter is not None:
+        a = take(a, sorter)
+
+    def is_before(element: Tensor) -> Tensor:
+        if side == "right":
+            return less_equal(element, wanted) | isnan(wanted)
+        return less(element, wanted) | (isnan(wanted) & ~isnan(element))
+
+    n = a.size
+    place = zeros(wanted.shape, dtypes.int32, device=a.device)
+    step = 1 << n.bit_length() >> 1
+    while step:
+        further = place + step
+        element = element_at(a, minimum(further, n) - 1)
+        place = where((further <= n) & is_before(element), further, place)
+        step //= 2
+    return place
+
+
+def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
+    """The number of the interval between the edges `bins` in which each element lies.
+
+    Below all edges it is 0. Edges rise, or fall, throughout.
+
+    Parameters
+    ----------
+    right : bool
+        Whether the right edge belongs to an interval, and not the left one.
+    """
+    edges, x = in_common_dtype("digitize", bins, x)
+    if edges.ndim != 1:
+        raise ShapeError(f"digitize: bins is a vector of edges, not of shape {edges.shape}")
+    side = "left" if right else "right"
+    rising = searchsorted(edges, x, side)
+    if edges.size < 2:
+        return rising
+    falling = edges.size - searchsorted(flip(edges), x, side)
+    return where(less_equal(edges[0], edges[-1]), rising, falling)
+
+
+def interp(
+    x: Operand,
+    /,
+    xp: Operand,
+    fp: Operand,
+    left: Scalar | None = None,
+    right: Scalar | None = None,
+    period: float | None = None,
+) -> Tensor:
+    """Values at `x` on the line through points of rising `xp` and of the values `fp`.
+
+    Parameters
+    ----------
+    left, right : optional
+        What stands below the first point, and above the last; by default its value.
+    period : optional
+        The period of `xp`, which may stand in any order then; `left` and `right` are not used.
+
+    Raises
+    ------
+    ShapeError
+        Unless there are as many places as values, in vectors of at least one.
+    """
+    at, values = in_common_dtype("interp", xp, fp)
+    at, places = in_common_dtype("interp", at, x)
+    dtype = dtypes.floating(at.dtype)
+    at, values, places = (converted(v, dtype) for v in (at, values, places))
+    if at.ndim != 1 or at.shape != values.shape or not at.size:
+        raise ShapeError(f"interp: points of shapes {at.shape} and {values.shape}")
+    if period is not None:
+        period, left, right = abs(period), None, None
+        at, places = remainder(at, period), remainder(places, period)
+        order = argsort(at)
+        at, values = take(at, order), take(values, order)
+        at = concat([at[-1:] - period, at, at[:1] + period])
+        values = concat([values[-1:], values, values[:1]])
+    if at.size > 1:
+        above = clip(searchsorted(at, places, "right"), 1, at.size - 1)
+        low, high = element_at(at, above - 1), element_at(at, above)
+        start, end = element_at(values, above - 1), element_at(values, above)
+        found = (end - start) / (high - low) * (places - low) + start
+    else:
+        found = broadcast_to(values[0], places.shape)
+    found = where(places >= at[-1], values[-1], found)
+    found = where(places < at[0], values[0] if left is None else left, found)
+    return found if right is None else where(places > at[-1], right, found)
+
+
+def isin(
+    x: Operand,
+    /,
+    test_elements: Operand,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Tensor:
+    """Whether each element is among `test_elements`; NaN is not.
+
+    Parameters
+    ----------
+    assume_unique, kind
+        Accepted: they change no result.
+    invert : bool
+        Whether to say of each that it is not among them.
+    """
+    x, tested = in_common_dtype("isin", x, test_elements)
+    if not tested.size:
+        return full(x.shape, invert, device=x.device)
+    among = sort(ravel(tested))
+    found = equal(element_at(among, minimum(searchsorted(among, x), among.size - 1)), x)
+    return logical_not(found) if invert else found
+
+
+# -- Orders -------------------------------------------------------------------------------------
+
+
+def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None) -> None:
+    n = x.size if axis is None else x.shape[normalize_axis(op, axis, x.ndim)]
+    for k in (kth,) if isinstance(kth, int) else kth:
+        if n and not -n <= k < n:
+            raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
+
+
+def partition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+    """Elements along `axis` with the `kth` where sorting puts it, those below it before it.
+
+    All of them are sorted, which is one of the orders that fit.
+    """
+    x = tensor_of(x, "partition")
+    _check_places("partition", x, kth, axis)
+    return sort(x, axis)
+
+
+def argpartition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+    """The places (int32) of the elements in the order in which `partition` puts them."""
+    x = tensor_of(x, "argpartition")
+    _check_places("argpartition", x, kth, axis)
+    return argsort(x, axis)
+
+
+def lexsort(keys: Operand | Sequence[Operand], /, axis: int = -1) -> Tensor:
+    """The places (int32) of elements sorted by the last of the keys, equal ones by that before it.
+
+    Parameters
+    ----------
+    keys
+        Tensors of one shape, or one whose first axis counts them.
+    """
+    first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
+    order = argsort(first, axis)
+    for key in rest:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+in1d = isin
+for _function in (
+    argpartition, digitize, interp, isin, lexsort, partition, searchsorted,
+):  # fmt: skip
+    register(_function, method=False)

@@ -1,0 +1,127 @@
+"""Sets of elements: what occurs, how often, and in which of two tensors. All of them wait."""
+
+from __future__ import annotations
+
+from builtins import min as least
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.ops.creation import full, ones, zeros
+from py_tensor.ops.define import Operand, register
+from py_tensor.ops.elementwise import equal, isnan, subtract
+from py_tensor.ops.gather import take
+from py_tensor.ops.movement import concat, in_common_dtype, ravel, reshape
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import all
+from py_tensor.ops.scan import cumsum
+from py_tensor.ops.scatter import compress, flatnonzero, scatter
+from py_tensor.ops.searching import isin, lexsort
+from py_tensor.ops.sorting import argsort, sort
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]
+
+
+def unique(
+    x: Operand,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """The different elements, sorted; reads how many there are, and so waits for the GPU.
+
+    Parameters
+    ----------
+    return_index, return_inverse, return_counts : bool
+        Whether to give besides, in a tuple, the first place of each, the place of each element of
+        `x` among them, and how often each occurs; as int32.
+    axis : int, optional
+        Along which slices are compared as a whole; None compares elements.
+    equal_nan : bool
+        Whether all NaN are one element; those of slices never are.
+    """
+    x = tensor_of(x, "unique")
+    if axis is None:
+        given = ravel(x)
+        order = argsort(given)
+        rows = sort(given)
+    else:
+        axis = normalize_axis("unique", axis, x.ndim)
+        given = moveaxis(x, axis, 0)
+        n = given.shape[0]
+        flat = reshape(given, (n, given.size // n if n else 0))
+        columns = [flat[:, i] for i in reversed(range(flat.shape[1]))]
+        order = lexsort(columns) if columns else argsort(zeros(n, device=x.device))
+        rows = take(flat, order, 0)
+    n = given.shape[0]
+    same = equal(rows[1:], rows[:-1])
+    if equal_nan and axis is None:
+        same = same | (isnan(rows[1:]) & isnan(rows[:-1]))
+    same = same if axis is None else all(same, 1)
+    starts = concat([ones(least(n, 1), dtypes.bool_, device=x.device), ~same])
+    places = flatnonzero(starts)
+    first = take(order, places)
+    values = take(rows, places) if axis is None else moveaxis(take(given, first, 0), 0, axis)
+    found = [values, first] if return_index else [values]
+    if return_inverse:
+        none = zeros(n, dtypes.int32, device=x.device)
+        inverse = scatter(none, (0,), (order,), 0, cumsum(starts) - 1, unique=True, op="")
+        found.append(reshape(inverse, x.shape) if axis is None else inverse)
+    if return_counts:
+        end = full(least(n, 1), n, dtypes.int32, device=x.device)
+        found.append(subtract(concat([places[1:], end]), places))
+    return tuple(found) if len(found) > 1 else values
+
+
+def intersect1d(
+    x: Operand, /, y: Operand, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The different elements that both operands have, sorted. Waits for the GPU.
+
+    Parameters
+    ----------
+    assume_unique : bool
+        The promise that neither operand has an element twice.
+    return_indices : bool
+        Whether to give besides, in a tuple, the first place of each in `x` and in `y`.
+    """
+    a, b = in_common_dtype("intersect1d", x, y)
+    first, of_first = unique(a, return_index=True)
+    second, of_second = unique(b, return_index=True)
+    both = isin(first, second)
+    found = compress(both, first)
+    if not return_indices:
+        return found
+    return found, compress(both, of_first), compress(isin(second, first), of_second)
+
+
+def union1d(x: Operand, /, y: Operand) -> Tensor:
+    """The different elements that either operand has, sorted. Waits for the GPU."""
+    a, b = in_common_dtype("union1d", x, y)
+    return unique(concat([ravel(a), ravel(b)]))
+
+
+def setdiff1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
+    """The different elements of `x` that `y` has not, sorted. Waits for the GPU.
+
+    With `assume_unique` the elements of `x` stay as they are, and in their order.
+    """
+    x = tensor_of(x, "setdiff1d")
+    x = ravel(x) if assume_unique else unique(x)
+    return compress(isin(x, y, invert=True), x)
+
+
+def setxor1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
+    """The different elements that one operand has, and the other has not, sorted. Waits."""
+    a, b = (unique(v) for v in in_common_dtype("setxor1d", x, y))
+    apart = [compress(isin(v, w, invert=True), v) for v, w in ((a, b), (b, a))]
+    return sort(concat(apart))
+
+
+for _function in (intersect1d, setdiff1d, setxor1d, union1d, unique):
+    register(_function, method=False)

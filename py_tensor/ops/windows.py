@@ -1,0 +1,93 @@
+"""Windows on a tensor, by strides: views, in which elements may stand several times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from py_tensor.errors import ShapeError
+from py_tensor.layout import Layout
+from py_tensor.ops.define import Operand, register
+from py_tensor.ops.movement import view_by
+from py_tensor.shapes import normalize_axis, parse_shape
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["as_strided", "sliding_window_view"]
+
+
+def as_strided(
+    x: Operand,
+    /,
+    shape: int | Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    *,
+    writeable: bool = False,
+) -> Tensor:
+    """The memory of `x` seen in another shape with other strides: a view.
+
+    Parameters
+    ----------
+    shape, strides
+        Sizes, and bytes from one element to the next, along each axis; by default those of `x`.
+    writeable : bool
+        Accepted for a view in which no element stands twice; others are read-only.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one stride for each axis, or one is no multiple of an element.
+    ValueError
+        If an element would lie outside the memory of `x`.
+    """
+    x = tensor_of(x, "as_strided")
+    sizes = x.shape if shape is None else parse_shape("as_strided", shape)
+    steps = x.strides if strides is None else tuple(strides)
+    if len(sizes) != len(steps) or any(s % x.itemsize for s in steps):
+        raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {x.itemsize} bytes")
+    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
+    layout = Layout(sizes, tuple(s // x.itemsize for s in steps), own.offset)
+    reach = [s * (n - 1) for n, s in zip(sizes, layout.strides, strict=True)]
+    low, high = (layout.offset + sum(f(r, 0) for r in reach) for f in (min, max))
+    whole = x if x.base is None else x.base
+    if layout.size and not 0 <= low <= high < whole.size:
+        raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
+    return view_by(x, layout, writeable=writeable and layout.size == high - low + 1)
+
+
+def sliding_window_view(
+    x: Operand,
+    /,
+    window_shape: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+) -> Tensor:
+    """All windows of a shape that fit into `x`: a read-only view.
+
+    Parameters
+    ----------
+    window_shape
+        The sizes along the axes that `axis` names, by default all. They become the last axes of the
+        result; where a window begins are the first.
+
+    Raises
+    ------
+    ShapeError
+        If the windows are larger than `x`, or there is not one size for each axis.
+    """
+    x = tensor_of(x, "sliding_window_view")
+    window = parse_shape("sliding_window_view", window_shape)
+    named = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = [normalize_axis("sliding_window_view", a, x.ndim) for a in named]
+    if len(axes) != len(window):
+        raise ShapeError(f"sliding_window_view: window {window} for axes {tuple(axes)}")
+    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
+    shape = list(x.shape)
+    for a, n in zip(axes, window, strict=True):
+        shape[a] -= n - 1
+        if shape[a] < 1:
+            raise ShapeError(f"sliding_window_view: window {window} is larger than {x.shape}")
+    strides = (*own.strides, *(own.strides[a] for a in axes))
+    return view_by(x, Layout((*shape, *window), strides, own.offset), writeable=False)
+
+
+for _function in (as_strided, sliding_window_view):
+    register(_function, method=False)

@@ -1,0 +1,197 @@
+"""Ranges, grids, index tensors and windows, and what calls functions of Python, beside NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops.test_compositions import compare
+
+Call = Callable[[Any], Any]
+
+MADE: dict[str, list[Call]] = {
+    "diag_indices": [lambda np: np.diag_indices(3), lambda np: np.diag_indices(2, 3)],
+    "fromfunction": [
+        lambda np: np.fromfunction(lambda i, j: i * 2 + j, (2, 3)),
+        lambda np: np.fromfunction(lambda i, j: i == j, (3, 3), dtype=int),
+        lambda np: np.fromfunction(lambda i, n: i + n, (4,), n=2),
+    ],
+    "fromiter": [
+        lambda np: np.fromiter((i * i for i in range(5)), dtype=float),
+        lambda np: np.fromiter(iter([1, 2, 3]), int, 2),
+        lambda np: np.fromiter([], int),
+    ],
+    "geomspace": [
+        lambda np: np.geomspace(1, 1000, 4),
+        lambda np: np.geomspace(-2, -32, 5, endpoint=False),
+        lambda np: np.geomspace(1, 8, 1),
+        lambda np: np.geomspace(8, 1, num=4, dtype=np.float32),
+    ],
+    "identity": [lambda np: np.identity(3), lambda np: np.identity(2, dtype=int)],
+    "indices": [
+        lambda np: np.indices((2, 3)),
+        lambda np: np.indices((2, 3), sparse=True),
+        lambda np: np.indices((0, 2)),
+        lambda np: np.indices((4,), dtype=np.float32),
+    ],
+    "logspace": [
+        lambda np: np.logspace(0, 2, 5),
+        lambda np: np.logspace(0, 3, num=4, base=2, endpoint=False),
+    ],
+    "tri": [lambda np: np.tri(3), lambda np: np.tri(2, 4, 1), lambda np: np.tri(3, 2, -9, int)],
+    "tril_indices": [lambda np: np.tril_indices(3), lambda np: np.tril_indices(3, 1, 4)],
+    "triu_indices": [lambda np: np.triu_indices(3), lambda np: np.triu_indices(3, -1, 2)],
+    "mgrid": [
+        lambda np: np.mgrid[0:3, 1:3],
+        lambda np: np.mgrid[0:1:5j, -1:1:0.5],
+        lambda np: np.mgrid[2:8:2],
+        lambda np: np.mgrid[0:1:3j],
+    ],
+    "ogrid": [lambda np: np.ogrid[0:3, 1:3], lambda np: np.ogrid[0:1:5j, :4, 2:0:-1]],
+    "r_": [
+        lambda np: np.r_[1:4, 0, [5, 6]],
+        lambda np: np.r_[0:1:3j],
+        lambda np: np.r_["0,2", [1, 2], [3, 4]],
+        lambda np: np.r_["-1", np.ones((2, 1)), np.zeros((2, 2))],
+    ],
+    "c_": [
+        lambda np: np.c_[[1, 2], [3, 4]],
+        lambda np: np.c_[np.ones((2, 2)), [3, 4]],
+        lambda np: np.c_[1:3],
+    ],
+    "vectorize": [
+        lambda np: np.vectorize(lambda x, y: x if x > y else -y)([[1.5], [2.0]], [1.0, 3.0, 0.5]),
+        lambda np: np.vectorize(lambda x: (x, x > 1))(np.ones((2, 2))),
+        lambda np: np.vectorize(lambda x, k: x + k, excluded=["k"])([1, 2], k=5),
+        lambda np: np.vectorize(lambda x: x, otypes=[float])([1, 2]),
+        lambda np: np.vectorize(lambda x: x, otypes=["d"])(np.zeros((0, 2))),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_beside_numpy(name: str, device: str) -> None:
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        for number, call in enumerate(MADE[name]):
+            compare(call(pt), call(np), f"{name} {number}")
+    finally:
+        pt.set_default_device(before)
+
+
+def test_keys() -> None:
+    assert pt.s_[1:, ::2] == np.s_[1:, ::2]
+    assert pt.s_[3] == 3
+    assert pt.index_exp[3] == (3,)
+    assert list(pt.ndindex(2, 2)) == list(pt.ndindex((2, 2))) == list(np.ndindex(2, 2))
+    assert list(pt.ndindex(())) == [()]
+
+
+@pytest.mark.computes
+def test_elements_with_their_indices(device: str) -> None:
+    x = pt.arange(4, device=device).reshape(2, 2) * 2
+    assert list(pt.ndenumerate(x)) == [((0, 0), 0), ((0, 1), 2), ((1, 0), 4), ((1, 1), 6)]
+
+
+@pytest.mark.computes
+def test_windows(device: str, rng: np.random.Generator) -> None:
+    array = rng.standard_normal((5, 6)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    tricks = np.lib.stride_tricks
+    for ours, numpys in (
+        (pt.sliding_window_view(x, (2, 3)), tricks.sliding_window_view(array, (2, 3))),
+        (pt.sliding_window_view(x.T, 2, axis=1), tricks.sliding_window_view(array.T, 2, axis=1)),
+        (pt.as_strided(x, (3, 3), (24, 4)), tricks.as_strided(array, (3, 3), (24, 4))),
+        (pt.as_strided(x[1:], (2, 4), (0, 8)), tricks.as_strided(array[1:], (2, 4), (0, 8))),
+        (pt.lib.stride_tricks.as_strided(x[0], (4,), (28,)), array.diagonal()[:4]),
+    ):
+        compare(ours, numpys, "windows")
+        assert ours.base is x
+        assert not ours.flags.writeable
+    x[0, 0] = 9
+    assert pt.as_strided(x, (2, 2), (0, 4))[1, 0].item() == 9
+    for call, error in (
+        (lambda: pt.sliding_window_view(x, 9, axis=0), pt.ShapeError),
+        (lambda: pt.sliding_window_view(x, 2), pt.ShapeError),
+        (lambda: pt.as_strided(x, (2, 2), (3, 4)), pt.ShapeError),
+        (lambda: pt.as_strided(x, (9, 9), (24, 4)), ValueError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+def test_what_is_refused(device: str) -> None:
+    x = pt.arange(6, device=device).reshape(2, 3)
+    refused: list[tuple[Callable[[], object], type[Exception], str]] = [
+        (lambda: pt.geomspace(-1, 1), ValueError, "^geomspace: .*one sign"),
+        (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 numbers"),
+        (lambda: pt.vectorize(abs)(pt.zeros(0)), ValueError, "^vectorize: .*otypes"),
+        (lambda: pt.unravel_index(x, (2, 3), order="A"), ValueError, "^unravel_index: order"),
+        (lambda: pt.ravel_multi_index((x,), (2, 3)), pt.ShapeError, "^ravel_multi_index: 1 ind"),
+        (lambda: pt.vander(x), pt.ShapeError, r"^vander: .*\(2, 3\)"),
+        (lambda: pt.ix_(x), pt.ShapeError, r"^ix_: .*\(2, 3\)"),
+        (lambda: pt.tril_indices_from(x[0]), pt.ShapeError, r"^tril_indices_from: .*\(3,\)"),
+        (lambda: pt.r_["x", 1], ValueError, "^r_: "),
+        (lambda: pt.vsplit(x[0], 1), pt.ShapeError, r"^vsplit: .*\(3,\)"),
+        (lambda: pt.fliplr(x[0]), pt.ShapeError, r"^fliplr: .*\(3,\)"),
+        (lambda: pt.rot90(x, 1, (0, -2)), pt.ShapeError, r"^rot90: .*same"),
+        (lambda: pt.delete(x, 2, 0), IndexError, "^delete: 2 is out of range"),
+        (lambda: pt.insert(x, 4, 0, 1), IndexError, "^insert: 4 is out of range"),
+        (lambda: pt.einsum("ij,jk", x), ValueError, "^einsum: .*2 operands"),
+        (lambda: pt.einsum("ij,jk", x, x), pt.ShapeError, "^einsum: .*sizes 3 and 2"),
+        (lambda: pt.einsum("i", x), pt.ShapeError, "^einsum: 'i' does not name 2"),
+        (lambda: pt.einsum("ij->k", x), ValueError, "^einsum: .*not"),
+        (lambda: pt.tensordot(x, x.T), pt.ShapeError, "^tensordot: axes"),
+        (lambda: pt.cross(x[:, :1], x), pt.ShapeError, r"^cross: .*\(2, 1\)"),
+        (lambda: pt.convolve(x, x), pt.ShapeError, r"^convolve: .*\(2, 3\)"),
+        (lambda: pt.convolve(x[0], x[1], "no"), ValueError, "^convolve: mode"),
+        (lambda: pt.quantile(x, 2), ValueError, "^quantile: 2 is not between 0 and 1"),
+        (lambda: pt.quantile(x, 0.5, method="no"), ValueError, "^quantile: method"),
+        (lambda: pt.average(x, weights=[1, 2]), pt.ShapeError, r"^average: .*\(2,\)"),
+        (lambda: pt.histogram(x, 0), ValueError, "^histogram: .*0"),
+        (lambda: pt.histogram(x, "auto"), ValueError, "^histogram: .*'auto'"),
+        (lambda: pt.histogram(x, 2, (3, 1)), ValueError, "^histogram: .*rise"),
+        (lambda: pt.searchsorted(x, 1), pt.ShapeError, r"^searchsorted: .*\(2, 3\)"),
+        (lambda: pt.interp(1, x, x), pt.ShapeError, r"^interp: .*\(2, 3\)"),
+        (lambda: pt.partition(x, 3), ValueError, "^partition: kth 3"),
+        (lambda: pt.diff(x, -1), ValueError, "^diff: n is -1"),
+        (lambda: pt.gradient(x[:1]), pt.ShapeError, "^gradient: axis 0"),
+        (lambda: pt.select([], []), ValueError, "^select: 0 conditions"),
+        (lambda: cast("Any", pt.add).reduceat(x, [1, 0]), ValueError, "^add.reduceat: "),
+    ]
+    for call, error, match in refused:
+        with pytest.raises(error, match=match):
+            call()
+
+
+@pytest.mark.computes
+def test_methods_of_elementwise_functions(device: str, rng: np.random.Generator) -> None:
+    """`reduce`, `accumulate`, `reduceat` and `outer`, also of NumPy's functions of tensors."""
+    array = rng.standard_normal((3, 4)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda np, a: np.add.reduce(a),
+        lambda np, a: np.add.reduce(a, axis=None),
+        lambda np, a: np.add.reduce(a, 1, keepdims=True),
+        lambda np, a: np.multiply.reduce(a, axis=(0, 1)),
+        lambda np, a: np.maximum.reduce(a, axis=1),
+        lambda np, a: np.minimum.reduce(a, initial=0),
+        lambda np, a: np.logical_and.reduce(a > 0),
+        lambda np, a: np.logical_or.reduce(a > 0, 1),
+        lambda np, a: np.add.accumulate(a),
+        lambda np, a: np.multiply.accumulate(a, axis=1),
+        lambda np, a: np.add.reduceat(a, [0, 2]),
+        lambda np, a: np.add.reduceat(a, [1, 2, 3], axis=1),
+        lambda np, a: np.subtract.outer(a[0], a),
+        lambda np, a: np.less.outer(a[:, 0], a[0]),
+        lambda np, a: np.arctan2.outer(a[:, 0], a[0]),
+    ]
+    for number, call in enumerate(calls):
+        expected = call(np, array)
+        compare(call(pt, x), expected, f"call {number}")
+        compare(call(np, x), expected, f"call {number} of NumPy's")
