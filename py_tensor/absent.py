@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, str] = {
     "cat": "it is pt.concat",
     "from_numpy": "it is pt.asarray",
     "hist": "it is pt.histogram",
+    "in1d": "it is pt.isin",
     "load": "pickle restores tensors",
     "norm": "it is pt.linalg.norm",
     "normal": "it is pt.random.normal",

@@ -204,7 +204,7 @@ FUNCTIONS: dict[str, str] = {
     "iscomplexobj": "x",
     "isrealobj": "x",
     "ndim": "a",
-    "result_type": "arrays_and_dtypes",
+    "result_type": "*arrays_and_dtypes",
     "shape": "a",
     "size": "a / axis",
     # -- Writing
@@ -267,7 +267,7 @@ def _counterpart_of(function: Any) -> _Ours | None:
         own,
         signature(own),
         _signature_of(function, (*by_place, *by_name)),
-        by_place,
+        tuple(place.lstrip("*") for place in by_place),
         by_name,
     )
 
@@ -334,8 +334,10 @@ def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
     try:
         return signature(function)
     except ValueError:
-        kind = Parameter.POSITIONAL_OR_KEYWORD
-        told = [Parameter(name, kind) for name in taken]
+        one, many = Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL
+        told = [
+            Parameter(name.lstrip("*"), many if name.startswith("*") else one) for name in taken
+        ]
         return Signature([*told, Parameter("options", Parameter.VAR_KEYWORD)])
 
 

@@ -101,11 +101,15 @@ degrees = unary(
 
 
 def _arctan2(y: Tensor, x: Tensor) -> Tensor:
-    """By the angle in the first quadrant, where the quotient is settled: 0 / 0 and inf / inf."""
+    """By the angle in the first quadrant, where the quotient is settled: 0 / 0 and inf / inf.
+
+    A GPU may take subnormals for zeros when it divides, and not when it compares.
+    """
     quotient = divide(abs(y), abs(x))
-    quotient = where(equal(y, 0) & equal(x, 0), 0.0, quotient)
+    quotient = where(isnan(quotient), 0.0, quotient)
     angle = atan(where(isinf(y) & isinf(x), 1.0, quotient))
-    return copysign(where(signbit(x), math.pi - angle, angle), y)
+    angle = copysign(where(signbit(x), math.pi - angle, angle), y)
+    return where(isnan(y) | isnan(x), math.nan, angle)
 
 
 arctan2 = composed_binary(
@@ -122,7 +126,8 @@ arctan2 = composed_binary(
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
     """The larger side times the length for sides of 1 and their quotient, which cannot overflow."""
     long, short = maximum(abs(x), abs(y)), minimum(abs(x), abs(y))
-    quotient = short / where(equal(long, 0), 1.0, long)
+    quotient = short / long
+    quotient = where(isnan(quotient), 0.0, quotient)  # 0 / 0, or of subnormals
     length = long * sqrt(1 + square(quotient))
     return where(isinf(x) | isinf(y), math.inf, length)
 

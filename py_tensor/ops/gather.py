@@ -10,11 +10,21 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.primitives import GATHER, RESHAPE
-from py_tensor.ops.define import Operand, Out, build, register, stored_whole
+from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
+from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
+from py_tensor.ops.define import (
+    Operand,
+    Out,
+    build,
+    empty_node,
+    node_of,
+    register,
+    stored_whole,
+)
 from py_tensor.ops.elementwise import clip, remainder
-from py_tensor.ops.movement import expand, ravel, reshape
-from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis
+from py_tensor.ops.movement import expand, ravel
+from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["take", "take_along_axis"]
@@ -143,9 +153,26 @@ def gather_nd(
         In whose name an index out of range raises IndexError; "" where all are known to be in
         range.
     """
-    spread = spread_over(op or "index", x.shape, axes, indices, at)
-    found = gathered(x, axes, spread.indices, at, op)
-    return found if found.shape == spread.shape else build(RESHAPE, (found,), spread.shape)
+    nodes = tuple(map(node_of, (x, *indices)))
+    key = op, tuple(node.meta for node in nodes), tuple(axes), at
+    try:
+        found = _recipes[key]
+    except KeyError:
+        found = _recipes.keep(key, _recipe_of(*key))
+    return Tensor(empty_node(found) if isinstance(found, Meta) else record(found, *nodes))
+
+
+# What `gather_nd` does; a meta where it selects nothing.
+_recipes = Recipes[tuple[str, tuple[Meta, ...], tuple[int, ...], int], Recipe | Meta]()
+
+
+def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int) -> Recipe | Meta:
+    x = metas[0]
+    spread = spread_over(op or "index", x.shape, axes, metas[1:], at)
+    if not size_of(spread.walked):
+        return meta_of(spread.shape, x.dtype, x.device)
+    after = [] if spread.walked == spread.shape else [(RESHAPE, spread.shape)]
+    return recipe(GATHER, ((), *spread.steps), metas, (axes, at, op), *after)
 
 
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
@@ -156,14 +183,23 @@ def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int,
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Indices over all of a gather's result, whose own shape is `shape` in as many elements."""
+    """How indices are expanded over all of a gather's result.
 
-    indices: tuple[Tensor, ...]
+    Attributes
+    ----------
+    steps
+        From each index to the walked shape.
+    walked, shape
+        The shape that is computed, and that of the result, which has as many elements.
+    """
+
+    steps: tuple[tuple[Step, ...], ...]
+    walked: Shape
     shape: Shape
 
 
 def spread_over(
-    op: str, shape: Shape, axes: Sequence[int], indices: Sequence[Tensor], at: int
+    op: str, shape: Shape, axes: Sequence[int], indices: Sequence[Meta], at: int
 ) -> Spread:
     """Indices along axes of a shape, expanded over the result of a gather.
 
@@ -171,19 +207,19 @@ def spread_over(
     """
     common = broadcast(op, *(index.shape for index in indices))
     rest = tuple(n for a, n in enumerate(shape) if a not in axes)
-    full = (*rest[:at], *common, *rest[at:])
-    check_rank(op, full)
-    if all(index.shape == common for index in indices):
-        indices = [reshape(index, (index.size,)) for index in indices]
-        common = indices[0].shape
+    full = check_rank(op, (*rest[:at], *common, *rest[at:]))
+    is_flat = all(index.shape == common for index in indices)
+    if is_flat:
+        common = (size_of(common),)
     walked = (*rest[:at], *common, *rest[at:])
 
-    def over(index: Tensor) -> Tensor:
-        own = (1,) * (len(common) - index.ndim) + index.shape
+    def over(index: Meta) -> tuple[Step, ...]:
+        own = common if is_flat else (*(1,) * (len(common) - len(index.shape)), *index.shape)
         own = (*(1 for _ in rest[:at]), *own, *(1 for _ in rest[at:]))
-        return expand(reshape(index, own), walked)
+        applied = [(RESHAPE, own)] if own != index.shape else []
+        return steps(index, *applied, *([(EXPAND, walked)] if walked != own else []))
 
-    return Spread(tuple(map(over, indices)), full)
+    return Spread(tuple(map(over, indices)) if size_of(walked) else (), walked, full)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from py_tensor import dtypes
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.bind import follow
 from py_tensor.graph.kernel import SCATTER_MODES
 from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import Operand, Out, build, register, stored_whole
+from py_tensor.ops.define import Operand, Out, build, node_of, register, stored_whole
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
 from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack
@@ -52,10 +53,13 @@ def scatter(
     ShapeError
         If the values do not broadcast to that shape.
     """
-    spread = spread_over(op or "scatter", x.shape, axes, indices, at)
+    nodes = [node_of(index) for index in indices]
+    spread = spread_over(op or "scatter", x.shape, axes, [node.meta for node in nodes], at)
     given = _values(x, values, spread.shape, op or "scatter")
-    walked = spread.indices[0].shape
-    return scattered(x, axes, spread.indices, at, reshape(given, walked), mode, unique, op)
+    if not given.size:
+        return x
+    over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
+    return scattered(x, axes, over, at, reshape(given, spread.walked), mode, unique, op)
 
 
 def scattered(

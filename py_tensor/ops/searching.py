@@ -34,7 +34,7 @@ from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "argpartition", "digitize", "in1d", "interp", "isin", "lexsort", "partition", "searchsorted",
+    "argpartition", "digitize", "interp", "isin", "lexsort", "partition", "searchsorted",
 ]  # fmt: skip
 
 
@@ -223,7 +223,6 @@ def lexsort(keys: Operand | Sequence[Operand], /, axis: int = -1) -> Tensor:
     return order
 
 
-in1d = isin
 for _function in (
     argpartition, digitize, interp, isin, lexsort, partition, searchsorted,
 ):  # fmt: skip

@@ -461,7 +461,7 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
     alike = equal(low, high)
     low, high = where(alike, low - 0.5, low), where(alike, high + 0.5, high)
     number = arange(count + 1, device=x.device)
-    return where(equal(number, count), high, low + (high - low) / count * number)
+    return where(equal(number, count), high, low + (high - low) * (number / count))
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import CodeType
 from typing import Any
 
@@ -28,8 +29,12 @@ def execute_numpy(statement: str | CodeType, names: Names) -> Exception | None:
     of older arrays stay what they are.
     """
     older = [value for value in names.values() if isinstance(value, np.ndarray)]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        # NumPy before 2.4 only warns of such an index where nothing is selected.
+        warnings.filterwarnings("error", "Out of bound index found", DeprecationWarning)
         error = execute(statement, names)
+    if isinstance(error, DeprecationWarning):
+        error = IndexError(str(error))
     for name, value in names.items():
         if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
             continue
