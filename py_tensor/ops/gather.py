@@ -65,7 +65,7 @@ def take(
     """
     x = tensor_of(x, "take")
     if axis is None:
-        x, axis = ravel(x), 0
+        x, axis = x if x.ndim == 1 else ravel(x), 0
     at = normalize_axis("take", axis, x.ndim)
     found = indices_of("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
     return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
