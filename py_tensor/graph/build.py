@@ -219,6 +219,8 @@ class Builder:
             if len(operands) != 1:
                 break
             node = operands[0]
+            if self.slots[node] in self.decisions.stored:
+                break
         return node.meta.shape
 
     def concat(self, slot: int, node: Node) -> None:
