@@ -104,7 +104,6 @@ class Connection:
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
             software=found["adapter"]["isFallbackAdapter"],
             workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
-            subgroups="subgroups" in found["features"],
             implementations=trial.passed(found["wrong"]),
             choices=before.choices,
             used=before.used,

@@ -25,8 +25,6 @@ class AdapterProfile:
         few invocations share their work.
     workgroup_memory : int
         Bytes that a workgroup may share.
-    subgroups : bool
-        The device has the feature of that name: invocations can swap values without a barrier.
     implementations : Implementations
         The cheaper implementations of library functions that the device computes right.
     choices : Choices or None
@@ -38,7 +36,6 @@ class AdapterProfile:
     max_buffers: int = 8
     software: bool = False
     workgroup_memory: int = 16384
-    subgroups: bool = False
     implementations: Implementations = ()
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
