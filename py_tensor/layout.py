@@ -104,9 +104,15 @@ class Layout:
         return Layout((min(shape),), (sum(strides),), self.offset)
 
     @property
-    def repeats(self) -> bool:
-        """Whether some element stands at several places, as after `expanded`."""
-        return any(n > 1 and s == 0 for n, s in zip(self.shape, self.strides, strict=True))
+    def is_injective(self) -> bool:
+        """Whether no element stands at two places, as far as strides that nest tell."""
+        reach = 0
+        steps = sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1)
+        for stride, n in steps:
+            if stride <= reach:
+                return False
+            reach += stride * (n - 1)
+        return True
 
     @property
     def is_contiguous(self) -> bool:

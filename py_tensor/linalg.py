@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
+from py_tensor.ops import movement, rearrange
 from py_tensor.ops.creation import eye
 from py_tensor.ops.define import Operand, Scalar, stored
 from py_tensor.ops.elementwise import abs, not_equal, power, sqrt, square
 from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import broadcast_to, converted, ravel, reshape
-from py_tensor.ops.movement import diagonal as diagonal
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
 from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
 from py_tensor.ops.rearrange import outer as outer
-from py_tensor.ops.rearrange import trace as trace
 from py_tensor.ops.reduction import Axes, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -32,6 +31,16 @@ from py_tensor.tensor import Tensor, tensor_of
 
 class LinAlgError(ValueError):
     """What NumPy raises for matrices that have no such result."""
+
+
+def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:
+    """The diagonals of matrices, which lie in the last two axes; a view."""
+    return movement.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Operand, /, *, offset: int = 0, dtype: object = None) -> Tensor:
+    """The sums of the diagonals of matrices, which lie in the last two axes."""
+    return rearrange.trace(x, offset, -2, -1, dtype)
 
 
 def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:

@@ -250,6 +250,9 @@ class Generator:
         if isinstance(x, Tensor):
             x[...] = self.permutation(x, axis)
             return
+        if hasattr(x, "__array_interface__"):
+            x[...] = x.take(self.permutation(x.shape[axis]).tolist(), axis)
+            return
         order = self.permutation(len(x)).tolist()
         x[:] = [x[i] for i in order]
 

@@ -79,6 +79,11 @@ class View:
     def owner(self) -> Owner:
         return self.base._owner()  # pyright: ignore[reportPrivateUsage]
 
+    @property
+    def can_be_writeable(self) -> bool:
+        """Whether its memory is, and no element stands at two places."""
+        return self.owner.writeable and self.layout.is_injective
+
     def release(self, tensor: Tensor) -> bool:
         """The tensor comes to its end; whether it holds a node.
 
@@ -181,21 +186,47 @@ class Tensor(Methods):
             base, writeable = alias.base, writeable and alias.writeable
         else:
             base, writeable = self, writeable and (alias is None or alias.writeable)
-        owner = base._owner()
-        view = Tensor(_seen(base._node, layout))
+        owner, seen = base._owner(), base._node
+        view = Tensor(_seen(seen, layout))
         view._alias = View(base, layout, writeable)
         owner.current[id(view)] = ref(view)
+        if base._node is not seen:
+            view._drop_node()
         return view
 
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the present one of its base."""
-        node = _seen(view.base._node, view.layout)
-        if node.storage is None:  # first: whatever a tensor holds, its device has to know
-            node.meta.device.record(node)
+        node = view.base._recorded(lambda base: _seen(base, view.layout))
+        view.owner.current[id(self)] = ref(self)  # first: a write has to find whoever has a node
         node.taken += 1
         self._node = node
-        view.owner.current[id(self)] = ref(self)
         return node
+
+    def _recorded(self, make: Callable[[Node], Node]) -> Node:
+        """Record what is made of this tensor's node.
+
+        Recording may wait for room, and other tasks run meanwhile: what they wrote counts.
+        """
+        while True:
+            before = self._node
+            node = make(before)
+            if node.storage is None:
+                node.meta.device.record(node)
+            if self._node is before:
+                return node
+            if node.taken == node.dropped:
+                node.meta.device.forget(node)
+
+    def _drop_node(self) -> None:
+        """Have a view make its node anew when it is used next."""
+        try:
+            node = _node_of(self)
+        except AttributeError:
+            return
+        del self._node
+        node.dropped += 1
+        if node.taken == node.dropped:
+            node.meta.device.forget(node)
 
     def _check_writeable(self, op: str) -> None:
         alias = self._alias
@@ -205,7 +236,7 @@ class Tensor(Methods):
                     f"{op}: a scalar cannot be written to; x[i, ...] is a view of an element"
                 )
         elif not alias.writeable:
-            raise ValueError(f"{op}: the tensor is read-only, as broadcast_to makes it; copy it")
+            raise ValueError(f"{op}: the tensor is read-only; copy it")
 
     def _assign(self, layout: Layout, value: Node) -> None:
         """Write `value` to the memory, where a layout says, in which no place occurs twice.
@@ -221,15 +252,14 @@ class Tensor(Methods):
             value = _apart(value)
             if value.meta is not meta:
                 value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
+            base._replace(lambda _: value)
         else:
             attrs = layout.shape, layout.strides, layout.offset
-            value = bind(ASSIGN, (base._node, value), attrs)
-        base._set_node(value)
+            base._replace(lambda whole: bind(ASSIGN, (whole, value), attrs))
 
-    def _set_node(self, node: Node) -> None:
-        """Have a tensor that owns its memory stand for another node."""
-        if node.storage is None:  # first, so that what is computed for room is the old node
-            node.meta.device.record(node)
+    def _replace(self, make: Callable[[Node], Node]) -> None:
+        """Have a tensor that owns its memory stand for what is made of its node."""
+        node = self._recorded(make)  # first, so that what is computed for room is the old node
         if self._alias is not None:
             self._forget_views()
         old = self._node
@@ -243,13 +273,11 @@ class Tensor(Methods):
         """Have each view make its node anew when it is used next."""
         current = self._owner().current
         while current:
-            view = current.popitem()[1]()
+            number, reference = next(iter(current.items()))
+            view = reference()
             if view is not None:
-                node = view._node
-                del view._node
-                node.dropped += 1
-                if node.taken == node.dropped:
-                    node.meta.device.forget(node)
+                view._drop_node()
+            current.pop(number, None)  # last, so that an interrupt leaves no view with an old node
 
     @property
     def is_scalar(self) -> bool:
@@ -300,15 +328,12 @@ class Tensor(Methods):
                 f"shape: {self.shape} cannot become {target} without a copy; use reshape"
             )
         if type(self._alias) is View:
-            old = self._node
-            del self._node
+            self._drop_node()
             self._alias.layout = layout
-            self._made_current(self._alias)
-            old.dropped += 1
-            if old.taken == old.dropped:
-                old.meta.device.forget(old)
-        else:
-            self._set_node(_seen(self._node, layout))
+            return
+        if not self.is_scalar:
+            self._owner()
+        self._replace(lambda node: _seen(node, layout))
 
     @property
     def dtype(self) -> DType:
@@ -530,7 +555,11 @@ class Flags:
     def writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
-        if value and type(alias) is View and (not alias.owner.writeable or alias.layout.repeats):
+        if (
+            value
+            and type(alias) is View
+            and (not alias.owner.writeable or not alias.layout.is_injective)
+        ):
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
 

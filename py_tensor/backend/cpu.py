@@ -22,6 +22,7 @@ class CPU:
         self.pending_work = self.ahead_work = 2**62
         self.computed = 0
         self._out_of_range: list[str] = []
+        self._sync = False
 
     def info(self) -> dict[str, Any]:
         return {"backend": "cpu", "numpy": self.np.__version__}
@@ -38,7 +39,6 @@ class CPU:
         pending = [node for node in request.order if node.storage is None]
         uses = Counter([operand for node in pending for operand in node.inputs])
         kept = {request.order[slot] for slot in request.wanted}
-        self._out_of_range: list[str] = []
         with self.np.errstate(all="ignore"):
             for node in request.order:
                 values[node] = (
@@ -53,8 +53,8 @@ class CPU:
             node.key = leaf_key(node.meta)
             node.inputs = ()
             self.computed += 1
-        if self._out_of_range:  # everything is computed, so that this is raised once
-            raise IndexError(self._out_of_range[0])
+        if self._sync:
+            self._report()
 
     def _value(
         self, node: Node, values: dict[Node, Array], uses: Counter[Node], kept: set[Node]
@@ -78,7 +78,14 @@ class CPU:
         """Never: it computes everything into memory of its own."""
         return False
 
+    def _report(self) -> None:
+        """Raise what was noted since the last report, once."""
+        found, self._out_of_range = self._out_of_range, []
+        if found:
+            raise IndexError(found[0])
+
     def read(self, node: Node) -> memoryview:
+        self._report()
         return (
             memoryview(node.storage.reshape(-1).view("u1")).cast("B")
             if node.meta.size
@@ -90,9 +97,11 @@ class CPU:
 
     def synchronize(self) -> None:
         """Everything is done as soon as it is computed."""
+        self._report()
 
     async def synchronize_async(self) -> None:
         """Everything is done as soon as it is computed."""
+        self._report()
 
     def memory_info(self) -> dict[str, int]:
         return {"computed": self.computed}
@@ -102,3 +111,4 @@ class CPU:
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         """Each op waits as it is, and no memory is used before it is written."""
+        self._sync = sync

@@ -38,7 +38,7 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.movement import converted
 from py_tensor.ops.rounding import round, trunc
-from py_tensor.ops.transcendental import atan, exp2, log1p, log2
+from py_tensor.ops.transcendental import atan, exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -163,7 +163,7 @@ def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
 
 def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
     apart = where(equal(x, y), 0.0, abs(x - y))
-    return maximum(x, y) + log2(1 + exp2(-apart))
+    return maximum(x, y) + log1p(exp2(-apart)) * math.log2(math.e)
 
 
 logaddexp = composed_binary(

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import Any
 
+from py_tensor.dtypes import bool_, of_scalar
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.define import Operand, as_value, check_kind, number_like, register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.indexing import combine, fitted, getitem, setitem, write
+from py_tensor.ops.indexing import as_given, combine, fitted, getitem, setitem, write
 from py_tensor.ops.movement import converted, flatten, in_shape, reshape
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
@@ -68,7 +69,8 @@ def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") ->
     IndexError
         For an index out of range; with the next read where the indices lie on the GPU.
     """
-    _overwrite(_target("put", x), with_put(x, indices, values, mode))
+    target = _target("put", x)
+    _overwrite(target, with_put(x, indices, as_given(x, values, "put"), mode))
 
 
 def put_along_axis(x: Tensor, indices: Operand, values: Operand, /, axis: int | None) -> None:
@@ -100,15 +102,16 @@ def copyto(
         For a dtype of the values that `casting` does not allow.
     """
     _target("copyto", x)
-    given = tensor_of(values, "copyto")
     number = number_like(values)
-    weak = number is not None and given.dtype.kind == "i" and x.dtype.kind == "u"
+    given = as_given(x, values, "copyto")
+    dtype = given.dtype if number is None else of_scalar(number)
+    weak = number is not None and dtype.kind == "i" and x.dtype.kind == "u"
     if casting != "unsafe" and not weak:
-        check_kind("copyto", given.dtype, x.dtype, "casting='unsafe'")
+        check_kind("copyto", dtype, x.dtype, "casting='unsafe'")
     if where is True:
         setitem(x, Ellipsis, given if number is None else number)
         return
-    condition = tensor_of(where, "copyto")
+    condition = tensor_of(where, "copyto", device=x.device)
     if broadcast("copyto", x.shape, condition.shape) != x.shape:
         raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {x.shape}")
     kept = fitted(x, given, x.shape, "copyto") if number is None else number
@@ -126,7 +129,7 @@ def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
         If the mask has another shape.
     """
     _target("putmask", x)
-    held, given = tensor_of(mask, "putmask"), tensor_of(values, "putmask")
+    held, given = tensor_of(mask, "putmask", device=x.device), as_given(x, values, "putmask")
     if held.shape != x.shape:
         raise ShapeError(f"putmask: a mask of shape {held.shape} for a tensor of {x.shape}")
     if given.size and x.size:
@@ -153,7 +156,8 @@ def place(x: Tensor, mask: Operand, values: Operand, /) -> None:
         If there is a place and no value.
     """
     _target("place", x)
-    held, given = tensor_of(mask, "place").astype("bool"), tensor_of(values, "place")
+    held, given = tensor_of(mask, "place", device=x.device), as_given(x, values, "place")
+    held = converted(held, bool_)
     if held.size != x.size:
         raise ShapeError(f"place: a mask of shape {held.shape} for a tensor of {x.shape}")
     held = in_shape(held, x.shape)
@@ -260,8 +264,7 @@ def _at(plain: Any, mode: str, sign: int = 1) -> Any:
         target = _target(op, x)
         if sign < 0 and target.dtype.kind == "b":
             raise DTypeError(f"{op}: takes int and float dtypes, not bool")
-        given = values if isinstance(values, Tensor) else tensor_of(values, op, device=x.device)
-        given = converted(given, x.dtype)
+        given = converted(as_given(x, values, op), x.dtype)
         chosen = "add_atomic" if atomic and mode == "add" else mode
         combine(target, indices, negative(given) if sign < 0 else given, chosen, combined)
 

@@ -78,6 +78,8 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     if mode not in ("wrap", "clip"):
         raise ValueError(f"{op}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
     found = tensor_of(indices, op, device=device)
+    if not found.size:
+        return indices
     if found.dtype.kind not in "iu" or not n:  # which raises there
         return found
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)

@@ -110,7 +110,7 @@ def fitted(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tens
 
     Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
     """
-    given = _as_given(x, value, op)
+    given = as_given(x, value, op)
     if given.device is not x.device:
         given = given.to(x.device) if given.device.name == "cpu" else _refused(op, x, given)
     given = converted(given, x.dtype)
@@ -127,9 +127,17 @@ def fitted(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tens
         ) from None
 
 
-def _as_given(x: Tensor, value: Operand, op: str = "setitem") -> Tensor:
-    """A value as a tensor: on the device of `x`, unless it is one already."""
-    return value if isinstance(value, Tensor) else tensor_of(value, op, device=x.device)
+def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
+    """A value as a tensor: a number in the dtype of `x`, and what is none on its device."""
+    if isinstance(value, Tensor):
+        return value
+    number = number_like(value)
+    if number is not None:
+        return Tensor(constant(op, number, x.dtype, x.device))
+    try:
+        return tensor_of(value, op, device=x.device)
+    except OverflowError:  # ints that the dtype of `x` may hold
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)
 
 
 def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
@@ -267,7 +275,9 @@ class _Selection:
 
     @staticmethod
     def of(x: Tensor, given: tuple[Any, ...]) -> _Selection:
-        keys = _without_ellipsis(tuple(_with_masks(k, x) for k in given), x.ndim)
+        given = tuple(_with_masks(k, x) for k in given)
+        dots = [i for i, k in enumerate(given) if k is Ellipsis]
+        keys = _without_ellipsis(given, x.ndim)
         k: Any
         basic: list[Any] = []
         parts: list[Tensor] = []
@@ -282,7 +292,8 @@ class _Selection:
                 axis += k is not None
                 kept += 1
                 continue
-            positions.append(position)
+            # An ellipsis parts what stands around it, even where it covers no axis.
+            positions.append(position + (bool(dots) and position >= dots[0]))
             before.append(kept)
             if _is_flag(k):  # an axis of its own, of which it selects 1 or 0
                 basic.append(None)
@@ -353,7 +364,7 @@ class _Selection:
         if number is not None:
             given = Tensor(constant("setitem", number, window.dtype, window.device))
         else:
-            given = _as_given(window, value)
+            given = as_given(window, value, "setitem")
             if given.ndim > len(rest):
                 if start:
                     return None

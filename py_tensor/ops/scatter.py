@@ -58,6 +58,8 @@ def scatter(
     given = _values(x, values, spread.shape, op or "scatter")
     if not given.size:
         return x
+    if given.size >= 2**32:
+        raise ShapeError(f"{op or 'scatter'}: {given.size} values; at most 2**32 - 1 are supported")
     over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
     return scattered(x, axes, over, at, reshape(given, spread.walked), mode, unique, op)
 

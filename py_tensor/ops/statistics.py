@@ -190,7 +190,9 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
 
 def _place(n: Any, share: float, method: str) -> Any:
     """Where a quantile stands among `n` sorted elements, between the places of two."""
-    alpha, beta = _BETWEEN.get(method, (1.0, 1.0))
+    if method not in _BETWEEN:
+        return (n - 1) * share
+    alpha, beta = _BETWEEN[method]
     return n * share + (alpha + share * (1 - alpha - beta)) - 1
 
 

@@ -51,7 +51,7 @@ def as_strided(
     whole = x if x.base is None else x.base
     if layout.size and not 0 <= low <= high < whole.size:
         raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
-    return view_by(x, layout, writeable=writeable and layout.size == high - low + 1)
+    return view_by(x, layout, writeable=writeable and layout.is_injective)
 
 
 def sliding_window_view(

@@ -282,7 +282,8 @@ STATISTICS: dict[str, list[Call]] = {
         lambda np, a: np.cov(a, aweights=[0.5, 1, 2, 0.25]),
     ],
     "histogram": [
-        lambda np, a: np.histogram(a),
+        # An odd number: of one element the bins' middle is an edge otherwise, to a rounding.
+        lambda np, a: np.histogram(a, 7),
         lambda np, a: np.histogram(a, bins=4, range=(0, 2)),
         lambda np, a: np.histogram(a, EDGES),
         lambda np, a: np.histogram(a, 3, density=True),
@@ -296,7 +297,10 @@ STATISTICS: dict[str, list[Call]] = {
         lambda np, a: np.histogram2d(a[0], a[1], 2, range=[[0, 2], [1, 3]], density=True),
         lambda np, a: np.histogram2d(a[0], a[1], 2, weights=a[2]),
     ],
-    "histogram_bin_edges": [lambda np, a: np.histogram_bin_edges(a, 4)],
+    "histogram_bin_edges": [
+        lambda np, a: np.histogram_bin_edges(a),
+        lambda np, a: np.histogram_bin_edges(a, 4),
+    ],
     "median": _folds("median", lambda np, a: np.median(a, (0, 1))),
     "nanargmax": _along("nanargmax"),
     "nanargmin": _along("nanargmin"),

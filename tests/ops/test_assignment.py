@@ -775,3 +775,96 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     pt.copyto(x, [1.9, -1.9], casting="unsafe")
     np.copyto(a, [1.9, -1.9], casting="unsafe")
     same(x, a, "copyto, unsafe")
+
+
+# -- What reviews found -------------------------------------------------------------------------
+
+
+def test_an_ellipsis_of_no_axes_parts_indices(device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(0, 99, (3, 4, 5)).astype(np.int32)
+    keys: list[tuple[Any, ...]] = [
+        (slice(None), [-1, 0], ..., [1, 3]),
+        (slice(None), 2, ..., [1, 3]),
+        ([0, 2], ..., slice(1, 3), [1, 3]),
+        ([0, 2], [1, 1], ..., slice(None)),
+    ]
+    for key in keys:
+        x, a = pt.tensor(array, device=device), array.copy()
+        same(x[key], a[key], f"{key}")
+        values = rng.integers(0, 99, a[key].shape).astype(np.int32)
+        x[key] = pt.tensor(values, device=device)
+        a[key] = values
+        same(x, a, f"written at {key}")
+
+
+def test_numbers_are_of_the_target_s_dtype(device: str) -> None:
+    for dtype, number in (("uint32", 3_000_000_000), ("float32", 2**31), ("float32", 3e9)):
+        x = pt.zeros(4, dtype=dtype, device=device)
+        x[[0, 1]] = number
+        pt.put(x, [2], number)
+        pt.copyto(x, number, where=[False, False, False, True])
+        same(x, np.full(4, number, dtype), f"{number} in {dtype}")
+        y = pt.zeros(2, dtype=dtype, device=device)
+        y[:] = [int(number), 1]
+        vars(pt.maximum)["at"](y, [1], number)
+        same(y, np.full(2, number, dtype), f"lists of {number} in {dtype}")
+    x = pt.zeros(3, dtype="int32", device=device)
+    for number in (10**10, -(2**31) - 1):
+        with pytest.raises(OverflowError):
+            x[[0]] = number
+    same(x, np.zeros(3, np.int32), "after refusals")
+
+
+def test_no_place_is_written_twice(device: str) -> None:
+    windows = pt.lib.stride_tricks.sliding_window_view(pt.arange(6, device=device), 3)
+    for make_writeable in (
+        lambda: setattr(windows.flags, "writeable", True),
+        lambda: windows.__setitem__(0, 1),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            make_writeable()
+    x = pt.zeros(8, device=device)
+    pt.lib.stride_tricks.as_strided(x, (3,), (8,), writeable=True)[...] = 1
+    same(x, np.array([1, 0, 1, 0, 1, 0, 0, 0], "f4"), "every second")
+
+
+def test_a_shape_of_no_axes_is_an_array_s(device: str) -> None:
+    x = pt.zeros(1, device=device)
+    y = x
+    x.shape = ()
+    x += 1
+    assert y.item() == 1
+
+
+def test_an_interrupt_while_a_view_is_made_leaves_it_right(device: str) -> None:
+    def interrupted(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    x = pt.zeros(6, device=device)
+    v = x[2:6]
+    v.shape = (2, 2)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(x.device), "record", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pt.negative(v)
+    x[2] = 5
+    same(v, np.array([[5, 0], [0, 0]], "f4"), "the view")
+
+
+@pytest.mark.parametrize("written", ["the base", "a view"])
+def test_what_another_task_writes_meanwhile_stays(
+    written: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To record a node may wait for room, and another task may run."""
+    x = pt.zeros(4, device=device)
+    target = x if written == "the base" else x[:2]
+    record = type(x.device).record
+
+    def other_first(place: Any, node: Any) -> None:
+        monkeypatch.setattr(type(x.device), "record", record)
+        x[3] = 7
+        record(place, node)
+
+    monkeypatch.setattr(type(x.device), "record", other_first)
+    target[0] = 1
+    same(x, np.array([1, 0, 0, 7], "f4"), "written")
