@@ -144,9 +144,8 @@ def sinc(x: Operand, /) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
     x = tensor_of(x, "sinc")
     x = converted(x, dtypes.floating(x.dtype))
-    near = x - 2 * round(
-        x / 2
-    )  # in [-1, 1], exactly; mirrored, so that the sine is of a small angle
+    near = x - 2 * round(x / 2)  # in [-1, 1], exactly
+    # Mirrored, so that the sine is of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
     return where(equal(x, 0), 1.0, where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi)))
 

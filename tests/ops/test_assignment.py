@@ -777,7 +777,7 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     same(x, a, "copyto, unsafe")
 
 
-# -- What reviews found -------------------------------------------------------------------------
+# -- Keys, numbers, overlaps, interrupts, tasks --------------------------------------------------
 
 
 def test_an_ellipsis_of_no_axes_parts_indices(device: str, rng: np.random.Generator) -> None:

@@ -100,3 +100,16 @@ def test_beside_numpy(name: str, device: str, rng: np.random.Generator) -> None:
                 continue
             compare(call(pt, x), expected, what)
     assert ran
+
+
+@pytest.mark.computes
+def test_quantiles_at_whole_places(device: str) -> None:
+    """Each is an element, and the same one as NumPy's, wherever a share falls."""
+    shares = [k / 20 for k in range(21)]
+    for n in (1, 2, 3, 6, 59):
+        array = np.arange(n, dtype=np.float32)
+        x = pt.tensor(array, device=device)
+        for method in ("lower", "higher", "nearest"):
+            got = pt.quantile(x, shares, method=method)
+            expected = np.quantile(array.astype(np.float64), shares, method=method)
+            compare(got, expected, f"{n} elements, {method}")

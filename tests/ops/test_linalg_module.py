@@ -68,3 +68,17 @@ def test_powers_and_chains(device: str, rng: np.random.Generator) -> None:
     ):
         with pytest.raises(error):
             call()
+
+
+@pytest.mark.computes
+def test_diagonals_of_the_last_axes(device: str, rng: np.random.Generator) -> None:
+    linalg = cast("Any", np.linalg)  # which has them from NumPy 2 on
+    for shape in ((3, 4), (2, 3, 3), (2, 5, 3, 4)):
+        array = rng.integers(-9, 10, shape).astype(np.float32)
+        x = pt.tensor(array, device=device)
+        for offset in (-1, 0, 2):
+            what = f"{shape}, offset {offset}"
+            compare(
+                pt.linalg.diagonal(x, offset=offset), linalg.diagonal(array, offset=offset), what
+            )
+            compare(pt.linalg.trace(x, offset=offset), linalg.trace(array, offset=offset), what)

@@ -263,6 +263,13 @@ def test_orders(device: str, rng: np.random.Generator) -> None:
         x = pt.arange(12).reshape(6, 2)
         drawn.shuffle(x)
         assert sorted(map(tuple, x.tolist())) == [(2 * i, 2 * i + 1) for i in range(6)]
+        for axis, shape in ((0, (50, 2)), (1, (2, 50))):
+            array = np.arange(100).reshape(shape)
+            drawn.shuffle(array, axis)
+            lines = np.moveaxis(array, axis, 0).tolist()
+            unchanged = np.moveaxis(np.arange(100).reshape(shape), axis, 0).tolist()
+            assert sorted(lines) == unchanged
+            assert lines != unchanged
         items = ["a", "b", "c", "d"]
         drawn.shuffle(items)
         assert sorted(items) == ["a", "b", "c", "d"]
