@@ -7,13 +7,7 @@ tensor([34., 38., 42., 46., 50.])
 
 import typing as _typing
 
-from py_tensor import lib as lib
-from py_tensor import linalg as linalg
 from py_tensor import random as random
-from py_tensor import typing as typing
-from py_tensor.autotune.tuning import Tuning as Tuning
-from py_tensor.autotune.tuning import tune as tune
-from py_tensor.autotune.tuning import tuning as tuning
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
 from py_tensor.convert.conversion import array as array
@@ -40,46 +34,23 @@ from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
-from py_tensor.inspect.explaining import Explanation as Explanation
-from py_tensor.inspect.explaining import explain as explain
-from py_tensor.inspect.profiling import Profile as Profile
-from py_tensor.inspect.profiling import profile as profile
-from py_tensor.numeric import dtype as dtype
-from py_tensor.numeric import errstate as errstate
-from py_tensor.numeric import finfo as finfo
-from py_tensor.numeric import geterr as geterr
-from py_tensor.numeric import iinfo as iinfo
-from py_tensor.numeric import promote_types as promote_types
-from py_tensor.numeric import result_type as result_type
-from py_tensor.numeric import seterr as seterr
 from py_tensor.ops.arithmetic import *  # noqa: F403
 from py_tensor.ops.assignment import *  # noqa: F403
-from py_tensor.ops.attributes import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
 from py_tensor.ops.creation import *  # noqa: F403
-from py_tensor.ops.differences import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
-from py_tensor.ops.functional import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
-from py_tensor.ops.grids import *  # noqa: F403
-from py_tensor.ops.joining import *  # noqa: F403
-from py_tensor.ops.kernel import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
-from py_tensor.ops.products import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
 from py_tensor.ops.reduction import *  # noqa: F403
 from py_tensor.ops.rounding import *  # noqa: F403
 from py_tensor.ops.scan import *  # noqa: F403
 from py_tensor.ops.scatter import *  # noqa: F403
-from py_tensor.ops.searching import *  # noqa: F403
-from py_tensor.ops.setops import *  # noqa: F403
 from py_tensor.ops.sorting import *  # noqa: F403
-from py_tensor.ops.statistics import *  # noqa: F403
 from py_tensor.ops.transcendental import *  # noqa: F403
 from py_tensor.ops.ufuncs import *  # noqa: F403
-from py_tensor.ops.windows import *  # noqa: F403
 from py_tensor.random import Generator as Generator
 from py_tensor.random import manual_seed as manual_seed
 from py_tensor.random import rand as rand
@@ -110,22 +81,99 @@ bool = bool_
 __version__ = "0.1.0"
 
 
-if not _typing.TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from py_tensor import lib as lib
+    from py_tensor import linalg as linalg
+    from py_tensor import typing as typing
+    from py_tensor.autotune.tuning import Tuning as Tuning
+    from py_tensor.autotune.tuning import tune as tune
+    from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.inspect.explaining import Explanation as Explanation
+    from py_tensor.inspect.explaining import explain as explain
+    from py_tensor.inspect.profiling import Profile as Profile
+    from py_tensor.inspect.profiling import profile as profile
+    from py_tensor.numeric import dtype as dtype
+    from py_tensor.numeric import errstate as errstate
+    from py_tensor.numeric import finfo as finfo
+    from py_tensor.numeric import geterr as geterr
+    from py_tensor.numeric import iinfo as iinfo
+    from py_tensor.numeric import promote_types as promote_types
+    from py_tensor.numeric import result_type as result_type
+    from py_tensor.numeric import seterr as seterr
+    from py_tensor.ops.attributes import *  # noqa: F403
+    from py_tensor.ops.differences import *  # noqa: F403
+    from py_tensor.ops.functional import *  # noqa: F403
+    from py_tensor.ops.grids import *  # noqa: F403
+    from py_tensor.ops.joining import *  # noqa: F403
+    from py_tensor.ops.kernel import *  # noqa: F403
+    from py_tensor.ops.products import *  # noqa: F403
+    from py_tensor.ops.searching import *  # noqa: F403
+    from py_tensor.ops.setops import *  # noqa: F403
+    from py_tensor.ops.statistics import *  # noqa: F403
+    from py_tensor.ops.windows import *  # noqa: F403
+else:
+    from importlib import import_module as _import_module
+
+    _ON_FIRST_USE = {
+        "autotune.tuning": "Tuning tune tuning",
+        "inspect.explaining": "Explanation explain",
+        "inspect.profiling": "Profile profile",
+        "lib": "lib",
+        "linalg": "linalg",
+        "numeric": "dtype errstate finfo geterr iinfo promote_types result_type seterr",
+        "ops.attributes": (
+            "array_equiv conj conjugate imag iscomplexobj isreal isrealobj isscalar iterable ndim "
+            "real shape size"
+        ),
+        "ops.differences": "diff ediff1d gradient polyval trapezoid trapz",
+        "ops.functional": (
+            "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "
+            "vectorize"
+        ),
+        "ops.grids": (
+            "c_ diag_indices diagflat fromfunction geomspace identity index_exp indices ix_ "
+            "logspace mgrid ogrid r_ ravel_multi_index s_ tri tril_indices tril_indices_from "
+            "triu_indices triu_indices_from unravel_index vander"
+        ),
+        "ops.joining": (
+            "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
+            "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
+            "vsplit"
+        ),
+        "ops.kernel": "kernel",
+        "ops.products": "convolve correlate cross einsum inner kron tensordot vdot",
+        "ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
+        "ops.setops": "intersect1d setdiff1d setxor1d union1d unique",
+        "ops.statistics": (
+            "average corrcoef cov histogram histogram2d histogram_bin_edges median nanargmax "
+            "nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
+            "nanquantile nanstd nansum nanvar percentile quantile"
+        ),
+        "ops.windows": "as_strided sliding_window_view",
+        "typing": "typing",
+    }
+    """Of modules that most programs never use: the names that are public. One is imported when such
+    a name is first used."""
+    _MODULES = {name: module for module, names in _ON_FIRST_USE.items() for name in names.split()}
 
     def __getattr__(name: str) -> _typing.Any:
-        """What is not there, and what there is instead."""
+        """What a module has that is not imported yet; or what there is instead."""
+        if name in _MODULES:
+            module = _import_module(f"py_tensor.{_MODULES[name]}")
+            found = module if name == _MODULES[name] else getattr(module, name)
+            globals()[name] = found
+            return found
         import sys
 
         from py_tensor.absent import refuse_function
 
-        refuse_function(name, sys.modules[__name__])
+        return refuse_function(name, sys.modules[__name__])
 
     def __dir__() -> list[str]:
-        """What is public: `random` alone of the modules."""
+        """What is public: of the modules that are imported by now `random` alone."""
         from types import ModuleType
 
-        return [
-            name
-            for name, value in globals().items()
-            if name in ("lib", "linalg", "random", "typing") or not isinstance(value, ModuleType)
-        ]
+        there = {n for n, v in globals().items() if not isinstance(v, ModuleType)}
+        return [*there | {"random"} | _MODULES.keys()]
+
+    __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -1,4 +1,4 @@
-"""Data types, and how they promote.
+"""Data types, how they promote, and which of them an op takes.
 
 NumPy's types without its widening to 64 bits: a GPU has no 64-bit arithmetic, so what NumPy would
 widen stays 32 bits wide (an integer with a float gives float32), and the one pair with no 32-bit
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -105,6 +106,16 @@ _NAMES = {
     **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
 }  # NumPy's, and Python's, which say no precision: theirs is the default one
+_INSTEAD = {
+    **dict.fromkeys(
+        ("int8", "int16", "uint8", "uint16", "i1", "i2", "u1", "u2", "b", "B", "h", "H"), "int32"
+    ),
+    **dict.fromkeys(("byte", "ubyte", "short", "ushort"), "int32"),
+    **dict.fromkeys(("float16", "half", "f2", "e"), "float32"),
+    **dict.fromkeys(("uint64", "u8", "L", "Q", "ulong", "ulonglong"), "uint32"),
+    **dict.fromkeys(("long", "l", "p"), 'int32, or int64 on the device "cpu"'),
+    **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
+}  # of NumPy's dtypes that are not here
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
 # The whole table: symmetric, and what is not here has no common type.
@@ -171,6 +182,8 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
     """
     if kind == "c":
         raise no_complex(op)
+    if kind in ("U", "S", "T"):
+        raise no_text(op)
     if kind == "u":
         return uint32 if itemsize >= 4 else DEFAULT_INT
     found = {"b": bool_, "i": DEFAULT_INT, "f": DEFAULT_FLOAT}.get(kind)
@@ -183,6 +196,13 @@ def no_complex(op: str) -> DTypeError:
     """The error for complex numbers."""
     return DTypeError(
         f"{op}: there are no complex dtypes; real and imaginary parts can be two tensors"
+    )
+
+
+def no_text(op: str) -> DTypeError:
+    """The error for strings."""
+    return DTypeError(
+        f"{op}: tensors hold no strings; float(text) is a number, so [float(s) for s in texts]"
     )
 
 
@@ -276,20 +296,76 @@ def parse(dtype: object) -> DType:
         text = str(dtype)
         if "complex" in text or text.lstrip("<>=|") in ("c8", "c16", "F", "D"):
             raise no_complex(f"dtype {dtype!r}")
+        name = _name_of(dtype)
+        if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
+            raise no_text(f"dtype {name}")
+        if name in _INSTEAD:
+            raise DTypeError(f"there is no dtype {name}; take {_INSTEAD[name]}")
         raise DTypeError(f"unknown dtype {dtype!r}; there are {_KNOWN}")
     return found
 
 
 def _named(given: object) -> DType | None:
     """The dtype that a name, a Python type, or a NumPy dtype or scalar type stands for."""
+    name = _name_of(given)
+    return None if name is None else _NAMES.get(name)
+
+
+def _name_of(given: object) -> str | None:
+    """The name of a Python type, or of a NumPy dtype or scalar type; of a name itself."""
     name = given
     if not isinstance(given, str):
         name = getattr(given, "name", None) or getattr(given, "__name__", None)
     if not isinstance(name, str):
         return None
-    return _NAMES.get(name[1:] if name[:1] in ("<", ">", "=", "|") else name)
+    return name[1:] if name[:1] in ("<", ">", "=", "|") else name
 
 
 def largest(dtype: DType) -> float:
     """The largest finite value of a floating dtype."""
     return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which dtypes an op takes, and what it computes in.
+
+    Attributes
+    ----------
+    kinds : str
+        Kinds of the (promoted) operand that are taken.
+    compute : callable
+        The dtype that operands are converted to.
+    words : str
+        For the error message.
+    """
+
+    kinds: str
+    compute: Callable[[DType], DType]
+    words: str
+
+    def check(self, op: str, dtype: DType) -> DType:
+        """The dtype to compute in.
+
+        Raises
+        ------
+        DTypeError
+            Naming the op, the category it takes and the dtype it got.
+        """
+        if dtype.kind not in self.kinds:
+            raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
+        return self.compute(dtype)
+
+    def check_converted(self, op: str, dtype: DType) -> None:
+        """Raise DTypeError unless it is a dtype to compute in."""
+        target = self.check(op, dtype)
+        if target is not dtype:
+            raise DTypeError(f"{op}: computes in {target}, not {dtype}")
+
+
+FLOATING = Accepts("biuf", floating, "any dtype, and computes in floating point")
+NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
+WORDS = Accepts("u", lambda dtype: dtype, "uint32")
+ANY = Accepts("biuf", lambda dtype: dtype, "any dtype")
+INTEGRAL_AS_INT = Accepts("biuf", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
+LOGICAL = Accepts("biuf", lambda dtype: bool_, "any dtype")

@@ -104,15 +104,14 @@ class Layout:
         return Layout((min(shape),), (sum(strides),), self.offset)
 
     @property
+    def extent(self) -> tuple[int, int]:
+        """The first and the last place that it names, if any."""
+        return extent(self.shape, self.strides, self.offset)
+
+    @property
     def is_injective(self) -> bool:
         """Whether no element stands at two places, as far as strides that nest tell."""
-        reach = 0
-        steps = sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1)
-        for stride, n in steps:
-            if stride <= reach:
-                return False
-            reach += stride * (n - 1)
-        return True
+        return is_injective(self.shape, self.strides)
 
     @property
     def is_contiguous(self) -> bool:
@@ -121,6 +120,29 @@ class Layout:
             n == 1 or s == c
             for n, s, c in zip(self.shape, self.strides, row_major(self.shape), strict=True)
         )
+
+
+def extent(shape: Shape, strides: tuple[int, ...], offset: int) -> tuple[int, int]:
+    """The first and the last place that strides name, if any."""
+    low = high = offset
+    for n, s in zip(shape, strides, strict=True):
+        if s < 0:
+            low += (n - 1) * s
+        else:
+            high += (n - 1) * s
+    return low, high
+
+
+def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
+    """Whether no element stands at two places, as far as strides that nest tell."""
+    if len(shape) == 1:  # most are
+        return strides[0] != 0 or shape[0] < 2
+    reach = 0
+    for stride, n in sorted([(abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1]):
+        if stride <= reach:
+            return False
+        reach += stride * (n - 1)
+    return True
 
 
 def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:

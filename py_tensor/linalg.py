@@ -82,11 +82,18 @@ def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     return sqrt(sum(square(x), axis, keepdims=keepdims))
 
 
+def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
+    """The largest, which is 0 of none, or the least, of which there is none then."""
+    if order > 0:
+        return max(sizes, axis, keepdims=keepdims, initial=0)
+    return min(sizes, axis, keepdims=keepdims)
+
+
 def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
     if order is None or order == 2:
         return _length(x, axis, keepdims)
     if order in (math.inf, -math.inf):
-        return (max if order > 0 else min)(abs(x), axis, keepdims=keepdims)
+        return _extreme(abs(x), order, axis, keepdims)
     if order == 0:
         return converted(sum(not_equal(x, 0), axis, keepdims=keepdims), x.dtype)
     if order == 1:
@@ -103,7 +110,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         raise ValueError(f"norm: {order!r} of matrices is not there; NumPy's takes x.numpy()")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
     sums = sum(abs(x), summed, keepdims=True)
-    found = (max if order > 0 else min)(sums, chosen, keepdims=True)
+    found = _extreme(sums, order, chosen, True)
     return found if keepdims else found.squeeze(axes)
 
 

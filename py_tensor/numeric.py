@@ -12,9 +12,12 @@ from py_tensor.errors import DTypeError
 
 
 def _dtype_of(given: Any) -> DType:
-    """A dtype, or that of a tensor or number."""
+    """A dtype, or that of a tensor or number, or in which an array of the host comes in."""
     if isinstance(given, bool | int | float):
         return dtypes.of_scalar(given)
+    if hasattr(given, "__array_interface__") and not isinstance(given, type):
+        own = given.dtype
+        return dtypes.of_host("dtype", own.kind, own.itemsize, own.name)
     return dtypes.parse(getattr(given, "dtype", given) if not isinstance(given, type) else given)
 
 

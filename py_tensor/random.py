@@ -8,27 +8,29 @@ the same bits.
 
 from __future__ import annotations
 
-import secrets
+import math
+import os
 from functools import wraps
 from inspect import signature
+from itertools import accumulate
 from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
+from py_tensor.dtypes import WORDS
 from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import const, index
-from py_tensor.ops.creation import arange
-from py_tensor.ops.define import Operand, empty_node, register
-from py_tensor.ops.elementwise import exp, minimum
+from py_tensor.ops.creation import arange, zeros
+from py_tensor.ops.define import Operand, empty_node, int_like, number_like, register
+from py_tensor.ops.elementwise import equal, exp, minimum, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import expand_dims, reshape
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.searching import searchsorted
 from py_tensor.ops.sorting import argsort
 from py_tensor.ops.transcendental import log1p
 from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
@@ -68,6 +70,7 @@ BITS = Elementwise(
     "random_bits",
     wgsl={"*": "random_bits({0}, {1}, {2})"},
     numpy=_threefry,
+    accepts=WORDS,
     cost=60,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -75,6 +78,7 @@ UNIFORM = Elementwise(
     "rand",
     wgsl={"*": "uniform_from_bits({0})"},
     numpy=lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
+    accepts=WORDS,
     gives=dtypes.float32,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -82,6 +86,7 @@ NORMAL = Elementwise(
     "randn",
     wgsl={"*": "normal_from_bits({0}, {1})"},
     numpy=_normal,
+    accepts=WORDS,
     cost=50,
     gives=dtypes.float32,
     vjp=NOT_DIFFERENTIABLE,
@@ -90,6 +95,7 @@ RANDINT = Elementwise(
     "randint",
     wgsl={"*": "randint_from_bits({0}, bitcast<i32>({1}), {2})"},
     numpy=lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
+    accepts=WORDS,
     cost=8,
     gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
@@ -99,11 +105,16 @@ RANDINT_ANY = Elementwise(
     "randint",
     wgsl={"*": "bitcast<i32>({0} + {1})"},
     numpy=lambda np, bits, low: (bits + low).astype(np.int32),
+    accepts=WORDS,
     gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
 )
 OFFSET = Elementwise(
-    "offset", wgsl={"*": "{0} + {1}"}, numpy=lambda np, x, y: x + y, vjp=NOT_DIFFERENTIABLE
+    "offset",
+    wgsl={"*": "{0} + {1}"},
+    numpy=lambda np, x, y: x + y,
+    accepts=WORDS,
+    vjp=NOT_DIFFERENTIABLE,
 )
 
 
@@ -117,7 +128,7 @@ class Generator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbits(64) if seed is None else as_index(seed)
+        self.seed = int.from_bytes(os.urandom(8)) if seed is None else as_index(seed)
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"Generator: seed must be 0 to 2**64 - 1, got {seed}")
         self._drawn = 0
@@ -198,7 +209,9 @@ class Generator:
 
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
         """float32 from the uniform distribution over [low, high)."""
-        return self.random(_spread(size, low, high)) * (_own(high) - _own(low)) + _own(low)
+        low, high = _own(low), _own(high)
+        found = self.random(_spread(size, low, high)) * (high - low) + low
+        return where(found >= high, low, found)  # which rounding makes of the last below it
 
     def standard_normal(self, size: Size = None) -> Tensor:
         """float32 from the standard normal distribution."""
@@ -217,10 +230,30 @@ class Generator:
         return -log1p(-self.random(_spread(size, scale))) * _own(scale)
 
     def binomial(self, n: int, p: Operand, size: Size = None) -> Tensor:
-        """int32: how many of `n` trials succeed, each with probability `p`."""
+        """int32: how many of `n` trials succeed, each with probability `p`.
+
+        For a number `p` it is looked up where a uniform number lies among the sums of the
+        probabilities (inversion: Devroye, "Non-Uniform Random Variate Generation", 1986, III.2).
+        For a tensor the trials are counted, 2**10 of each draw at a time.
+
+        Raises
+        ------
+        ValueError
+            For a negative `n`, or a number `p` that is not between 0 and 1.
+        """
+        trials, chance = as_index(n), number_like(p)
+        if trials < 0 or (chance is not None and not 0 <= chance <= 1):
+            raise ValueError(f"binomial: {n} trials of probability {p}")
         shape = parse_shape("binomial", _spread(size, p))
+        if chance is not None:
+            least, sums = _binomial_sums(trials, chance)
+            return _inverted(sums, self.random(shape)) + least
         chances = expand_dims(tensor_of(p, "binomial"), -1)
-        return sum(self.random((*shape, as_index(n))) < chances, -1)
+        found = zeros(shape, dtypes.int32)
+        for start in range(0, trials, 2**10):
+            count = min(trials - start, 2**10)
+            found = found + sum(self.random((*shape, count)) < chances, -1)
+        return found
 
     def integers(
         self,
@@ -240,7 +273,8 @@ class Generator:
 
     def permutation(self, x: Operand, axis: int = 0) -> Tensor:
         """The slices of `x` along `axis` in random order; of an int, the numbers below it."""
-        x = arange(as_index(x)) if isinstance(x, int) else tensor_of(x, "permutation")
+        count = int_like(x)
+        x = tensor_of(x, "permutation") if count is None else arange(count)
         at = normalize_axis("permutation", axis, x.ndim)
         keys = Tensor(self._bits((x.shape[at],), x.device)) if x.shape[at] else x
         return take(x, argsort(keys), at) if x.size else x.copy()
@@ -272,7 +306,8 @@ class Generator:
         replace : bool
             Whether one may be drawn more than once.
         p : optional
-            How probable each is; by default all are alike.
+            How probable each is; by default all are alike. What has 0 is never drawn: to know
+            that there are enough others, where each is drawn once, they are counted and read.
         shuffle : bool
             Accepted: what is drawn once comes in random order.
 
@@ -281,7 +316,8 @@ class Generator:
         ValueError
             For more slices than there are, where each is drawn once; for nothing to draw from.
         """
-        pool = arange(as_index(a)) if isinstance(a, int) else tensor_of(a, "choice")
+        number = int_like(a)
+        pool = tensor_of(a, "choice") if number is None else arange(number)
         at = normalize_axis("choice", axis, pool.ndim)
         n, shape = pool.shape[at], parse_shape("choice", () if size is None else size)
         count = size_of(shape)
@@ -291,14 +327,37 @@ class Generator:
         if chances is not None and chances.shape != (n,):
             raise ShapeError(f"choice: p of shape {chances.shape} for {n} elements")
         if not replace:  # the first of those that come soonest, in a race of exponential times
+            if chances is not None and (others := int(sum(chances > 0))) < count:
+                raise ValueError(f"choice: {count} of {others} elements whose p is not 0")
             times = self.exponential(1.0, n)
             order = argsort(times if chances is None else times / chances)
             return take(pool, reshape(order[:count], shape), at)
         if chances is None:
             return take(pool, self.randint(0, n, shape), at) if count else pool[:0].reshape(shape)
-        sums = cumsum(chances)
-        drawn = searchsorted(sums, self.random(shape) * sums[-1], "right")
-        return take(pool, minimum(drawn, n - 1), at)
+        order = argsort(equal(chances, 0))  # those of 0 last, where no rounding reaches them
+        sums = cumsum(take(chances, order))
+        drawn = _inverted(sums, self.random(shape) * sums[-1])
+        return take(pool, take(order, minimum(drawn, sum(chances > 0) - 1)), at)
+
+
+def _inverted(sums: Tensor | list[float], drawn: Tensor) -> Tensor:
+    """What numbers stand for by a cumulative distribution."""
+    from py_tensor.ops.searching import searchsorted  # which few programs need
+
+    return searchsorted(sums, drawn, "right")
+
+
+def _binomial_sums(n: int, p: float) -> tuple[int, list[float]]:
+    """The probabilities of at most k successes, from the least k that is drawn on."""
+    mode = min(math.floor((n + 1) * p), n)
+    reach = math.ceil(8 * math.sqrt(n * p * (1 - p))) + 20  # beyond lies less than 2**-48
+    below, above = [1.0], [1.0]  # as multiples of that of the mode, away from it
+    for k in range(mode, max(mode - reach, 0), -1):
+        below.append(below[-1] * (k * (1 - p)) / ((n - k + 1) * p))
+    for k in range(mode, min(mode + reach, n)):
+        above.append(above[-1] * ((n - k) * p) / ((k + 1) * (1 - p)))
+    sums = [*accumulate([*below[:0:-1], *above])]
+    return mode - len(below) + 1, [v / sums[-1] for v in sums]
 
 
 Size = int | Shape | None
@@ -359,7 +418,7 @@ def default_rng(seed: int | Generator | None = None) -> Generator:
 
 def seed(seed: int | None = None) -> None:
     """Start the generator behind the functions of this module anew, as `manual_seed` does."""
-    manual_seed(secrets.randbits(64) if seed is None else seed)
+    manual_seed(Generator(seed).seed)
 
 
 def _of_default(name: str) -> Any:

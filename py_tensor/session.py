@@ -6,6 +6,7 @@ from py_tensor.backend import bridge
 from py_tensor.backend.device import (
     CPU_DEVICE,
     GPU_DEVICE,
+    Backend,
     Device,
     default_device,
     parse,
@@ -109,17 +110,28 @@ def empty_cache() -> None:
 def synchronize() -> None:
     """Wait until the default device has done all that was submitted.
 
+    Submits what is recorded and held where it looks whether indices are in range.
+
     Raises
     ------
+    IndexError
+        For an index out of range in a tensor that no read has told of.
     WaitError
         Where Python cannot block; await `synchronize_async` there.
     """
-    default_device().backend.synchronize()
+    _with_checks(default_device()).synchronize()
 
 
 async def synchronize_async() -> None:
     """The same, awaited."""
-    await default_device().backend.synchronize_async()
+    await _with_checks(default_device()).synchronize_async()
+
+
+def _with_checks(device: Device) -> Backend:
+    """The backend of a device, to which what looks at indices was handed."""
+    if device.has_checks:
+        device.flush()
+    return device.backend
 
 
 def debug(

@@ -100,6 +100,32 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
     )
 
 
+def axes_of(rank: int) -> str:
+    """So many axes, in words."""
+    return "1 axis" if rank == 1 else f"{rank} axes"
+
+
+def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
+    """The shape of tensors side by side along an axis.
+
+    Raises
+    ------
+    ShapeError
+        Unless all other axes agree.
+    """
+    first = shapes[0]
+    beside = first[:axis], first[axis + 1 :]
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
+            raise ShapeError(
+                f"{op}: shapes {first} and {shape} have {axes_of(len(first))}"
+                f" and {axes_of(len(shape))}"
+            )
+        if (shape[:axis], shape[axis + 1 :]) != beside:
+            raise ShapeError(f"{op}: shapes {first} and {shape} differ beside axis {axis}")
+    return (*beside[0], sum(shape[axis] for shape in shapes), *beside[1])
+
+
 def normalize_axis(op: str, axis: Any, rank: int) -> int:
     """An axis as a number in ``[0, rank)``."""
     try:
@@ -107,7 +133,7 @@ def normalize_axis(op: str, axis: Any, rank: int) -> int:
     except TypeError:
         raise TypeError(f"{op}: an axis is an int, not {axis!r}") from None
     if not -rank <= number < rank:
-        raise AxisError(f"{op}: axis {number} is out of bounds for a tensor of {rank} axes")
+        raise AxisError(f"{op}: axis {number} is out of bounds for a tensor of {axes_of(rank)}")
     return number % rank
 
 
@@ -120,6 +146,15 @@ def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
     if len(set(numbers)) != len(numbers):
         raise AxisError(f"{op}: repeated axis in {tuple(given)}")
     return tuple(sorted(numbers))
+
+
+def check_axes(op: str, axes: object, rank: int) -> None:
+    """Raise AxisError unless `axes` are distinct numbers in ``[0, rank)``."""
+    if not isinstance(axes, tuple):
+        raise TypeError(f"{op}: axes are a tuple of ints, not {axes!r}")
+    given = cast("tuple[Any, ...]", axes)
+    if normalize_axes(op, given, rank) != tuple(sorted(given)):
+        raise AxisError(f"{op}: axes {axes} are not counted from 0")
 
 
 def reduced(shape: Shape, axes: tuple[int, ...]) -> Shape:
@@ -144,3 +179,10 @@ def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
     if -1 in target or size_of(target) != size:
         raise ShapeError(f"{op}: cannot reshape {shape}, {size} elements, to {target}")
     return check_rank(op, target)
+
+
+def check_expansion(op: str, shape: Shape, target: Shape) -> None:
+    """Raise ShapeError unless axes of length 1, and new leading ones, make `target` of `shape`."""
+    lead = len(target) - len(shape)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, target[lead:], strict=True)):
+        raise ShapeError(f"{op}: shape {shape} does not broadcast to {target}")

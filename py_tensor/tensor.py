@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import index as as_index
+from threading import RLock
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from py_tensor.backend import bridge
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from py_tensor.typing import Methods
 else:
     Methods = object
+
+
+_WRITING = RLock()
+"""Held by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
 
 
 class Owner:
@@ -64,16 +70,38 @@ class View:
     base : Tensor
         No view itself.
     layout : Layout
-        From coordinates to the flat index of the base.
+        From coordinates to the flat index of the base. Until it is needed it is unknown where
+        `find` reads indices for it, as for ``x[x.argmax()]``.
     writeable : bool
+    find : callable, optional
+        Gives the layout; None where it is known.
     """
 
-    __slots__ = ("base", "layout", "writeable")
+    __slots__ = ("base", "find", "layout", "writeable")
+    layout: Layout
+    find: Callable[[], Layout] | None
 
-    def __init__(self, base: Tensor, layout: Layout, writeable: bool) -> None:
+    def __init__(
+        self, base: Tensor, layout: Layout | Callable[[], Layout], writeable: bool
+    ) -> None:
         self.base = base
-        self.layout = layout
         self.writeable = writeable
+        self.find = None
+        if isinstance(layout, Layout):
+            self.layout = layout
+        else:
+            self.find = layout
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The layout, when it is first needed."""
+            find = self.find
+            if name != "layout" or find is None:
+                raise AttributeError(name)
+            self.layout = find()
+            self.find = None
+            return self.layout
 
     @property
     def owner(self) -> Owner:
@@ -111,7 +139,6 @@ class Tensor(Methods):
     """
 
     __slots__ = ("__weakref__", "_alias", "_node")
-    __hash__ = object.__hash__  # == compares elements
     _alias: Owner | View | None
     _node: Node  # unset: of a view whose base was written to
 
@@ -159,7 +186,8 @@ class Tensor(Methods):
     def _owner(self) -> Owner:
         """What a tensor that is no view knows of its views."""
         if self._alias is None:
-            self._alias = Owner()
+            with _WRITING:
+                self._alias = self._alias or Owner()
         assert type(self._alias) is Owner
         return self._alias
 
@@ -179,51 +207,68 @@ class Tensor(Methods):
 
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
         """A view of this tensor's memory; of a scalar, which never changes, its value."""
-        alias = self._alias
-        if alias is None and not self._node.meta.shape:
+        if self.is_scalar:
             return Tensor(_seen(self._node, layout))
+        return self._viewed(lambda node: Tensor(_seen(node, layout)), layout, writeable=writeable)
+
+    def _viewed(
+        self,
+        make: Callable[[Node], Tensor],
+        layout: Layout | Callable[[], Layout],
+        *,
+        writeable: bool = True,
+    ) -> Tensor:
+        """What is made of the node that owns this tensor's memory, as a view by a layout."""
+        alias = self._alias
         if type(alias) is View:
             base, writeable = alias.base, writeable and alias.writeable
         else:
             base, writeable = self, writeable and (alias is None or alias.writeable)
         owner, seen = base._owner(), base._node
-        view = Tensor(_seen(seen, layout))
+        view = make(seen)
         view._alias = View(base, layout, writeable)
-        owner.current[id(view)] = ref(view)
-        if base._node is not seen:
-            view._drop_node()
+        with _WRITING:
+            owner.current[id(view)] = ref(view)
+            if base._node is not seen:
+                view._drop_node()
         return view
 
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the present one of its base."""
-        node = view.base._recorded(lambda base: _seen(base, view.layout))
-        view.owner.current[id(self)] = ref(self)  # first: a write has to find whoever has a node
-        node.taken += 1
-        self._node = node
-        return node
 
-    def _recorded(self, make: Callable[[Node], Node]) -> Node:
-        """Record what is made of this tensor's node.
+        def take(node: Node) -> None:
+            view.owner.current[id(self)] = ref(self)  # first: a write has to find who has a node
+            node.taken += 1
+            self._node = node
 
-        Recording may wait for room, and other tasks run meanwhile: what they wrote counts.
+        return view.base._record(lambda base: _seen(base, view.layout), take)
+
+    def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
+        """Record what is made of this tensor's node, and have it taken before the tensor changes.
+
+        Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
+        counts.
         """
         while True:
             before = self._node
             node = make(before)
             if node.storage is None:
                 node.meta.device.record(node)
-            if self._node is before:
-                return node
+            with _WRITING:
+                if self._node is before:
+                    take(node)
+                    return node
             if node.taken == node.dropped:
                 node.meta.device.forget(node)
 
     def _drop_node(self) -> None:
         """Have a view make its node anew when it is used next."""
-        try:
-            node = _node_of(self)
-        except AttributeError:
-            return
-        del self._node
+        with _WRITING:
+            try:
+                node = _node_of(self)
+            except AttributeError:
+                return
+            del self._node
         node.dropped += 1
         if node.taken == node.dropped:
             node.meta.device.forget(node)
@@ -259,32 +304,43 @@ class Tensor(Methods):
 
     def _replace(self, make: Callable[[Node], Node]) -> None:
         """Have a tensor that owns its memory stand for what is made of its node."""
-        node = self._recorded(make)  # first, so that what is computed for room is the old node
-        if self._alias is not None:
-            self._forget_views()
-        old = self._node
-        node.taken += 1
-        self._node = node
-        old.dropped += 1
-        if old.taken == old.dropped:
-            old.meta.device.forget(old)
+
+        def take(node: Node) -> None:
+            if self._alias is not None:
+                self._forget_views()
+            old = self._node
+            node.taken += 1
+            self._node = node
+            old.dropped += 1
+            if old.taken == old.dropped:
+                old.meta.device.forget(old)
+
+        self._record(make, take)  # what is computed for room meanwhile is the old node
 
     def _forget_views(self) -> None:
         """Have each view make its node anew when it is used next."""
         current = self._owner().current
-        while current:
-            number, reference = next(iter(current.items()))
-            view = reference()
+        for number in list(current):
+            reference = current.get(number)
+            view = reference() if reference is not None else None
             if view is not None:
                 view._drop_node()
             current.pop(number, None)  # last, so that an interrupt leaves no view with an old node
+
+    def _is_at(self, x: Tensor, layout: Layout) -> bool:
+        """Whether it is a view of x's memory by a layout: to assign it there changes nothing."""
+        alias = self._alias
+        if type(alias) is not View or alias.find is not None or alias.layout != layout:
+            return False
+        return alias.base is (x._alias.base if type(x._alias) is View else x)
 
     @property
     def is_scalar(self) -> bool:
         """Whether it stands for one of NumPy's scalars: a 0-d result of an op, or one element.
 
-        In-place operators give a new one, and leave other names that are bound to it alone. What
-        `array` and `zeros` and the like make with shape (), and 0-d views, are arrays.
+        In-place operators give a new one, and leave other names that are bound to it alone. Its
+        hash is that of its value, so that sets and dicts find it by that. What `array` and `zeros`
+        and the like make with shape (), and 0-d views, are arrays, and have the hash of an object.
         """
         return self._alias is None and not self._node.meta.shape
 
@@ -450,10 +506,17 @@ class Tensor(Methods):
             Without an index, if there is not exactly one element.
         IndexError
             For an index out of range.
+        TypeError
+            For an index of anything but ints.
         """
         if index:
             chosen: Any = index[0] if len(index) == 1 else index
-            return (self if isinstance(chosen, tuple) else self.flat)[chosen].item()
+            try:
+                if isinstance(chosen, tuple):
+                    return self[tuple(map(as_index, cast("tuple[Any, ...]", chosen)))].item()
+                return self.flat[as_index(chosen)].item()
+            except TypeError:
+                raise TypeError(f"item: an index is made of ints, not {chosen!r}") from None
         if self.size != 1:
             raise ValueError(
                 f"item: a tensor of shape {self.shape} has {self.size} elements, not one"
@@ -473,6 +536,14 @@ class Tensor(Methods):
                 "use any() or all()"
             )
         return bool(self.item())
+
+    def __hash__(self) -> int:
+        """Of a scalar, that of its value, which is read; of an array and of NaN, by identity."""
+        if self.is_scalar:
+            value = self.item()
+            if value == value:
+                return hash(value)
+        return object.__hash__(self)
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
@@ -555,11 +626,7 @@ class Flags:
     def writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
-        if (
-            value
-            and type(alias) is View
-            and (not alias.owner.writeable or not alias.layout.is_injective)
-        ):
+        if value and type(alias) is View and not alias.can_be_writeable:
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
 

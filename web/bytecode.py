@@ -32,15 +32,6 @@ UNUSED = {
 UNCOMPILED = {"tarfile.py", "subprocess.py"}
 """Of the archive: what this build imports and a first visit does not. Their bytecode would take
 84 kB of it, and the limit is 8 MB."""
-UNCOMPILED_MODULES = {
-    f"py_tensor.ops.{name}"
-    for name in (
-        *("attributes", "differences", "functional", "grids", "joining", "products"),
-        *("searching", "setops", "statistics", "ufuncs", "windows"),
-    )
-} | {"py_tensor.linalg", "py_tensor.numeric"}
-"""Of the packages: what most programs never call. Their bytecode would take 85 kB; a first visit
-compiles their sources, which importing them on their first use would spare it."""
 ALIKE = "encodings/"
 HASHED, CHECKED = 1, 2
 TIME = (2020, 2, 2, 0, 0, 0)
@@ -90,7 +81,7 @@ def write_packages(target: str) -> None:
     """Paths below ROOT and sizes, as JSON in a line, then the contents."""
     files: dict[str, bytes] = {}
     for name, path in imported():
-        if name.partition(".")[0] in PACKAGES and name not in UNCOMPILED_MODULES:
+        if name.partition(".")[0] in PACKAGES:
             cached = Path(importlib.util.cache_from_source(path)).relative_to(ROOT)
             files[str(cached)] = bytecode(Path(path).read_bytes(), path, checked=True)
     sizes = [[path, len(content)] for path, content in files.items()]

@@ -148,6 +148,7 @@ class Reference:
         from py_tensor.ops.define import REGISTRY
 
         self.pt = pt
+        self.public = {name: getattr(pt, name) for name in dir(pt)}
         self.registry = REGISTRY
         self.not_differentiable = NOT_DIFFERENTIABLE
         self.references = references
@@ -168,11 +169,11 @@ class Reference:
     def functions(self) -> Iterator[Entry]:
         """Each public function, under its own name."""
         names: dict[int, list[str]] = {}
-        for name, value in vars(self.pt).items():
+        for name, value in self.public.items():
             if inspect.isfunction(value) and not name.startswith("_"):
                 names.setdefault(id(value), []).append(name)
         for found in names.values():
-            function = getattr(self.pt, found[0])
+            function = self.public[found[0]]
             name = function.__name__
             entry = self.entry(name, function, function.__doc__)
             module = self.module_of(function)
@@ -187,7 +188,7 @@ class Reference:
 
     def of_tensor(self) -> Iterator[Entry]:
         """What tensors have that no public function has a name for."""
-        functions = {f for f in vars(self.pt).values() if inspect.isfunction(f)}
+        functions = {f for f in self.public.values() if inspect.isfunction(f)}
         for name, value in vars(self.pt.Tensor).items():
             if name.startswith("_") or value in functions:
                 continue

@@ -13,6 +13,55 @@ from py_tensor.graph.order import Request
 from py_tensor.shapes import Shape
 
 
+class _Flush:
+    """The arrays of a flush, each for as long as something needs it.
+
+    Attributes
+    ----------
+    arrays : dict
+        Of nodes that are computed or stored.
+    wanted : set of Node
+        Those that are stored at the end.
+    """
+
+    def __init__(self, request: Request) -> None:
+        order = request.order
+        self.arrays: dict[Node, Array] = {}
+        self.wanted = {order[slot] for slot in request.wanted}
+        self._uses = Counter([x for node in order if node.storage is None for x in node.inputs])
+        self._left = self._uses.copy()
+        # Nodes whose arrays are a stored one's that nobody can read once the flush is done.
+        self._lent = {order[slot] for slot in request.spare}
+
+    def is_spare(self, node: Node) -> bool:
+        """Whether a node may be written over the array of its first operand.
+
+        A flush that fails is computed again from what is stored. So what was stored before is
+        written over only where nothing else reads it, and by what may be repeated.
+        """
+        whole = node.inputs[0]
+        flags = self.arrays[whole].flags
+        if whole in self.wanted or not (flags.owndata and flags.carray):
+            return False
+        if whole not in self._lent:
+            return whole.storage is None and self._left[whole] == 1
+        if self._uses[whole] > 1 or not node.op.is_idempotent(node):
+            return False
+        self._lent.add(node)
+        return True
+
+    def drop(self, node: Node) -> None:
+        """Note one use less of an array; without any, it goes, and what it is a view of with it."""
+        while True:
+            self._left[node] -= 1
+            if self._left[node] or node in self.wanted:
+                return
+            del self.arrays[node]
+            if node.storage is not None or not node.op.reads_by_map:
+                return
+            node = node.inputs[0]
+
+
 class CPU:
     """A backend whose storage is a contiguous NumPy array."""
 
@@ -35,48 +84,44 @@ class CPU:
         return flat.reshape(meta.shape)
 
     def compute(self, request: Request) -> None:
-        values: dict[Node, Array] = {}
-        pending = [node for node in request.order if node.storage is None]
-        uses = Counter([operand for node in pending for operand in node.inputs])
-        kept = {request.order[slot] for slot in request.wanted}
+        flush = _Flush(request)
         with self.np.errstate(all="ignore"):
             for node in request.order:
-                values[node] = (
-                    node.storage
-                    if node.storage is not None
-                    else self._value(node, values, uses, kept)
-                )
-        for slot in request.wanted:
-            node = request.order[slot]
-            array = self.np.ascontiguousarray(values[node]).reshape(node.meta.shape)
-            node.storage = array.copy() if array.base is not None else array
+                if node.storage is None:
+                    self._compute(node, flush)
+                else:
+                    flush.arrays[node] = node.storage
+        for node in flush.wanted:
+            array = flush.arrays[node]
+            own = array.flags.owndata and array.flags.c_contiguous
+            node.storage = array if own else self.np.array(array, order="C")
             node.key = leaf_key(node.meta)
             node.inputs = ()
             self.computed += 1
         if self._sync:
             self._report()
 
-    def _value(
-        self, node: Node, values: dict[Node, Array], uses: Counter[Node], kept: set[Node]
-    ) -> Array:
-        """What a node computes.
-
-        What it writes to it may write over, if that was made by another such op for nothing else.
-        """
-        spare = False
-        if node.op.writes:
-            whole = node.inputs[0]
-            made = whole.op.writes and whole.storage is None
-            spare = made and whole not in kept and uses[whole] == 1
-        run = Run(self.np, self._note, spare)
-        return node.op.compute(run, node, *[values[x] for x in node.inputs])
+    def _compute(self, node: Node, flush: _Flush) -> None:
+        """Compute a node, and let go of what nothing else in the flush needs."""
+        inputs = node.inputs
+        operands = [flush.arrays[x] for x in inputs]
+        spare = node.op.writes and flush.is_spare(node)
+        array = node.op.compute(Run(self.np, self._note, spare), node, *operands)
+        if node.op.reads_by_map:
+            flush.arrays[node] = array
+            return  # a view: its operand is needed for as long as it is
+        if not spare and any(self.np.may_share_memory(array, x) for x in operands):
+            array = array.copy()
+        flush.arrays[node] = array
+        for operand in inputs:
+            flush.drop(operand)
 
     def _note(self, op: str, axis: int, shape: Shape, index: int) -> None:
         self._out_of_range.append(Check(op, axis, shape, True).message(index))
 
     def may_overwrite(self, node: Node) -> bool:
-        """Never: it computes everything into memory of its own."""
-        return False
+        """Unless it was uploaded or read: others may see that memory."""
+        return node.storage.flags.writeable
 
     def _report(self) -> None:
         """Raise what was noted since the last report, once."""
@@ -86,11 +131,10 @@ class CPU:
 
     def read(self, node: Node) -> memoryview:
         self._report()
-        return (
-            memoryview(node.storage.reshape(-1).view("u1")).cast("B")
-            if node.meta.size
-            else memoryview(b"")
-        )
+        if not node.meta.size:
+            return memoryview(b"")
+        node.storage.flags.writeable = False
+        return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 
     async def read_async(self, node: Node) -> memoryview:
         return self.read(node)

@@ -60,6 +60,8 @@ class Device:
         Fill every buffer with NaN before it is used.
     wgsl : bool
         Print the WGSL of each kernel before it is compiled.
+    has_checks : bool
+        Whether something was recorded since the last flush that looks whether indices are in range.
     """
 
     def __init__(self, name: str) -> None:
@@ -67,6 +69,7 @@ class Device:
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
+        self.has_checks = False
         self._backend: Backend | None = None
         self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
         # Views that tensors hold of what is stored, and that: each counts among those that hold it.
@@ -203,6 +206,7 @@ class Device:
         a node that is about to become pending.
         """
         self._count_anew()
+        self.has_checks = False
         # list(): finalizers may take nodes out while this runs.
         self._compute_held(list(self._pending), recorded)
 
@@ -341,11 +345,6 @@ class Device:
         if not node.live:  # a finalizer came before it was noted as a view
             self.forget(node)
         return True
-
-
-def is_at_hand(node: Node) -> bool:
-    """Whether the elements are stored, the node's own or those that it is a view of."""
-    return bottom(node).storage is not None
 
 
 def _make(name: str) -> Backend:

@@ -134,8 +134,9 @@ class _Writer:
         )
 
     def interface(self, *more: str) -> str:
-        combine = self.combined("x", "y")
         kind = self.kind
+        texts = self.fold.op.combine.get(kind) or self.fold.op.combine["*"]
+        combine = texts[0].format(a0="x", b0="y")
         return interface(
             self.bindings,
             self.params,
@@ -144,11 +145,6 @@ class _Writer:
             *self.element.functions("element", [self.element.value(self.fold.value)], kind),
             *more,
         )
-
-    def combined(self, x: str, y: str) -> str:
-        """The fold of two values, or of two vectors of values."""
-        texts = self.fold.op.combine.get(self.kind) or self.fold.op.combine["*"]
-        return texts[0].format(a0=x, b0=y)
 
     def start(self) -> tuple[list[str], _Steps]:
         """The row, what its slice goes on from as acc0, acc1, ..., and the steps along it."""
@@ -312,6 +308,7 @@ class _Tiles(_Writer):
         """Fold over the lanes, 1, 2, 4, ... apart (Hillis and Steele, Data parallel algorithms)."""
         size = 2 * self.walk.workgroup
         last = self.walk.width - 1
+        each = ", ".join(f"combine(far.{c}, sums.{c})" for c in XYZW)
         other = f"shared_sums[(invocation + half + {size}u - apart) % {size}u]"
         return [
             f"var sums = vec4<{self.kind}>({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
@@ -319,7 +316,10 @@ class _Tiles(_Writer):
             "workgroupBarrier();",
             "var half = 0u;",  # where in the memory the newest sums begin
             "for (var apart = 1u; apart < lanes; apart *= 2u) {",
-            f"  if (lane >= apart) {{ sums = {self.combined(other, 'sums')}; }}",
+            "  if (lane >= apart) {",
+            f"    let far = {other};",
+            f"    sums = vec4<{self.kind}>({each});",
+            "  }",
             "  half = WORKGROUP - half;",
             "  shared_sums[invocation + half] = sums;",
             "  workgroupBarrier();",

@@ -142,8 +142,9 @@ asanyarray = asarray
 def ascontiguousarray(
     data: Any, dtype: object = None, *, device: str | Device | None = None
 ) -> Tensor:
-    """`asarray` with one axis at least; the elements of every tensor are in row-major order."""
+    """`asarray` with one axis at least; a copy of a view that is not in row-major order."""
     x = asarray(data, dtype, device=device, op="ascontiguousarray")
+    x = x if x.flags.c_contiguous else x.copy()
     return x if x.ndim else x.reshape(1)
 
 
@@ -175,6 +176,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if isinstance(data, complex):
         raise dtypes.no_complex(op)
+    if isinstance(data, str):
+        raise dtypes.no_text(op)
     if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
         return _from_array(data, target, place, op)
     try:
@@ -326,6 +329,8 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
         kinds.add(data.dtype if isinstance(data, Tensor) else _of_array(data, op))
         values.extend(data.reshape(-1).tolist())
     else:
+        if isinstance(data, str | bytes):
+            raise dtypes.no_text(op)
         raise TypeError(f"{op}: a list holds scalars, not {type(data).__name__}")
 
 

@@ -5,15 +5,13 @@ A host that can show more than text says so with `set_screen`. Everywhere else t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from itertools import count
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from py_tensor.backend import bridge
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.convert.conversion import drawable
-from py_tensor.display.charts import chart
 from py_tensor.display.options import chart_options, image_options
 from py_tensor.display.pictures import (
     can_paint,
@@ -26,6 +24,9 @@ from py_tensor.display.pictures import (
 )
 from py_tensor.errors import ShapeError, WaitError
 from py_tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 Bundle = dict[str, Any]
@@ -115,6 +116,8 @@ class Display:
         elif self._is_shown:
             bridge.check_can_wait("Display.update (or `await d.update_async(x)`)")
         else:
+            import asyncio
+
             _screen.post(self.number, {"kind": "text", "text": "…"}, None, False)
             self._is_shown = True
             work = self._shown_or_failed(content, self._next(), _screen)
@@ -137,6 +140,8 @@ class Display:
         try:
             await self._shown(content, number, blocking=False)
         except BaseException as error:
+            import asyncio
+
             is_interrupt = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
             name = "KeyboardInterrupt" if is_interrupt else type(error).__name__
             text = name if is_interrupt or not str(error) else f"{name}: {error}"
@@ -221,6 +226,8 @@ class _Plot(_Content):
     """A chart of y, or of a tuple (x, y)."""
 
     def __init__(self, value: Any, options: Options) -> None:
+        from py_tensor.display.charts import chart
+
         chosen = chart_options("plot", options)
         pair = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value, None)
         if len(pair) != 2:

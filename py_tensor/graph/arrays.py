@@ -98,10 +98,17 @@ def from_the_end(np: Any, given: Array, n: int) -> Array:
 
 
 def scattered(
-    np: Any, base: Array, where: tuple[Array, ...], inside: Array, values: Array, mode: str
+    np: Any,
+    base: Array,
+    where: tuple[Array, ...],
+    inside: Array,
+    values: Array,
+    mode: str,
+    *,
+    copy: bool,
 ) -> Array:
-    """A copy of `base` with values at the places in range, in their order."""
-    result = base.copy()
+    """`base` with values at the places in range, in their order."""
+    result = np.array(base, order="C") if copy else base
     chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in where)
     values = np.broadcast_to(values, inside.shape)[inside]
     if mode == "set":

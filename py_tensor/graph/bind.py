@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
@@ -32,12 +32,22 @@ _INFERRED = 1 << 14  # entries; past it the table starts anew
 
 
 class Recipes(dict[K, V]):
-    """What is kept for operands of given metas; nothing while nodes are traced."""
+    """What is kept for operands of given metas; nothing while nodes are traced.
 
-    __slots__ = ()
+    What is not there is made by `make` of the parts of its key. What that raises follows from no
+    KeyError, which would be shown above it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[..., V] | None = None) -> None:
+        self.make = make
         _tables.append(self)
+
+    def __missing__(self, key: K) -> V:
+        if self.make is None:
+            raise KeyError(key)
+        return self.keep(key, self.make(*cast("tuple[Any, ...]", key)))
 
     def keep(self, key: K, value: V) -> V:
         if len(self) >= RECIPES:

@@ -30,9 +30,11 @@ from py_tensor.graph.op import (
     Cast,
     Count,
     Elementwise,
+    Glance,
     Movement,
     Op,
     Pad,
+    View,
     layout_of,
 )
 from py_tensor.graph.op import Gather as GatherOp
@@ -317,8 +319,10 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
     Count: Evaluator.index,
     Elementwise: Evaluator.apply,
     GatherOp: Evaluator.gather,
+    Glance: Evaluator.moved,
     Movement: Evaluator.moved,
     Pad: Evaluator.padded,
+    View: Evaluator.moved,
 }
 
 

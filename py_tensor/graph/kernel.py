@@ -229,9 +229,6 @@ class Scattered(BodyPass):
         return max(len(self.element.slots()) + faults + SCATTER_BUFFERS, 5)
 
 
-SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
-
-
 @dataclass(frozen=True, slots=True)
 class Contraction(Pass):
     """The sum over the reduced dimensions of the product of two loads; accumulator 0."""

@@ -7,21 +7,35 @@ which ops there are. The public functions made from these values stand in `py_te
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from functools import cache
+from typing import Any, ClassVar, Final, cast
 
-from py_tensor.dtypes import DType, int32
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, bool_, int32
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.reasons import Reason
-from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, reduced
+from py_tensor.layout import Layout, extent, is_injective
+from py_tensor.shapes import (
+    MAX_RANK,
+    Shape,
+    check_axes,
+    check_rank,
+    dropped,
+    joined,
+    reduced,
+    size_of,
+)
 
 TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
 SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums, target
+SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
+MOST_SCATTERED = 2**32 - 1  # values, whose numbers are words
+MOST_PLACES = 2**31  # along an axis, that int32 numbers
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
@@ -72,6 +86,10 @@ class Op:
         The first operand's elements stay where the op does not write; the result is no view.
     variadic : bool
         It takes any number of operands, which `attrs` does not tell.
+    glances : bool
+        It shows a few elements of a large tensor, which need not be stored for that.
+    operands : int or None
+        How many it takes; None where the attributes or the operands tell.
     work_buffers : int
         Storage buffers that a pass binds beside what it reads.
     stored_because : Reason
@@ -91,21 +109,43 @@ class Op:
     constant: ClassVar[bool] = False
     writes: ClassVar[bool] = False
     variadic: ClassVar[bool] = False
+    glances: ClassVar[bool] = False
     stored_because: ClassVar[Reason] = Reason.GATHERED
 
     @property
     def work_buffers(self) -> int:
         return 1
 
+    @property
+    def operands(self) -> int | None:
+        return 1
+
     def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        """Shape, dtype and device of the result, from those of the operands: here the first's.
+        """Shape, dtype and device of the result; `bind` asks once for operands of given metas.
 
         Raises
         ------
-        ShapeError, DTypeError
-            Where the op does not apply to such operands.
+        DeviceError
+            For operands on several devices.
+        ShapeError, DTypeError, IndexError, TypeError, ValueError
+            Where the op does not apply to such operands, or there are no such attributes.
         """
-        return metas[0]
+        if len(metas) > 1:
+            for meta in metas:
+                if meta.device is not metas[0].device:
+                    raise DeviceError(
+                        f"{self.name}: operands on {metas[0].device} and {meta.device};"
+                        " move one with x.to(device)"
+                    )
+        count = self.operands
+        if not metas or (count is not None and len(metas) != count):
+            raise TypeError(f"{self.name}: got {len(metas)} operands, takes {count or 'some'}")
+        shape, dtype = self.shape_and_dtype(metas, attrs)
+        return meta_of(shape, dtype, metas[0].device)
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        """What the result has, by the rules of this op: here as the first operand."""
+        return metas[0].shape, metas[0].dtype
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         """The operands that are read from a buffer by indices, so that no kernel computes both."""
@@ -113,6 +153,10 @@ class Op:
 
     def notes_faults(self, node: Node) -> bool:
         """Whether a kernel notes indices out of range for it."""
+        return False
+
+    def is_idempotent(self, node: Node) -> bool:
+        """Whether it gives its own result again when that is its first operand."""
         return False
 
     def work(self, node: Node) -> int:
@@ -138,25 +182,43 @@ class Elementwise(Op):
         for the operands.
     numpy : callable
         ``numpy(np, *arrays)``, the same on arrays.
+    accepts : Accepts
+        Which dtypes it takes, and to which of them operands are converted.
     gives : DType, optional
         The dtype of the result, where it is not that of the last operand.
+    conditions : int
+        How many of the first operands are bools, whatever the others are.
     """
 
     wgsl: Mapping[str, str]
     numpy: OnArrays
+    accepts: Accepts
     gives: DType | None = None
+    conditions: int = 0
 
     inline: ClassVar[bool] = True
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        """Operands have one shape; constants may stand beside them."""
+    @property
+    def operands(self) -> int:
+        return _operands_of(self)
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        """Operands have one shape and dtype; constants may stand beside them."""
         shape: Shape = ()
         for meta in metas:
             if meta.shape and meta.shape != shape:
                 if shape:
                     raise ShapeError(f"{self.name}: operands of shapes {shape} and {meta.shape}")
                 shape = meta.shape
-        return meta_of(shape, self.gives or metas[-1].dtype, metas[0].device)
+        dtype = metas[-1].dtype
+        for number, meta in enumerate(metas):
+            if number < self.conditions:
+                if meta.dtype is not bool_:
+                    raise DTypeError(f"{self.name}: a condition is bool, not {meta.dtype}")
+            elif meta.dtype is not dtype:
+                raise DTypeError(f"{self.name}: operands of dtypes {meta.dtype} and {dtype}")
+        self.accepts.check_converted(self.name, dtype)
+        return shape, self.gives or dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, *operands), node)
@@ -168,8 +230,10 @@ class Cast(Op):
 
     inline: ClassVar[bool] = True
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        return meta_of(metas[0].shape, attrs, metas[0].device)
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        if not isinstance(attrs, DType):
+            raise DTypeError(f"{self.name}: converts to a dtype, not to {attrs!r}")
+        return metas[0].shape, attrs
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.cast(run.np, operands[0], node.meta.dtype.name)
@@ -186,12 +250,20 @@ class Folding(Op):
         """Where it is not that of the first operand."""
         return None
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         first, second = metas[0], metas[-1]
         if first.shape != second.shape or first.dtype is not second.dtype:
             raise ShapeError(f"{self.name}: operands {first} and {second} are not alike")
-        dtype = self.result_dtype or first.dtype
-        return meta_of(reduced(first.shape, attrs), dtype, first.device)
+        check_axes(self.name, attrs, len(first.shape))
+        fold, shape = self.folding()[0], reduced(first.shape, attrs)
+        fold.accepts.check_converted(self.name, first.dtype)
+        if not first.size and size_of(shape):
+            raise ShapeError(f"{self.name}: no elements along axes {attrs} of {first.shape}")
+        if fold.indexed and first.size > MOST_PLACES * size_of(shape):
+            raise ShapeError(
+                f"{self.name}: the index along axes {attrs} of {first.shape} does not fit int32"
+            )
+        return shape, self.result_dtype or first.dtype
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
         """How values are folded, and what makes one of several operands."""
@@ -227,6 +299,10 @@ class Reduction(Folding):
         ``numpy(np, array, axes)`` with the axes kept.
     gives : DType, optional
         The dtype of the result, where it is not the operand's.
+    accepts : Accepts
+        As of `Elementwise`.
+    product : Elementwise, optional
+        Where a fold of its results is a product of matrices.
     """
 
     parts: tuple[str, ...]
@@ -238,6 +314,8 @@ class Reduction(Folding):
     indexed: bool = False
     rounds: bool = False
     gives: DType | None = None
+    accepts: Accepts = ANY
+    product: Elementwise | None = None
 
     @property
     def result_dtype(self) -> DType | None:
@@ -260,6 +338,10 @@ class Contract(Folding):
 
     fold: Reduction
     product: Elementwise
+
+    @property
+    def operands(self) -> int:
+        return 2
 
     def folding(self) -> tuple[Reduction, Elementwise]:
         return self.fold, self.product
@@ -294,6 +376,11 @@ class Scan(Op):
         """The part that it goes on from, and its result."""
         return 2
 
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        check_axes(self.name, attrs, len(metas[0].shape))
+        NUMERIC.check_converted(self.name, metas[0].dtype)
+        return metas[0].shape, metas[0].dtype
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
         wide = operands[0].astype(run.np.float64 if dtype.kind == "f" else dtype.name, copy=False)
@@ -319,8 +406,14 @@ class Sort(Op):
         """Where things go, the elements and their places."""
         return 3
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        return meta_of(metas[0].shape, int32 if self.indices else metas[0].dtype, metas[0].device)
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        shape, axis = metas[0].shape, attrs[0]
+        check_axes(self.name, (axis,), len(shape))
+        if shape[axis] > MOST_PLACES:
+            raise ShapeError(
+                f"{self.name}: a place along axis {axis} of {shape} does not fit int32"
+            )
+        return shape, int32 if self.indices else metas[0].dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         axis, descending = node.attrs
@@ -329,15 +422,30 @@ class Sort(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Movement(Op):
-    """A result whose every element is an element of the operand, found by an affine map."""
+    """A result whose every element is an element of the operand, found by an affine map.
 
-    layout: Callable[[Any, Shape], Layout]  # of attributes and the operand's shape
+    Attributes
+    ----------
+    layout : callable
+        ``layout(attrs, shape)``, the map, from attributes and the operand's shape.
+    check : callable, optional
+        ``check(name, shape, attrs)`` raises where the attributes do not fit the operand's shape,
+        though the map leads to elements of it.
+    """
+
+    layout: Callable[[Any, Shape], Layout]
+    check: Callable[[str, Shape, Any], object] | None = None
 
     reads_by_map: ClassVar[bool] = True
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        shape = self.layout(attrs, metas[0].shape).shape
-        return meta_of(shape, metas[0].dtype, metas[0].device)
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        x = metas[0]
+        if self.check is not None:
+            self.check(self.name, x.shape, attrs)
+        layout = self.layout(attrs, x.shape)
+        shape = layout.shape
+        _check_places(self.name, shape, layout.strides, layout.offset, x)
+        return shape, x.dtype
 
     def work(self, node: Node) -> int:
         below = node.inputs[0]
@@ -345,6 +453,26 @@ class Movement(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.moved(run.np, operands[0], layout_of(node))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class View(Movement):
+    """Elements by (shape, strides, offset), the attributes.
+
+    Most views are inferred once and never again, so that a `Layout` is not made for it.
+    """
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        shape, strides, offset = attrs
+        _check_places(self.name, shape, strides, offset, metas[0])
+        return shape, metas[0].dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Glance(Movement):
+    """The elements that are shown of a large tensor."""
+
+    glances: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -379,12 +507,17 @@ class Pad(Op):
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
+    @property
+    def operands(self) -> int:
+        return 2
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         x, fill = metas
         if fill.shape or fill.dtype is not x.dtype:
             raise DTypeError(f"{self.name}: fills {x.dtype} with one {x.dtype}, not {fill}")
-        shape = tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True))
-        return meta_of(shape, x.dtype, x.device)
+        if len(attrs) != len(x.shape) or any(w < 0 for pair in attrs for w in pair) or not x.size:
+            raise ShapeError(f"{self.name}: widths {attrs} do not fit the shape {x.shape}")
+        return tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True)), x.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.pad(operands[0], node.attrs, constant_values=operands[1])
@@ -397,17 +530,18 @@ class Concat(Op):
     barrier: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        """Raises unless all axes but the one agree."""
-        first, axis = metas[0], int(attrs)
-        beside = first.shape[:axis], first.shape[axis + 1 :]
-        for x in metas[1:]:
-            if len(x.shape) != len(first.shape) or (x.shape[:axis], x.shape[axis + 1 :]) != beside:
-                raise ShapeError(
-                    f"{self.name}: shapes {first.shape} and {x.shape} differ beside axis {axis}"
-                )
-        n = sum(x.shape[axis] for x in metas)
-        return meta_of((*beside[0], n, *beside[1]), first.dtype, first.device)
+    @property
+    def operands(self) -> None:
+        return None
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        """Raises unless dtypes, and all axes but the one, agree."""
+        first = metas[0]
+        check_axes(self.name, (attrs,), len(first.shape))
+        for x in metas:
+            if x.dtype is not first.dtype:
+                raise DTypeError(f"{self.name}: operands of dtypes {first.dtype} and {x.dtype}")
+        return joined(self.name, [x.shape for x in metas], attrs), first.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.concatenate(operands, axis=node.attrs)
@@ -422,6 +556,22 @@ class Assign(Op):
 
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
+
+    def is_idempotent(self, node: Node) -> bool:
+        return True
+
+    @property
+    def operands(self) -> int:
+        return 2
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        whole, value = metas
+        shape, strides, offset = attrs
+        _check_places(self.name, shape, strides, offset, whole)
+        if not is_injective(shape, strides):
+            raise ShapeError(f"{self.name}: shape {shape} by strides {strides} has a place twice")
+        _check_value(self.name, whole, value, (shape, ()))
+        return whole.shape, whole.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         whole, value = operands
@@ -440,14 +590,19 @@ class Gather(Op):
 
     inline: ClassVar[bool] = True
 
+    @property
+    def operands(self) -> None:
+        return None
+
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
 
     def notes_faults(self, node: Node) -> bool:
         return bool(node.attrs[2])
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        return meta_of(metas[1].shape, metas[0].dtype, metas[0].device)
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        axes, at, op = attrs
+        return _taken_shape(op or self.name, metas[0], metas[1:], axes, at), metas[0].dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return operands[0][arrays.places(run, operands[0], operands[1:], *node.attrs)[0]]
@@ -471,23 +626,90 @@ class Scatter(Op):
     def work_buffers(self) -> int:
         return SCATTER_BUFFERS
 
+    @property
+    def operands(self) -> None:
+        return None
+
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
 
     def notes_faults(self, node: Node) -> bool:
         return bool(node.attrs[2])
 
+    def is_idempotent(self, node: Node) -> bool:
+        return node.attrs[3] in ("set", "min", "max")
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        axes, at, op, mode, _ = attrs
+        op = op or self.name
+        if mode not in SCATTER_MODES:
+            raise ValueError(f"{op}: mode {mode!r} is none of {', '.join(SCATTER_MODES)}")
+        base, *rest = metas
+        shape = _taken_shape(op, base, tuple(rest[1:]), axes, at)
+        _check_value(op, base, rest[0], (shape,))
+        if rest[0].size > MOST_SCATTERED:
+            raise ShapeError(f"{op}: {rest[0].size} values; at most 2**32 - 1 are supported")
+        return base.shape, base.dtype
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         base, values, *indices = operands
         axes, at, op, mode, _ = node.attrs
         where, inside = arrays.places(run, base, tuple(indices), axes, at, op)
-        return arrays.scattered(run.np, base, where, inside, values, mode)
+        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.spare)
 
 
 def layout_of(node: Node) -> Layout:
     """The map of a movement node, from its coordinates to its operand's flat index."""
-    assert isinstance(node.op, Movement)
-    return node.op.layout(node.attrs, node.inputs[0].meta.shape)
+    return cast("Movement", node.op).layout(node.attrs, node.inputs[0].meta.shape)
+
+
+@cache
+def _operands_of(op: Elementwise) -> int:
+    """How many its WGSL names."""
+    return 1 + max(int(n) for text in op.wgsl.values() for n in re.findall(r"\{(\d+)\}", text))
+
+
+def _check_places(op: str, shape: Shape, strides: tuple[int, ...], offset: int, x: Meta) -> None:
+    """Raise ShapeError unless a layout names elements of an operand."""
+    if len(strides) != len(shape) or (shape and min(shape) < 0):
+        raise ShapeError(f"{op}: there are no shape {shape} and strides {strides}")
+    if len(shape) > MAX_RANK:
+        check_rank(op, shape)
+    low, high = extent(shape, strides, offset)
+    if not (0 <= low <= high < x.size or 0 in shape):
+        raise ShapeError(
+            f"{op}: shape {shape} by strides {strides} from {offset} leaves the elements of"
+            f" {x.shape}"
+        )
+
+
+def _check_value(op: str, x: Meta, value: Meta, shapes: tuple[Shape, ...]) -> None:
+    """Raise unless a value that is written to an operand has its dtype, and one of the shapes."""
+    if value.dtype is not x.dtype:
+        raise DTypeError(f"{op}: a value of {value.dtype} for a tensor of {x.dtype}")
+    if value.shape not in shapes:
+        raise ShapeError(f"{op}: a value of shape {value.shape} for places of shape {shapes[0]}")
+
+
+def _taken_shape(
+    op: str, x: Meta, indices: tuple[Meta, ...], axes: tuple[int, ...], at: int
+) -> Shape:
+    """The shape of what indices take from an operand, or put there: that of each index."""
+    check_axes(op, axes, len(x.shape))
+    if not axes or len(indices) != len(axes):
+        raise ShapeError(f"{op}: {len(indices)} indices for the axes {axes}")
+    shape, rest = indices[0].shape, dropped(x.shape, axes)
+    for index in indices:
+        if index.dtype.kind not in "iu":
+            raise DTypeError(f"{op}: indices are integers, not {index.dtype}")
+        if index.shape != shape:
+            raise ShapeError(f"{op}: indices of shapes {shape} and {index.shape}")
+    behind = len(rest) - at
+    if at < 0 or behind < 0 or (*shape[:at], *shape[max(at, len(shape) - behind) :]) != rest:
+        raise ShapeError(f"{op}: indices of shape {shape} for axes {axes} of {x.shape}, from {at}")
+    if not x.size and size_of(shape):
+        raise IndexError(f"{op}: shape {x.shape} has no elements to take")
+    return shape
 
 
 def _in_dtype(run: Run, result: Array, node: Node) -> Array:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.primitives import EDGES
 
 GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 GLANCED_NODES = 32
@@ -122,7 +121,7 @@ def is_glance(order: list[Node]) -> bool:
             pending.append(node)
             if len(pending) > GLANCED_NODES:
                 return False
-    return any(n.op is EDGES for n in pending) and all(
+    return any(n.op.glances for n in pending) and all(
         n.op.reads_by_map or n.op.generates or (n.op.inline and not n.op.buffered(n))
         for n in pending
     )

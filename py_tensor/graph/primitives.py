@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor import layout
-from py_tensor.dtypes import DType, int32
+from py_tensor.dtypes import ANY, DType, int32
 from py_tensor.graph.bind import bind, generate
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
@@ -22,12 +22,14 @@ from py_tensor.graph.op import (
     Count,
     Elementwise,
     Gather,
+    Glance,
     Movement,
     Pad,
     Reduction,
     Scatter,
+    View,
 )
-from py_tensor.shapes import Shape
+from py_tensor.shapes import Shape, check_axes, check_expansion, resolve_reshape
 
 CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
@@ -69,8 +71,17 @@ def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
     g = g.sum(repeated, keepdims=True) if repeated else g
     spread = type(g)(filled(0, meta_of(x.shape, g.dtype, g.device)))
-    spread._assign(layout.Layout(g.shape, strides, offset), g._node)
-    return (spread,)
+    where = layout.Layout(g.shape, strides, offset)
+    if where.is_injective:
+        spread._assign(where, g._node)
+        return (spread,)
+    from py_tensor.ops.creation import arange
+    from py_tensor.ops.scatter import scattered
+
+    places: Any = arange(x.size, device=g.device)
+    places = places._view_by(where).ravel()
+    added = scattered(spread.ravel(), (0,), (places,), 0, g.ravel(), "add", False, "")
+    return (added.reshape(x.shape),)
 
 
 def _grad_assign(g: Any, y: Any, x: Any, value: Any, attrs: Any) -> tuple[Any, ...]:
@@ -156,23 +167,26 @@ RESHAPE = Movement(
     "reshape",
     vjp=_grad_reshape,
     layout=lambda shape, source: layout.Layout.contiguous(shape),
+    check=resolve_reshape,
 )
 EXPAND = Movement(
     "expand",
     vjp=_grad_expand,
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
+    check=check_expansion,
 )
 # Elements of the operand by (shape, strides, offset): a view of an array.
-VIEW = Movement(
+VIEW = View(
     "view",
     vjp=_grad_view,
     layout=lambda attrs, source: layout.Layout(*attrs),
 )
 # (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
-EDGES = Movement(
+EDGES = Glance(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
     layout=lambda attrs, source: layout.edges(source, *attrs),
+    check=lambda name, source, attrs: check_axes(name, attrs[0], len(source)),
 )
 PAD = Pad("pad", vjp=_grad_pad)
 ASSIGN = Assign("setitem", vjp=_grad_assign)
@@ -185,9 +199,12 @@ MUL = Elementwise(
     "multiply",
     wgsl={"f32": "{0} * {1}", "i32": "{0} * {1}", "u32": "{0} * {1}", "bool": "{0} && {1}"},
     numpy=lambda np, x, y: np.multiply(x, y),
+    accepts=ANY,
     vjp=_grad_product,
 )
-COPY = Elementwise("copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), vjp=_grad_copy)
+COPY = Elementwise(
+    "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), accepts=ANY, vjp=_grad_copy
+)
 SUM = Reduction(
     "sum",
     parts=("T",),
@@ -197,6 +214,7 @@ SUM = Reduction(
     result="{a0}",
     numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
+    product=MUL,
     vjp=_grad_sum,
 )
 # `matmul` and `fused_multiply_add` are this on expanded operands.

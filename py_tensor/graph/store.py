@@ -7,12 +7,12 @@ consumer cannot take in, or if inlining it into its consumers would cost more th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import layout_of
+from py_tensor.graph.op import Folding, layout_of
 from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.primitives import CONTRACT, MUL, SUM
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
@@ -178,15 +178,15 @@ def _buffered(d: Decisions) -> None:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """The two operands, of one shape, whose product is summed."""
-    if node.storage is not None or node.meta.dtype.kind == "b":
+    if not is_folded(node) or node.meta.dtype.kind == "b":
         return None
-    if node.op is CONTRACT:
+    fold, multiplied = cast("Folding", node.op).folding()
+    if multiplied is not None:
         return node.inputs[0], node.inputs[1]
-    if node.op is SUM:
-        product = node.inputs[0]
-        if product.storage is None and product.op is MUL and d.slots[product] not in d.stored:
-            a, b = product.inputs
-            return (a, b) if a.meta.shape == b.meta.shape == product.meta.shape else None
+    product = node.inputs[0]
+    if product.storage is None and product.op is fold.product and d.slots[product] not in d.stored:
+        a, b = product.inputs
+        return (a, b) if a.meta.shape == b.meta.shape == product.meta.shape else None
     return None
 
 

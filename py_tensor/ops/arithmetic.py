@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 from py_tensor import dtypes
+from py_tensor.dtypes import ANY, FLOATING, NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.ops.define import (
-    ANY,
-    FLOATING,
-    NUMERIC,
     Operand,
     Scalar,
     as_array,

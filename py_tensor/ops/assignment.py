@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from operator import index as as_index
 from typing import Any
 
@@ -73,7 +74,7 @@ def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") ->
     _overwrite(target, with_put(x, indices, as_given(x, values, "put"), mode))
 
 
-def put_along_axis(x: Tensor, indices: Operand, values: Operand, /, axis: int | None) -> None:
+def put_along_axis(x: Tensor, /, indices: Operand, values: Operand, axis: int | None) -> None:
     """Assign `values` where `take_along_axis` with the same indices takes elements.
 
     Raises
@@ -107,15 +108,14 @@ def copyto(
     dtype = given.dtype if number is None else of_scalar(number)
     weak = number is not None and dtype.kind == "i" and x.dtype.kind == "u"
     if casting != "unsafe" and not weak:
-        check_kind("copyto", dtype, x.dtype, "casting='unsafe'")
+        check_kind("copyto", dtype, x.dtype, "there is casting='unsafe'")
     if where is True:
         setitem(x, Ellipsis, given if number is None else number)
         return
     condition = tensor_of(where, "copyto", device=x.device)
     if broadcast("copyto", x.shape, condition.shape) != x.shape:
         raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {x.shape}")
-    kept = fitted(x, given, x.shape, "copyto") if number is None else number
-    _overwrite(x, converted(choose(condition, kept, x), x.dtype))
+    _overwrite(x, choose(condition, fitted(x, given, x.shape, "copyto"), x))
 
 
 def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
@@ -126,15 +126,19 @@ def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
     Raises
     ------
     ShapeError
-        If the mask has another shape.
+        If the mask has more or fewer elements than `x`.
+    DTypeError
+        For a tensor or an array of floats for integers, or of numbers for bools.
     """
     _target("putmask", x)
     held, given = tensor_of(mask, "putmask", device=x.device), as_given(x, values, "putmask")
-    if held.shape != x.shape:
+    if held.size != x.size:
         raise ShapeError(f"putmask: a mask of shape {held.shape} for a tensor of {x.shape}")
+    if getattr(values, "ndim", 0):
+        check_kind("putmask", given.dtype, x.dtype, "pt.copyto(..., casting='unsafe')")
     if given.size and x.size:
-        repeated = _repeated(given, x.size)
-        _overwrite(x, choose(held, in_shape(repeated, x.shape), x))
+        repeated = converted(_repeated(given, x.size), x.dtype)
+        _overwrite(x, choose(in_shape(held, x.shape), in_shape(repeated, x.shape), x))
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
@@ -168,8 +172,13 @@ def place(x: Tensor, mask: Operand, values: Operand, /) -> None:
         setitem(x, held, _repeated(given, count))
 
 
-def fill_diagonal(x: Tensor, value: Operand, /) -> None:
-    """Assign to the elements whose indices are all alike; `value` broadcasts to them.
+def fill_diagonal(x: Tensor, value: Operand, /, wrap: bool = False) -> None:
+    """Assign to the elements whose indices are all alike those of `value`, over and over.
+
+    Parameters
+    ----------
+    wrap : bool
+        Whether the diagonal of a matrix of more rows begins anew below the row under its end.
 
     Raises
     ------
@@ -179,8 +188,9 @@ def fill_diagonal(x: Tensor, value: Operand, /) -> None:
     _target("fill_diagonal", x)
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
         raise ShapeError(f"fill_diagonal: shape {x.shape} has no diagonal of all axes")
-    layout = x._layout  # pyright: ignore[reportPrivateUsage]
-    write(x, layout.diagonal(), value)
+    n = x.shape[1]
+    step = 1 + sum(prod(x.shape[axis:]) for axis in range(1, x.ndim))
+    Flat(x)[: n * n if x.ndim == 2 and not wrap else None : step] = value
 
 
 class Flat:

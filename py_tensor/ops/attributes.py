@@ -38,7 +38,12 @@ def size(x: Operand, /, axis: int | None = None) -> int:
 
 
 def isscalar(x: object, /) -> bool:
-    """Whether it is a number or a text of Python, or one of NumPy's scalars; no tensor is."""
+    """Whether it is a number or a text of Python, or one of NumPy's scalars.
+
+    Of tensors those are that stand for such a scalar: 0-d results of ops, and elements.
+    """
+    if isinstance(x, Tensor):
+        return x.is_scalar
     return isinstance(x, int | float | complex | str | bytes) or (
         getattr(x, "shape", None) == () and not hasattr(x, "__array_function__")
     )

@@ -6,8 +6,9 @@ Of bools they are the logical ops, as masks are combined.
 from __future__ import annotations
 
 from py_tensor import dtypes
+from py_tensor.dtypes import Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import Accepts, UnaryMethod, binary, install, unary
+from py_tensor.ops.define import UnaryMethod, binary, install, unary
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",

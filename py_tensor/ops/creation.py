@@ -205,7 +205,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    start, stop, step = (_number("arange", v) for v in (start, stop, step))
+    start, stop, step = (_whole(_number("arange", v)) for v in (start, stop, step))
     if step == 0:
         raise ValueError("arange: step must not be 0")
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
@@ -220,6 +220,12 @@ def _number(op: str, value: Any) -> Scalar:
     if isinstance(value, Tensor):
         return cast("Scalar", value)
     return number_of(op, "an end or a step", value)
+
+
+def _whole(value: Scalar) -> Scalar:
+    """An integer or bool tensor as the integer: the dtype of a range depends on it."""
+    is_whole = isinstance(value, Tensor) and value.dtype.kind != "f"
+    return int(value) if is_whole else value
 
 
 def _steps(start: Scalar, stop: Scalar, step: Scalar) -> int:
@@ -260,14 +266,16 @@ def linspace(
     start: Scalar,
     stop: Scalar,
     num: int = 50,
-    *,
     endpoint: bool = True,
+    retstep: bool = False,
     dtype: object = None,
+    *,
     device: Any = None,
-) -> Tensor:
+) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, float32 by default.
 
-    The last one is exactly `stop`, unless `endpoint` is False.
+    The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
+    the step as a Python float, which is NaN where there is none.
     """
     start, stop, num = _number("linspace", start), _number("linspace", stop), as_index(num)
     if num < 0:
@@ -281,7 +289,8 @@ def linspace(
     if endpoint and num > 1:
         last = equal(arange(num, device=place), num - 1)
         values = where(last, float(stop), values)
-    return _named(LINSPACE, converted(floor(values) if target.kind in "iu" else values, target))
+    found = _named(LINSPACE, converted(floor(values) if target.kind in "iu" else values, target))
+    return (found, step if gaps > 0 else math.nan) if retstep else found
 
 
 for _function in (

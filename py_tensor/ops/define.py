@@ -11,13 +11,13 @@ from __future__ import annotations
 import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from operator import index as as_index
 from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
 from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import Accepts, DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import (
     EMPTY,
@@ -77,45 +77,6 @@ UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
 BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Accepts:
-    """Which dtypes an op takes, and what it computes in.
-
-    Attributes
-    ----------
-    kinds : str
-        Kinds of the (promoted) operand that are taken.
-    compute : callable
-        The dtype that operands are converted to.
-    words : str
-        For the error message.
-    """
-
-    kinds: str
-    compute: Callable[[DType], DType]
-    words: str
-
-    def check(self, op: str, dtype: DType) -> DType:
-        """The dtype to compute in.
-
-        Raises
-        ------
-        DTypeError
-            Naming the op, the category it takes and the dtype it got.
-        """
-        if dtype.kind not in self.kinds:
-            raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
-        return self.compute(dtype)
-
-
-FLOATING = Accepts("biuf", dtypes.floating, "any dtype, and computes in floating point")
-NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
-ANY = Accepts("biuf", lambda dtype: dtype, "any dtype")
-INTEGRAL_AS_INT = Accepts(
-    "biuf", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "any dtype"
-)
-LOGICAL = Accepts("biuf", lambda dtype: dtypes.bool_, "any dtype")
-
 # The meta and key of the result, and those of the number.
 WithNumber = tuple[Meta, int, Meta, int]
 
@@ -170,6 +131,12 @@ def number_like(value: object) -> Scalar | None:
         found = float(given) if given.dtype.kind == "f" else given.item()
         return found if isinstance(found, bool | int | float) else None
     return None
+
+
+def int_like(value: Any) -> int | None:
+    """A Python int, also where it comes as one of NumPy's; None for anything else."""
+    is_int = hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+    return as_index(value) if is_int else None
 
 
 def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
@@ -270,70 +237,63 @@ def constant(op: str, value: Scalar, dtype: DType, device: Device) -> Node:
     return const(convert(value), dtype, device)
 
 
-def apply(
-    op: Elementwise,
-    operands: Sequence[Operand],
-    accepts: Accepts,
-    uncast: int = 0,
-) -> Tensor:
-    """Record an elementwise op on any operands: coerced, promoted, broadcast.
-
-    The first `uncast` operands are taken as bool, whatever the others promote to.
-    """
+def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
+    """Record an elementwise op on any operands: coerced, promoted, broadcast."""
     given = coerce(op.name, operands)
     shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
-    rest = given[uncast:]
+    rest = given[op.conditions :]
     scalars = [x for x in rest if not isinstance(x, Tensor)]
     if len(scalars) == len(rest):
         dtype = dtypes.with_scalar(op.name, dtypes.of_scalar(scalars[0]), scalars[-1])
     else:
         dtype = common_dtype(op.name, rest)
-    dtype = accepts.check(op.name, dtype)
+    dtype = op.accepts.check(op.name, dtype)
     device = device_of(given)
     if not size_of(shape):
         return Tensor(empty_node(meta_of(shape, op.gives or dtype, device)))
-    kinds = [dtypes.bool_] * uncast + [dtype] * len(rest)
+    kinds = [dtypes.bool_] * op.conditions + [dtype] * len(rest)
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
     if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
         nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
     return Tensor(bind(op, nodes))
 
 
-def _recipe(op: Elementwise, metas: tuple[Meta, ...], accepts: Accepts) -> Recipe | None:
-    """The recipe of an op on tensors; None where `apply` does more, or raises."""
-    if (
-        is_traced()
-        or any(m.device is not metas[0].device for m in metas)
-        or not all(m.size for m in metas)
-    ):
+def _recipe(op: Elementwise, metas: tuple[Meta, ...]) -> Recipe | None:
+    """The recipe of an op on tensors; None where `apply` does more."""
+    if is_traced() or not all(m.size for m in metas):
         return None
     dtype = metas[0].dtype
     for m in metas[1:]:
         dtype = dtypes.promote(op.name, dtype, m.dtype)
-    dtype = accepts.check(op.name, dtype)
+    dtype = op.accepts.check(op.name, dtype)
     shape = broadcast(op.name, *(m.shape for m in metas))
     return recipe(op, tuple(steps_to(m, shape, dtype) for m in metas), metas)
 
 
-def _with_number(op: Elementwise, meta: Meta, accepts: Accepts) -> WithNumber | None:
+def _with_number(op: Elementwise, meta: Meta) -> WithNumber | None:
     """What an op on a tensor of this meta and a number does; None unless it computes in floats."""
     dtype = meta.dtype
     if is_traced() or dtype.kind != "f" or not meta.size:
         return None
-    if accepts.check(op.name, dtype) is not dtype:
+    if op.accepts.check(op.name, dtype) is not dtype:
         return None
-    made = op.infer((meta,), None)
     constant = meta_of((), dtype, meta.device)
+    made = op.infer((meta, constant), None)
     return made, key_of(op, None, made), constant, key_of(CONST, None, constant)
 
 
+_SYMBOLS = {
+    "iadd": "+", "isub": "-", "imul": "*", "itruediv": "/", "ifloordiv": "//", "imod": "%",
+    "ipow": "**", "imatmul": "@", "iand": "&", "ior": "|", "ixor": "^", "ilshift": "<<",
+    "irshift": ">>",
+}  # fmt: skip
 _KINDS = "buif"  # a result is stored in a tensor of the same or a later kind
 
 
 def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
     """Raise DTypeError where a dtype's kind is beyond that of where it is to be stored."""
     if _KINDS.index(given.kind) > _KINDS.index(target.kind):
-        raise DTypeError(f"{op}: {given} cannot be stored in {target}; there is {instead}")
+        raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
 
 
 def store(op: str, target: Tensor, result: Tensor) -> Tensor:
@@ -347,7 +307,9 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
         If the result's kind of dtype is beyond the target's: a float for an integer tensor.
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
-    check_kind(op, result.dtype, target.dtype, "x = x.astype(...)")
+    symbol = _SYMBOLS.get(op)
+    instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
+    check_kind(op, result.dtype, target.dtype, instead)
     if target.shape != broadcast(op, target.shape, result.shape):
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
@@ -458,17 +420,11 @@ def unary(
     method: bool = True,
 ) -> Unary:
     """Define an elementwise op of one operand."""
-    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost, gives=result)
-    return unary_of(op, accepts, doc=doc, method=method)
+    op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
+    return unary_of(op, doc=doc, method=method)
 
 
-def unary_of(
-    op: Elementwise,
-    accepts: Accepts,
-    *,
-    doc: str,
-    method: bool = True,
-) -> Unary:
+def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
     """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
     recipes = Recipes[Meta, Recipe]()
 
@@ -487,14 +443,14 @@ def unary_of(
                     None  # what is raised below shall not be shown as raised while handling this
                 )
             if recipe is None:
-                recipe = _recipe(op, (node.meta,), accepts)
+                recipe = _recipe(op, (node.meta,))
                 if recipe is None:
-                    return apply(op, (x,), accepts)
+                    return apply(op, (x,))
                 recipes.keep(node.meta, recipe)
             if recipe.before[0]:
                 node = follow(node, recipe.before[0])
             return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
-        return apply(op, (x,), accepts)
+        return apply(op, (x,))
 
     signature = "(x, /, out=None, *, where=True, dtype=None)"
     return _finish(function, op, op.name, doc, signature, method)
@@ -516,8 +472,8 @@ def binary(
 
     `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``.
     """
-    op = Elementwise(name, vjp=vjp, wgsl=_mapping(wgsl), numpy=numpy, cost=cost, gives=result)
-    return binary_of(op, accepts, doc=doc, operator=operator)
+    op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
+    return binary_of(op, doc=doc, operator=operator)
 
 
 def comparison(
@@ -533,17 +489,15 @@ def comparison(
 
     A Python integer that the tensor's dtype cannot hold lies on one side of all that it can.
     """
-    op = Elementwise(
-        name, vjp=NOT_DIFFERENTIABLE, wgsl=_mapping(wgsl), numpy=numpy, gives=dtypes.bool_
-    )
+    op = Elementwise(name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE)
     decide: Callable[[int, int], bool] = getattr(python_operator, operator)
 
     def record(x: Operand, y: Operand) -> Tensor:
         given = coerce(name, (x, y))
         decided = _decided(decide, given[0], given[1])
-        return apply(op, given, accepts) if decided is None else decided
+        return apply(op, given) if decided is None else decided
 
-    return binary_of(op, accepts, doc=doc, operator=operator, record=record)
+    return binary_of(op, doc=doc, operator=operator, record=record)
 
 
 def _decided(
@@ -561,7 +515,6 @@ def _decided(
 
 def binary_of(
     op: Elementwise,
-    accepts: Accepts,
     *,
     doc: str,
     operator: str | None = None,
@@ -575,7 +528,7 @@ def binary_of(
     with_numbers = Recipes[Meta, WithNumber | None]()
 
     def recipe_of(a: Node, b: Node) -> Recipe | None:
-        recipe = _recipe(op, (a.meta, b.meta), accepts)
+        recipe = _recipe(op, (a.meta, b.meta))
         return None if recipe is None else recipes.keep((a.meta, b.meta), recipe)
 
     def with_number(x: Operand, y: Operand) -> Tensor | None:
@@ -586,7 +539,7 @@ def binary_of(
         node = tensor._node  # pyright: ignore[reportPrivateUsage]
         recipe = with_numbers.get(node.meta)
         if recipe is None and node.meta not in with_numbers:
-            recipe = with_numbers.keep(node.meta, _with_number(op, node.meta, accepts))
+            recipe = with_numbers.keep(node.meta, _with_number(op, node.meta))
         if recipe is None or (type(number) is int and not dtypes.holds(node.meta.dtype, number)):
             return None
         meta, key, constant_meta, constant_key = recipe
@@ -595,7 +548,7 @@ def binary_of(
         return Tensor(Node(op, nodes, None, meta, key))
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
-        return apply(op, (x, y), accepts)
+        return apply(op, (x, y))
 
     def recording(other: Callable[[Any, Any], Any]) -> Binary:
         """The op, which leaves to `other` what is not two tensors.
@@ -729,10 +682,24 @@ def takes(y: object) -> bool:
     )
 
 
+def _repeating(multiply: Binary) -> Binary:
+    """`*` as NumPy's scalars have it: of one and a list or a tuple, the sequence repeated."""
+
+    def product(x: Operand, y: Operand, /) -> Any:
+        for scalar, sequence in ((x, y), (y, x)):
+            if isinstance(sequence, list | tuple) and cast(Tensor, scalar).is_scalar:
+                return cast(Any, sequence) * python_operator.index(scalar)
+        return multiply(x, y)
+
+    return product
+
+
 def _install_operator(
     operator: str, function: Binary, recording: Callable[[Callable[[Any, Any], Any]], Binary]
 ) -> None:
     reflected = operator not in _COMPARISONS
+    if operator == "mul":
+        function = _repeating(function)
 
     def mixed(self: Tensor, other: Operand) -> Any:
         if takes(other):

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any, overload
 
 from py_tensor import dtypes
+from py_tensor.dtypes import ANY, FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
-    ANY,
-    FLOATING,
-    INTEGRAL_AS_INT,
-    LOGICAL,
-    NUMERIC,
     BinaryMethod,
     Operand,
     Out,
@@ -299,7 +295,6 @@ subtract = binary(
 )
 multiply = binary_of(
     MUL,
-    ANY,
     operator="mul",
     doc="Product of the elements; of bools, whether both are true.",
 )
@@ -353,10 +348,11 @@ POWER = Elementwise(
     numpy=lambda np, x, y: (
         _integer_power(np, x, y) if x.dtype.kind in "iu" else _float_power(np, x, y)
     ),
+    accepts=NUMERIC,
     vjp=_grad_power,
     cost=40,
 )
-_power = binary_of(POWER, NUMERIC, doc="`power`, without its checks.")
+_power = binary_of(POWER, doc="`power`, without its checks.")
 maximum = binary(
     "maximum",
     ANY,
@@ -525,6 +521,8 @@ WHERE = Elementwise(
     "where",
     wgsl={"*": "select({2}, {1}, {0})"},
     numpy=lambda np, c, x, y: np.where(c, x, y),
+    accepts=ANY,
+    conditions=1,
     vjp=_grad_where,
 )
 
@@ -546,7 +544,7 @@ def where(
         return nonzero(condition)
     if x is None or y is None:
         raise TypeError("where: takes a condition alone, or with both x and y")
-    return as_array(apply(WHERE, (condition, x, y), ANY, uncast=1))
+    return as_array(apply(WHERE, (condition, x, y)))
 
 
 register(where, WHERE, method=False)

@@ -6,13 +6,13 @@ What calls a function of Python for each element reads the elements, and compute
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.ops.define import Operand, Scalar, as_value, register
 from py_tensor.ops.elementwise import remainder, where
-from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.gather import gathered, indices_of
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
 from py_tensor.ops.rearrange import moveaxis
@@ -50,11 +50,7 @@ def fromiter(
     ValueError
         If there are fewer than `count`.
     """
-    values = (
-        [value for value, _ in zip(iterable, range(count), strict=False)]
-        if count >= 0
-        else [*iterable]
-    )
+    values = [*islice(iterable, count if count >= 0 else None)]
     if len(values) < count:
         raise ValueError(f"fromiter: the iterable gives {len(values)} numbers, not {count}")
     return tensor_of(values, "fromiter", dtype=dtypes.parse(dtype), device=device)
@@ -219,8 +215,8 @@ def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "rai
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        Whether a number out of range raises, with the next read, counts modulo the number of
-        choices, or stands for the nearest.
+        Whether a number out of range, such as a negative one, raises IndexError with the next
+        read, counts modulo the number of choices, or stands for the nearest.
     """
     number = tensor_of(x, "choose")
     given = members_of("choose", choices)
@@ -230,10 +226,13 @@ def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "rai
         number = remainder(number, len(given))
     elif mode == "clip":
         number = number.clip(0, len(given) - 1)
-    elif mode != "raise":
+    elif mode == "raise":
+        number = where(number < 0, len(given), number)  # which is out of range as well
+    else:
         raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
-    chosen = take_along_axis(stack(spread), number.expand_dims(0), 0)
-    return reshape(chosen, number.shape)
+    every = stack(spread)
+    found = indices_of("choose", number.expand_dims(0), every, 0)
+    return reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)
 
 
 for _function in (

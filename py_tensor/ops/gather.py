@@ -32,8 +32,8 @@ __all__ = ["take", "take_along_axis"]
 
 def take(
     x: Operand,
-    indices: Operand,
     /,
+    indices: Operand,
     axis: int | None = None,
     out: Out = None,
     mode: str = "raise",
@@ -85,7 +85,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
 
 
-def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Tensor:
+def take_along_axis(x: Operand, /, indices: Operand, axis: int | None = -1) -> Tensor:
     """For each position the element of its own line along `axis` that `indices` names there.
 
     Where `argsort` or `argmax` say where elements are, this gives the elements.
@@ -156,16 +156,10 @@ def gather_nd(
         range.
     """
     nodes = tuple(map(node_of, (x, *indices)))
-    key = op, tuple(node.meta for node in nodes), tuple(axes), at
-    try:
-        found = _recipes[key]
-    except KeyError:
-        found = _recipes.keep(key, _recipe_of(*key))
+    if op:
+        x.device.has_checks = True
+    found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
     return Tensor(empty_node(found) if isinstance(found, Meta) else record(found, *nodes))
-
-
-# What `gather_nd` does; a meta where it selects nothing.
-_recipes = Recipes[tuple[str, tuple[Meta, ...], tuple[int, ...], int], Recipe | Meta]()
 
 
 def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int) -> Recipe | Meta:
@@ -177,9 +171,15 @@ def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int)
     return recipe(GATHER, ((), *spread.steps), metas, (axes, at, op), *after)
 
 
+# What `gather_nd` does; a meta where it selects nothing.
+_recipes = Recipes[tuple[str, tuple[Meta, ...], tuple[int, ...], int], Recipe | Meta](_recipe_of)
+
+
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
     """The same for indices that have the result's shape already, and may vary along all of it."""
     inputs = (x, *indices)
+    if op:
+        x.device.has_checks = True
     return build(GATHER, inputs, (tuple(axes), at, op))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any, cast
@@ -11,8 +10,9 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.define import Operand, Scalar, register
-from py_tensor.ops.elementwise import greater_equal, multiply, power, where
+from py_tensor.ops.define import Operand, Scalar, numbers_of, register
+from py_tensor.ops.elementwise import greater_equal, multiply, power
+from py_tensor.ops.gather import in_mode
 from py_tensor.ops.movement import (
     broadcast_to,
     concat,
@@ -108,21 +108,24 @@ def geomspace(
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
+    They are computed on the host.
+
     Raises
     ------
     ValueError
-        Where an end is 0, or the ends have different signs.
+        Where an end is 0, or the ends have different signs; for a negative number of them.
     """
-    start, stop = float(start), float(stop)
-    if start * stop <= 0:
-        raise ValueError(f"geomspace: the ends {start} and {stop} are not of one sign")
-    sign = math.copysign(1, start)
-    first, last = math.log2(abs(start)), math.log2(abs(stop))
-    found = sign * power(2.0, linspace(first, last, num, endpoint=endpoint, device=device))
-    number = arange(found.size, device=device)
-    found = where(number == 0, start, found)
-    found = where(number == num - 1, stop, found) if endpoint and num > 1 else found
-    return found if dtype is None else converted(found, dtypes.parse(dtype))
+    first, last, count = float(start), float(stop), as_index(num)
+    if first * last <= 0 or count < 0:
+        raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, which have one sign")
+    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    gaps = max(count - 1 if endpoint else count, 1)
+    found = [first * (last / first) ** (i / gaps) for i in range(count)]
+    if endpoint and count > 1:
+        found[-1] = last
+    if target.kind != "f":  # to 12 digits, that 9.999999999999998 is 10
+        found = [int(float(f"{v:.12g}")) for v in found]
+    return tensor_of(found, "geomspace", dtype=target, device=device)
 
 
 # -- Grids --------------------------------------------------------------------------------------
@@ -206,33 +209,34 @@ class _Grid:
 class _Joined:
     """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
 
-    ``c_`` makes columns of vectors before. A text first gives the axis, as in ``r_["0", x, y]``,
-    and behind a comma the least number of axes.
+    A text first gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the least
+    number of axes, and at which of these the axes of what has fewer begin; without the last of
+    them, and where it is -1, they are the last. ``c_`` is ``r_["-1,2,0"]``: vectors are columns.
     """
 
-    def __init__(self, name: str, columns: bool) -> None:
+    def __init__(self, name: str, *numbers: int) -> None:
         self._name = name
-        self._columns = columns
+        self._numbers = numbers
 
     def __repr__(self) -> str:
         return f"py_tensor.{self._name}"
 
     def __getitem__(self, key: Any) -> Tensor:
         parts: list[Any] = [*key] if type(key) is tuple else [key]
-        axis, least = (-1, 2) if self._columns else (0, 1)
+        axis, least, start = self._numbers
         if isinstance(parts[0], str):
             text = str(parts.pop(0))
             try:
-                axis, *rest = map(int, text.split(","))
+                given = tuple(map(int, text.split(",")))
+                axis, least, start = (*given, *self._numbers[len(given) :])
             except ValueError:
                 raise ValueError(f"{self._name}: takes no {text!r}") from None
-            least = rest[0] if rest else least
         found = [_range_of(p) if type(p) is slice else tensor_of(p, self._name) for p in parts]
         joined: list[Tensor] = []
         for x in found:
-            missing = (1,) * (least - x.ndim)
-            behind = self._columns and x.ndim
-            joined.append(in_shape(x, (*x.shape, *missing) if behind else (*missing, *x.shape)))
+            missing = max(least - x.ndim, 0)
+            before = start if start >= 0 else start + missing + 1
+            joined.append(in_shape(x, (1,) * before + x.shape + (1,) * (missing - before)))
         return concat(joined, axis)
 
 
@@ -248,7 +252,7 @@ class _Key:
 
 
 mgrid, ogrid = _Grid("mgrid", sparse=False), _Grid("ogrid", sparse=True)
-r_, c_ = _Joined("r_", columns=False), _Joined("c_", columns=True)
+r_, c_ = _Joined("r_", 0, 1, -1), _Joined("c_", -1, 2, 0)
 s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
 
 # -- Indices ------------------------------------------------------------------------------------
@@ -281,26 +285,61 @@ def unravel_index(x: Operand, /, shape: int | Shape, order: str = "C") -> tuple[
     ----------
     order : {"C", "F"}
         Whether the last or the first index changes fastest.
+
+    Raises
+    ------
+    ValueError
+        For a place out of range, unless it lies in a tensor, which is not read.
     """
-    x = tensor_of(x, "unravel_index")
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
+    _check_range("unravel_index", x, size_of(sizes))
+    x = tensor_of(x, "unravel_index")
     return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
 
 
-def ravel_multi_index(indices: Sequence[Operand], dims: int | Shape, /, order: str = "C") -> Tensor:
+def _check_range(op: str, given: Operand, n: int) -> None:
+    """Raise ValueError for a number that is not between 0 and `n`; a tensor is not read."""
+    numbers = [] if isinstance(given, Tensor) else numbers_of(op, given)[0]
+    wrong = next((i for i in numbers if not 0 <= i < n), None)
+    if wrong is not None:
+        raise ValueError(f"{op}: {wrong} is out of range for {n} places")
+
+
+def ravel_multi_index(
+    indices: Sequence[Operand],
+    dims: int | Shape,
+    /,
+    mode: str | Sequence[str] = "raise",
+    order: str = "C",
+) -> Tensor:
     """The places in a flattened tensor of a shape that indices along its axes name.
 
     Parameters
     ----------
+    mode : {"raise", "wrap", "clip"}
+        What stands for an index out of range, as in `take`; or one for each axis.
     order : {"C", "F"}
         Whether the last or the first index changes fastest.
+
+    Raises
+    ------
+    ValueError
+        For an index out of range, unless it lies in a tensor, which is not read.
+    ShapeError
+        Unless there is one index for each axis.
     """
     sizes = parse_shape("ravel_multi_index", dims)
     units = _units("ravel_multi_index", sizes, order)
     if len(indices) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(indices)} indices for shape {sizes}")
-    places = [tensor_of(i, "ravel_multi_index") * u for i, u in zip(indices, units, strict=True)]
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else mode
+    places: list[Tensor] = []
+    for given, n, own, unit in zip(indices, sizes, modes, units, strict=True):
+        if own == "raise":
+            _check_range("ravel_multi_index", given, n)
+        x = tensor_of(given, "ravel_multi_index")
+        places.append(tensor_of(in_mode("ravel_multi_index", x, n, own, x.device), "") * unit)
     found = places[0]
     for more in places[1:]:
         found = found + more

@@ -7,6 +7,7 @@ has the rules for mixtures.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
@@ -29,7 +30,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter
-from py_tensor.shapes import Shape, broadcast, check_rank
+from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
 _ALL = slice(None)
@@ -54,7 +55,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if not is_view or any(map(_is_array, keys)):
             return as_value(found)
         return as_array(as_value(found)) if x.is_scalar and not found.ndim else found
-    return _Selection.of(x, keys).read()
+    selection = _Selection.of(x, keys)
+    is_view = selection.window.ndim > len(selection.parts) or any(k is Ellipsis for k in keys)
+    if is_view and all(map(_is_basic, keys)):
+        return _viewed(x, keys, selection.read)
+    return selection.read()
 
 
 def setitem(x: Tensor, key: Any, value: Operand) -> None:
@@ -72,7 +77,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     keys = _parsed(key)
     if keys is None:
-        selected = _layout_of(x, cast("tuple[Any, ...]", key if type(key) is tuple else (key,)))
+        selected = _selected(x, cast("tuple[Any, ...]", key if type(key) is tuple else (key,)))
         write(x, selected, value)
     else:
         _Selection.of(x, keys).write(value)
@@ -93,6 +98,9 @@ def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> No
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
     """Assign to the places of x's memory that a layout names."""
+    # Python ends x[key] += 1 by x[key] = the view to which it was added.
+    if isinstance(value, Tensor) and value._is_at(x, selected):  # pyright: ignore[reportPrivateUsage]
+        return
     node = _value_node(x, value, selected.shape)
     x._assign(selected, node)  # pyright: ignore[reportPrivateUsage]
 
@@ -179,13 +187,35 @@ def _described(part: Any) -> str:
     return f"the float {part}" if isinstance(part, float) else type(part).__name__
 
 
-def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
-    return view_by(x, _layout_of(x, keys))
+def _is_basic(part: Any) -> bool:
+    """Whether it selects a view: a result such as ``x.argmax()`` is an int, as in NumPy."""
+    if isinstance(part, Tensor):
+        return part.is_scalar and part.dtype.kind != "b"
+    return not (_selects_many(part) or _is_flag(part))
 
 
-def _layout_of(x: Tensor, keys: tuple[Any, ...]) -> Layout:
-    """The places of x's memory that a basic key selects."""
+def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Tensor:
+    """What is found by a key with scalars, as a view: a write to it or its base reads them."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
+
+    def find() -> Layout:
+        ints = (as_index(k) if isinstance(k, Tensor) else k for k in keys)
+        return _layout_of(layout, tuple(ints))
+
+    return x._viewed(lambda _: found(), find)  # pyright: ignore[reportPrivateUsage]
+
+
+def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
+    return view_by(x, _selected(x, keys))
+
+
+def _selected(x: Tensor, keys: tuple[Any, ...]) -> Layout:
+    """The places of x's memory that a basic key selects."""
+    return _layout_of(x._layout, keys)  # pyright: ignore[reportPrivateUsage]
+
+
+def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
+    """The places that a basic key selects of those of a layout."""
     sizes = layout.shape
     rank = len(sizes)
     keys = _without_ellipsis(keys, rank)
@@ -207,7 +237,7 @@ def _layout_of(x: Tensor, keys: tuple[Any, ...]) -> Layout:
         else:
             i = as_index(k)
             if not -n <= i < n:
-                raise IndexError(f"index: {i} is out of range for axis {axis} of shape {x.shape}")
+                raise IndexError(f"index: {i} is out of range for axis {axis} of shape {sizes}")
             offset += (i + n if i < 0 else i) * s
         axis += 1
     if len(shape) > rank:
@@ -231,7 +261,8 @@ def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     used = sum(map(_axes_of, keys))
     if used > rank:
-        raise IndexError(f"index: {used} indices for a tensor of {rank} axes")
+        indices = "1 index" if used == 1 else f"{used} indices"
+        raise IndexError(f"index: {indices} for a tensor of {axes_of(rank)}")
     if len(dots) > 1:
         raise IndexError("index: only one ... may stand in an index")
     if used == rank and not dots:
@@ -316,7 +347,7 @@ class _Selection:
             places.append(kept)
             axis += covered
             kept += covered
-        window = view_by(x, _layout_of(x, tuple(basic)))
+        window = _select(x, tuple(basic))
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
         single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
         mask = parts[0] if single else None
@@ -390,11 +421,11 @@ def _is_mask(key: Any) -> bool:
     return getattr(getattr(key, "dtype", None), "kind", None) == "b"
 
 
-def _holds_masks(key: Any) -> bool:
+def holds_masks(key: Any) -> bool:
     """Whether it is a bool or a mask, or lists of these."""
     if isinstance(key, list):
         members = cast("list[Any]", key)
-        return bool(members) and all(map(_holds_masks, members))
+        return bool(members) and all(map(holds_masks, members))
     return isinstance(key, bool) or _is_mask(key)
 
 
@@ -411,14 +442,23 @@ def _flag(key: Any, x: Tensor) -> Tensor:
 
 
 def _with_masks(given: Any, x: Tensor) -> Any:
-    """A part of a key; bools in lists and arrays as a tensor."""
+    """A part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
+    if _holds_tensors(given):
+        given = tensor_of(given, "index", device=x.device)
     if isinstance(given, Tensor):
         if given.dtype.kind == "f":
             raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
         return given
-    if isinstance(given, bool) or not _holds_masks(given):
+    if isinstance(given, bool) or not holds_masks(given):
         return given
     return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
+
+
+def _holds_tensors(given: Any) -> bool:
+    """Whether it is a sequence of tensors with axes, as `where(condition)` gives."""
+    if not isinstance(given, list | tuple):
+        return False
+    return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", given))
 
 
 def _selects_nothing(key: Any) -> bool:

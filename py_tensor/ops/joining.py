@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor.errors import ShapeError
-from py_tensor.ops.creation import zeros
+from py_tensor import dtypes
+from py_tensor.backend.device import Device
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.define import Operand, numbers_of, register
-from py_tensor.ops.gather import take
-from py_tensor.ops.indexing import getitem
+from py_tensor.ops.elementwise import logical_not, where
+from py_tensor.ops.gather import gather_nd, indices_of
+from py_tensor.ops.indexing import as_given, fitted, getitem, holds_masks
 from py_tensor.ops.movement import (
     broadcast_to,
     concat,
@@ -25,6 +27,8 @@ from py_tensor.ops.movement import (
     swapaxes,
 )
 from py_tensor.ops.rearrange import moveaxis, tile
+from py_tensor.ops.scatter import flatnonzero, places_of, scatter
+from py_tensor.ops.sorting import argsort
 from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -180,40 +184,44 @@ def dsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
 # -- Fewer and more elements --------------------------------------------------------------------
 
 
-def _places(op: str, given: Any, n: int, last: int) -> list[int]:
-    """Places along an axis of length `n` as numbers from 0 to `last`; a tensor is read."""
-    if isinstance(given, slice):
-        return list(range(n))[given]
-    found, shape = numbers_of(op, given)
-    if shape and found and all(isinstance(i, bool) for i in found):
-        found = [i for i, is_there in enumerate(found) if is_there]
-    numbers = [as_index(i) for i in found]
-    for i in numbers:
-        if not -n <= i <= last:
-            raise IndexError(f"{op}: {i} is out of range for an axis of {n} elements")
-    return [i + n if i < 0 else i for i in numbers]
-
-
 def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     """The tensor without the slices along `axis` that `obj` names; None flattens it before.
 
     Parameters
     ----------
     obj
-        An int, a slice, a mask, or integers; a tensor is read.
+        An int, a slice, a mask, or integers. Of a tensor, how many it leaves is read.
 
     Raises
     ------
     IndexError
         For a place out of range.
+    ShapeError
+        For a mask of another length.
+    DTypeError
+        For places that are no integers.
     """
     x = tensor_of(x, "delete")
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("delete", axis, x.ndim)
     n = x.shape[at]
-    gone = set(_places("delete", obj, n, n - 1))
-    return take(x, [i for i in range(n) if i not in gone], at)
+    kept = ones((n,), dtypes.bool_, device=x.device)
+    count = None
+    if isinstance(obj, slice):
+        kept[obj] = False
+        count = n - len(range(n)[obj])
+    elif holds_masks(obj):
+        gone = tensor_of(obj, "delete", device=x.device)
+        if gone.shape != (n,):
+            raise ShapeError(f"delete: a mask of shape {gone.shape} for an axis of {n} elements")
+        kept = logical_not(gone)
+    else:
+        found = indices_of("delete", obj, x, at)
+        if not isinstance(obj, Tensor):
+            count = n - len({i % n for i in numbers_of("delete", obj)[0]})
+        kept = scatter(kept, (0,), (ravel(found.tensor),), 0, False, op=found.op)
+    return gather_nd(x, (at,), (places_of("delete", kept, count),), at, op="")
 
 
 def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
@@ -222,35 +230,67 @@ def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) ->
     Parameters
     ----------
     obj
-        An int, a slice, a mask, or integers; a tensor is read. They name places of `x` itself.
+        An int, a slice, a mask, or integers, which name places of `x` itself. Of a mask, how many
+        places it names is read.
     values
-        What broadcasts to the new slices, in the dtype of `x`.
+        What broadcasts to the new slices, in the dtype of `x`; for one place, any number of slices.
     axis : int, optional
         None flattens the tensor before.
 
     Raises
     ------
     IndexError
-        For a place out of range.
+        For a place out of range; with the next read where the places lie in a tensor.
+    ShapeError
+        For places of several axes, or values that do not broadcast.
+    DTypeError
+        For places that are no integers.
     """
     x = tensor_of(x, "insert")
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("insert", axis, x.ndim)
     n = x.shape[at]
-    places = _places("insert", obj, n, n)
-    given = converted(tensor_of(values, "insert", device=x.device), x.dtype)
-    if len(places) == 1:  # before which all values go
+    places = _insertion_places(obj, n, x.device)
+    given = as_given(x, values, "insert")
+    if places.size == 1:  # before which all values go
         given = in_shape(given, (1,) * (x.ndim - given.ndim) + given.shape)
-        given = moveaxis(given, 0, at) if _is_number(obj) else given
-        places *= given.shape[at]
-    new = broadcast_to(given, (*x.shape[:at], len(places), *x.shape[at + 1 :]))
-    order = sorted([*((i, 1, i) for i in range(n)), *((p, 0, n + i) for i, p in enumerate(places))])
-    return take(concat([x, new], at), [i for _, _, i in order], at)
+        given = given if places.ndim else moveaxis(given, 0, at)
+        places = broadcast_to(places, (given.shape[at],))
+    shape = (*x.shape[:at], places.size, *x.shape[at + 1 :])
+    new = fitted(x, given, shape, "insert")
+    order = argsort(concat([places, arange(n, device=x.device)]))  # equal ones stay: new first
+    return gather_nd(concat([new, x], at), (at,), (order,), at, op="")
 
 
-def _is_number(obj: Any) -> bool:
-    return not isinstance(obj, slice | list | tuple | range) and not getattr(obj, "ndim", 0)
+def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
+    """Places along an axis of n, from 0 to n itself."""
+    if isinstance(obj, slice):
+        return arange(*obj.indices(n), device=device)
+    is_mask = holds_masks(obj)
+    if is_mask or isinstance(obj, Tensor):
+        found = tensor_of(obj, "insert", device=device)
+    else:
+        numbers, shape = numbers_of("insert", obj)
+        for i in numbers:
+            if not isinstance(i, int):
+                raise DTypeError(f"insert: places are integers, not {i!r}")
+            if not -n <= i <= n:
+                raise IndexError(f"insert: {i} is out of range for an axis of {n} elements")
+        places = [i + n if i < 0 else i for i in numbers]
+        found = reshape(tensor_of(places, "insert", dtype=dtypes.int32, device=device), shape)
+    if found.ndim > 1 or (is_mask and not found.ndim):
+        raise ShapeError(f"insert: places are one, or a vector, not of shape {found.shape}")
+    if is_mask:
+        found = flatnonzero(found)
+    elif found.dtype.kind not in "iu":
+        raise DTypeError(f"insert: places are integers, not {found.dtype}")
+    if not isinstance(obj, Tensor):
+        return found
+    found = converted(found, dtypes.int32)
+    found = where(found < 0, found + n, found)
+    found = where(found < 0, n + 1, found)  # which is out of range as well
+    return gather_nd(arange(n + 1, device=device), (0,), (found,), 0, op="insert")
 
 
 def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:

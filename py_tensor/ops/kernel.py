@@ -31,7 +31,7 @@ MOST_BUFFERS = 8  # that every device lets a kernel bind
 MOST_INVOCATIONS = 256  # of a workgroup, likewise
 
 ShapeRule = str | Callable[..., Shape]
-OutputRule = str | tuple[ShapeRule, str | DType]
+Rule = tuple[ShapeRule, str | DType]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"group", "groups", "index", "invocation", "main", "params", "WORKGROUP"}
 
@@ -45,7 +45,7 @@ class Custom(Op):
 
     body: str
     inputs: Mapping[str, DType | None]
-    outputs: Mapping[str, OutputRule]
+    outputs: Mapping[str, Rule]
     params: Mapping[str, DType]
     workgroup: int
     dispatch: Callable[..., int] | None
@@ -53,11 +53,19 @@ class Custom(Op):
 
     barrier: ClassVar[bool] = True
 
+    @property
+    def operands(self) -> int:
+        return len(self.inputs) + len(self.params)
+
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[: len(self.inputs)]
 
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        return self.results(metas)[int(attrs)]
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        for (name, dtype), meta in zip(self.params.items(), metas[len(self.inputs) :], strict=True):
+            if meta.shape or meta.dtype is not dtype:
+                raise DTypeError(f"{self.name}: {name} is one {dtype}, not {meta}")
+        result = self.results(metas)[int(attrs)]
+        return result.shape, result.dtype
 
     def results(self, metas: tuple[Meta, ...]) -> list[Meta]:
         """The metas of all outputs."""
@@ -69,8 +77,7 @@ class Custom(Op):
                 raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
         shapes = [meta.shape for meta in given.values()]
         found: list[Meta] = []
-        for name, rule in self.outputs.items():
-            where, kind = (rule, rule) if isinstance(rule, str) else rule
+        for name, (where, kind) in self.outputs.items():
             shape = given[where].shape if isinstance(where, str) else where(*shapes)
             dtype = given[kind].dtype if isinstance(kind, str) else kind
             shape = parse_shape(f"{self.name}: {name}", shape)
@@ -81,12 +88,19 @@ class Custom(Op):
         assert self.on_arrays is not None
         k = len(self.inputs)
         options = {name: x.item() for name, x in zip(self.params, operands[k:], strict=True)}
-        found = self.on_arrays(run.np, *operands[:k], **options)
+        found = self.on_arrays(run.np, *map(_read_only, operands[:k]), **options)
         results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
-        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name, copy=False)
+        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name)
         if result.shape != node.meta.shape:
             raise ShapeError(f"{self.name}: numpy gives {result.shape} for {node.meta.shape}")
         return result
+
+
+def _read_only(x: Array) -> Array:
+    """A view of an array to hand out: others may hold what it shows."""
+    view = x.view()
+    view.flags.writeable = False
+    return view
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
@@ -124,9 +138,9 @@ def kernel(
     name: str,
     wgsl: str,
     *,
-    inputs: tuple[str, ...] | Mapping[str, DType | None],
-    outputs: Mapping[str, OutputRule],
-    params: tuple[str, ...] | Mapping[str, DType] = (),
+    inputs: tuple[str, ...] | Mapping[str, object],
+    outputs: Mapping[str, str | tuple[ShapeRule, object]],
+    params: tuple[str, ...] | Mapping[str, object] = (),
     workgroup_size: int = 64,
     dispatch: Callable[..., int] | None = None,
     numpy: Callable[..., Any] | None = None,
@@ -156,7 +170,8 @@ def kernel(
         For how many indices the body runs, from the inputs' shapes. By default for each element of
         the first output.
     numpy : callable, optional
-        ``numpy(np, *arrays, **params)``, the same on arrays: without it there is no cpu device.
+        ``numpy(np, *arrays, **params)``, the same on arrays: without it there is no cpu device. The
+        arrays are read-only, and it may not keep them.
 
     Returns
     -------
@@ -167,7 +182,10 @@ def kernel(
     Raises
     ------
     ValueError
-        For names that WGSL has no use for, more than 8 tensors, or another workgroup size.
+        For names that WGSL has no use for, an output like an input that there is not, more than 8
+        tensors, or another workgroup size.
+    DTypeError
+        For a dtype that there is not; when it is called, for a tensor or a number of another.
     GPUError
         With the next read, naming the kernel and the line of WGSL that does not compile.
 
@@ -207,8 +225,10 @@ def kernel(
     >>> collatz(pt.tensor([1, 6, 27], dtype=pt.uint32))  # doctest: +SKIP
     tensor([  0,   8, 111])
     """
-    named = dict(inputs) if isinstance(inputs, Mapping) else dict.fromkeys(inputs)
-    numbers = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, dtypes.float32)
+    taken = inputs if isinstance(inputs, Mapping) else dict.fromkeys(inputs)
+    named = {word: None if given is None else dtypes.parse(given) for word, given in taken.items()}
+    by_name = params if isinstance(params, Mapping) else dict.fromkeys(params, dtypes.float32)
+    numbers = {word: dtypes.parse(given) for word, given in by_name.items()}
     names = [*named, *outputs, *numbers]
     for word in names:
         if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:
@@ -217,8 +237,9 @@ def kernel(
         raise ValueError(f"{name}: takes tensors and gives some, at most {MOST_BUFFERS} in all")
     if not 1 <= workgroup_size <= MOST_INVOCATIONS:
         raise ValueError(f"{name}: workgroup_size is 1 to {MOST_INVOCATIONS}, not {workgroup_size}")
+    rules = {word: _rule(name, rule, named) for word, rule in outputs.items()}
     op = Custom(
-        name, wgsl, named, dict(outputs), numbers, workgroup_size, dispatch, numpy,
+        name, wgsl, named, rules, numbers, workgroup_size, dispatch, numpy,
         vjp=NOT_DIFFERENTIABLE,
     )  # fmt: skip
 
@@ -233,7 +254,7 @@ def kernel(
             raise DeviceError(f"{name}: runs on webgpu; numpy= says what it is on the cpu device")
         nodes = [node_of(x) for x in tensors]
         nodes += [
-            constant(name, number_of(name, word, given[word]), dtype, device)
+            constant(name, _number(name, word, given[word], dtype), dtype, device)
             for word, dtype in numbers.items()
         ]
         for meta in op.results(tuple(x.meta for x in nodes)):
@@ -243,3 +264,19 @@ def kernel(
 
     function.__name__ = function.__qualname__ = name
     return function
+
+
+def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, object]) -> Rule:
+    """What an output is like, with the dtype itself where one is named."""
+    where, kind = (rule, rule) if isinstance(rule, str) else rule
+    if isinstance(where, str) and where not in inputs:
+        raise ValueError(f"{name}: an output is like {where!r}, but the inputs are {[*inputs]}")
+    return where, kind if isinstance(kind, str) and kind in inputs else dtypes.parse(kind)
+
+
+def _number(name: str, word: str, given: object, dtype: DType) -> Scalar:
+    """A parameter, which an integer dtype takes only if it is whole."""
+    number = number_of(name, word, given)
+    if dtype.kind in "iu" and number != int(number):
+        raise DTypeError(f"{name}: {word} is {dtype}, not {number}")
+    return number

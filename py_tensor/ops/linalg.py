@@ -70,17 +70,10 @@ def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     a, b = node_of(x), node_of(y)
-    try:
-        found = _recipes[a.meta, b.meta]
-    except KeyError:
-        found = _recipes.keep((a.meta, b.meta), _recipe_of(a.meta, b.meta))
+    found = _recipes[a.meta, b.meta]
     if isinstance(found, Meta):
         return zeros(found.shape, dtype=found.dtype, device=found.device)
     return Tensor(record(found, a, b))
-
-
-# What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
-_recipes = Recipes[tuple[Meta, Meta], Recipe | Meta]()
 
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
@@ -94,6 +87,10 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     if not size_of(shape):
         return meta_of(kept, dtype, a.device)
     return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept))
+
+
+# What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
+_recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
 
 
 def _matmul_dtype(a: Meta, b: Meta) -> DType:
@@ -118,7 +115,9 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
     m, k = a[-2:] if len(a) > 1 else (1, *a)
     k2, n = b[-2:] if len(b) > 1 else (*b, 1)
     if k != k2:
-        raise ShapeError(f"matmul: inner sizes differ: {a} has {k} columns, {b} has {k2} rows")
+        left = f"{k} columns" if len(a) > 1 else f"{k} elements"
+        right = f"{k2} rows" if len(b) > 1 else f"{k2} elements"
+        raise ShapeError(f"matmul: inner sizes differ: {a} has {left}, {b} has {right}")
     try:
         return broadcast("matmul", a[:-2], b[:-2]), m, k, n
     except ShapeError:

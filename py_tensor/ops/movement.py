@@ -5,6 +5,7 @@ What shape, strides and an offset can say is a view, as in NumPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from operator import index as as_index
@@ -37,7 +38,9 @@ from py_tensor.ops.define import (
 )
 from py_tensor.shapes import (
     Shape,
+    check_expansion,
     check_rank,
+    joined,
     normalize_axes,
     normalize_axis,
     parse_shape,
@@ -60,6 +63,15 @@ def _ints(values: Sequence[Any]) -> Sequence[Any]:
     first: Any = values[0] if len(values) == 1 else None
     is_shape = isinstance(first, Sequence) or getattr(first, "ndim", 0)
     return cast("Sequence[Any]", first) if is_shape else values
+
+
+def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequence[Any]:
+    """A shape or axes, which stand in the call by themselves or by name."""
+    if by_name is None:
+        return _ints(by_place)
+    if by_place:
+        raise TypeError(f"{op}: {name} is given twice")
+    return _ints((by_name,))
 
 
 def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
@@ -97,7 +109,9 @@ def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
     return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
 
 
-def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+def reshape(
+    x: Operand, /, *sizes: Any, shape: Any = None, order: str = "C", copy: bool | None = None
+) -> Tensor:
     """The same elements in another shape; one size may be -1.
 
     A view wherever NumPy gives one: unless the elements would have to be visited in another order
@@ -105,6 +119,8 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
 
     Parameters
     ----------
+    *sizes
+        The shape, as one tuple or size by size; `shape` is the same by name.
     order : {"C", "F"}
         Whether the last or the first axis changes fastest as elements are read and placed.
     copy : bool, optional
@@ -118,7 +134,9 @@ def reshape(x: Operand, /, *shape: Any, order: str = "C", copy: bool | None = No
         Where a copy is needed and `copy` is False, or for another `order`.
     """
     x = tensor_of(x, "reshape")
-    target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(shape)))
+    target = resolve_reshape(
+        "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
+    )
     if _is_column_major("reshape", order, x):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -161,26 +179,30 @@ def flatten(x: Operand, /, order: str = "C") -> Tensor:
     return ravel(x, order).copy()
 
 
-def permute(x: Operand, /, *axes: Any) -> Tensor:
-    """The axes in another order: axis i of the result is axis ``axes[i]`` of `x`; a view.
+def permute(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
+    """The axes in another order: axis i of the result is axis ``order[i]`` of `x`; a view.
+
+    `axes` is the order by name.
 
     Raises
     ------
     AxisError, ShapeError
-        Unless `axes` names each axis once.
+        Unless the order names each axis once.
     """
     x = tensor_of(x, "permute")
-    order = tuple(normalize_axis("permute", a, x.ndim) for a in _ints(axes))
-    if sorted(order) != list(range(x.ndim)):
+    given = _given("permute", "axes", order, axes)
+    found = tuple(normalize_axis("permute", a, x.ndim) for a in given)
+    if sorted(found) != list(range(x.ndim)):
         raise ShapeError(
-            f"permute: axes {order} do not name each of the {x.ndim} axes of {x.shape} once"
+            f"permute: axes {found} do not name each of the {x.ndim} axes of {x.shape} once"
         )
-    return view_by(x, _layout(x).permuted(order))
+    return view_by(x, _layout(x).permuted(found))
 
 
-def transpose(x: Operand, /, *axes: Any) -> Tensor:
-    """The axes reversed, or in the order given; a view."""
+def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
+    """The axes reversed, or in the order given, which is `axes` by name; a view."""
     x = tensor_of(x, "transpose")
+    axes = order if axes is None else _given("transpose", "axes", order, axes)
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
             f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
@@ -218,13 +240,11 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
     """
     x = tensor_of(x, "expand")
     target = parse_shape("expand", _ints(shape))
-    lead = len(target) - x.ndim
-    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, target[lead:], strict=True)):
-        raise ShapeError(f"expand: shape {x.shape} does not broadcast to {target}")
+    check_expansion("expand", x.shape, target)
     return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
-def broadcast_to(x: Operand, shape: Any, /) -> Tensor:
+def broadcast_to(x: Operand, /, shape: Any) -> Tensor:
     """`expand`, under NumPy's name."""
     return expand(x, shape)
 
@@ -398,20 +418,38 @@ def concat(
     ShapeError
         Unless all other axes agree.
     """
+    return _concat("concat", tensors, axis, out, dtype)
+
+
+def concatenate(
+    tensors: Sequence[Operand],
+    /,
+    axis: int | None = 0,
+    out: Out = None,
+    *,
+    dtype: object = None,
+) -> Tensor:
+    """`concat`, under NumPy's longer name."""
+    return _concat("concatenate", tensors, axis, out, dtype)
+
+
+def _concat(
+    op: str, tensors: Sequence[Operand], axis: int | None, out: Out, dtype: object
+) -> Tensor:
     if isinstance(axis, Tensor):
-        raise TypeError("concat: takes one list of tensors, and then an axis: pt.concat([x, y])")
-    given = _together("concat", tensors)
+        raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
+    given = _together(op, tensors)
     if out is not None or dtype is not None:
         target = given[0].dtype if dtype is None else dtypes.parse(dtype)
-        joined = concat([converted(x, target) for x in given], axis)
-        return stored_whole("concat", joined, out)
+        whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
+        return stored_whole(op, whole, out)
     if axis is None:
         given, axis = [ravel(x) for x in given], 0
     first = given[0]
     if not first.ndim:
-        raise ShapeError("concat: 0-d tensors have no axis to join along; use stack")
-    at = normalize_axis("concat", axis, first.ndim)
-    CONCAT.infer(tuple(node_of(x).meta for x in given), at)
+        raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
+    at = normalize_axis(op, axis, first.ndim)
+    joined(op, [x.shape for x in given], at)
     parts = [x for x in given if x.size]
     if len(parts) == 1:
         return parts[0].copy()
@@ -419,10 +457,10 @@ def concat(
 
 
 def stack(
-    tensors: Sequence[Operand], /, axis: int = 0, out: Out = None, *, dtype: object = None
+    arrays: Sequence[Operand], axis: int = 0, out: Out = None, *, dtype: object = None
 ) -> Tensor:
     """The tensors, all of one shape, along a new axis; `dtype` as in `concat`."""
-    given = _together("stack", tensors)
+    given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
     for x in given[1:]:
         if x.shape != given[0].shape:
@@ -430,7 +468,7 @@ def stack(
     return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype)
 
 
-def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+def split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`x` cut along `axis` into that many equal parts, or before each of the indices given; views.
 
     Raises
@@ -441,14 +479,15 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tens
     x = tensor_of(x, "split")
     at = normalize_axis("split", axis, x.ndim)
     n = x.shape[at]
-    if isinstance(parts, int):
-        if parts < 1 or n % parts:
-            raise ShapeError(
-                f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts"
-            )
-        cuts = [n // parts * i for i in range(1, parts)]
+    parts = _parts("split", indices_or_sections)
+    if parts is None:
+        cuts = [slice(i, None).indices(n)[0] for i in indices_or_sections]
+    elif parts < 1 or n % parts:
+        raise ShapeError(
+            f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts"
+        )
     else:
-        cuts = [slice(i, None).indices(n)[0] for i in parts]
+        cuts = [n // parts * i for i in range(1, parts)]
     layout, whole = _layout(x), [(0, m, 1) for m in x.shape]
     found: list[Tensor] = []
     for start, stop in pairwise((0, *cuts, n)):
@@ -457,11 +496,22 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tens
     return found
 
 
-def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+def _parts(op: str, given: Any) -> int | None:
+    """A number of parts; None where it is a sequence of indices."""
+    if isinstance(given, Sequence) or getattr(given, "ndim", 0):
+        return None
+    try:
+        return as_index(given)
+    except TypeError:
+        raise TypeError(f"{op}: takes a number of parts, or indices, not {given!r}") from None
+
+
+def array_split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`split` into parts that need not be equal: the first are longer by one element."""
     x = tensor_of(x, "array_split")
-    if not isinstance(parts, int):
-        return split(x, parts, axis)
+    parts = _parts("array_split", indices_or_sections)
+    if parts is None:
+        return split(x, indices_or_sections, axis)
     if parts < 1:
         raise ValueError(f"array_split: the number of parts is {parts}; it is at least 1")
     n = x.shape[normalize_axis("array_split", axis, x.ndim)]
@@ -504,14 +554,44 @@ def copy(x: Operand, /, order: str = "C") -> Tensor:
 
 
 def shares_memory(x: Tensor, y: Tensor, /) -> bool:
-    """Whether a write to one of two tensors can change the other: whether an element is in both.
-
-    For tensors of many elements this takes as long as to go through them on the host.
-    """
+    """Whether a write to one of two tensors can change the other: whether an element is in both."""
     if not may_share_memory(x, y):
         return False
-    places = [set(_places(_layout(v))) for v in (x, y)]
-    return not places[0].isdisjoint(places[1])
+    # A place in both: one sum of multiples of strides is the other, each multiple within its axis.
+    # A stride that is taken away, counted from the other end of its axis, is one that is added.
+    bounds: dict[int, int] = {}
+    total = 0
+    for sign, layout in ((1, _layout(x)), (-1, _layout(y))):
+        total -= sign * layout.offset
+        for n, stride in zip(layout.shape, layout.strides, strict=True):
+            if sign * stride < 0:
+                total -= sign * stride * (n - 1)
+            bounds[abs(stride)] = bounds.get(abs(stride), 0) + n - 1
+    bounds.pop(0, None)
+    return _has_sum(sorted(bounds.items(), reverse=True), total)
+
+
+def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
+    """Whether some multiples of numbers sum up to `total`; each number has its largest multiple.
+
+    The largest number first, and only those multiples of it that leave what the others can reach,
+    and what their greatest common divisor divides. That decides by itself where two are left.
+    """
+    if not terms:
+        return not total
+    (number, most), *rest = terms
+    reach = sum(n * m for n, m in rest)
+    divisor = math.gcd(*(n for n, _ in rest))
+    common = math.gcd(number, divisor)
+    if total % common:
+        return False
+    low, high = max(0, -((reach - total) // number)), min(most, total // number)
+    if not divisor:
+        return low <= high
+    step = divisor // common
+    first = total // common * pow(number // common, -1, step) % step
+    found = range(low + (first - low) % step, high + 1, step)
+    return bool(found) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in found)
 
 
 def may_share_memory(x: Tensor, y: Tensor, /) -> bool:
@@ -520,25 +600,8 @@ def may_share_memory(x: Tensor, y: Tensor, /) -> bool:
     bases = [v if v.base is None else v.base for v in given]
     if bases[0] is not bases[1] or not all(v.size for v in given):
         return False
-    (low, high), (low2, high2) = (_extent(_layout(v)) for v in given)
+    (low, high), (low2, high2) = (_layout(v).extent for v in given)
     return low <= high2 and low2 <= high
-
-
-def _extent(layout: Layout) -> tuple[int, int]:
-    """The first and the last place of the memory that a layout names."""
-    reaches = [(n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True)]
-    return (
-        layout.offset + sum(min(r, 0) for r in reaches),
-        layout.offset + sum(max(r, 0) for r in reaches),
-    )
-
-
-def _places(layout: Layout) -> list[int]:
-    """The flat index of each element."""
-    places = [layout.offset]
-    for n, s in zip(layout.shape, layout.strides, strict=True):
-        places = [p + i * s for p in places for i in range(n)]
-    return places
 
 
 for _function in (
@@ -547,11 +610,11 @@ for _function in (
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-for _function in (stack, array_split, copy, shares_memory, may_share_memory):
+for _function in (concatenate, stack, array_split, copy, shares_memory, may_share_memory):
     register(_function, method=False)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))
 install("mT", property(matrix_transpose))
 
 # The array API's aliases, and others that users look for.
-permute_dims, unsqueeze, concatenate = permute, expand_dims, concat
+permute_dims, unsqueeze = permute, expand_dims

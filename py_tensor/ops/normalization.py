@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from py_tensor import dtypes
+from py_tensor.dtypes import FLOATING
 from py_tensor.errors import ShapeError
-from py_tensor.ops.define import FLOATING, Operand, coerce, register
+from py_tensor.ops.define import Operand, coerce, register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import converted, reshape
 from py_tensor.ops.reduction import Axes, max, mean, sum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, combinations
 from operator import index as as_index
 from typing import Any, cast
 
@@ -188,11 +188,24 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
         raise ValueError(f"{op}: mode is one of {', '.join(sides)}, not {mode!r}")
     before, behind = sides[mode]
     windows = sliding_window_view(pad(a, (before, behind)), b.size)
-    if mode == "valid":
-        return matmul(windows, b)
-    rows, columns = (arange(m, device=a.device) for m in windows.shape)
-    place = expand_dims(rows, 1) + columns - before  # what lies beside is no 0: 0 * inf is NaN
-    return sum(where((place >= 0) & (place < a.size), windows * b, 0), 1)
+    first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
+    step = max(_AT_ONCE // windows.shape[0], 1)
+    total = None
+    for start in range(0, b.size, step):
+        part, factors = windows[:, start : start + step], b[start : start + step]
+        if mode == "valid":
+            found = matmul(part, factors)
+        else:  # what lies beside is no 0: 0 * inf is NaN
+            place = first + (arange(factors.size, device=a.device) + start)
+            inside = (place >= 0) & (place < a.size)
+            found = sum(where(inside, part * factors, 0), 1)
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
+_AT_ONCE = 2**23
+"""How many products are made at a time: the cpu device holds them in memory."""
 
 
 # -- Sums in Einstein's notation ----------------------------------------------------------------
@@ -213,7 +226,8 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
     dtype
         What to compute in.
     optimize
-        Accepted: operands are taken two at a time from the left, each pair by a matrix product.
+        False takes operands two at a time from the left, each pair by a matrix product. Anything
+        else takes next the pair that leaves the fewest elements, as NumPy's "greedy" does.
 
     Raises
     ------
@@ -232,10 +246,24 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
             sizes[label] = n if sizes[label] == 1 else sizes[label]
     parts = [_plain(x, own, sizes) for x, own in zip(given, labels, strict=True)]
-    result, found = parts[0]
-    for number, (x, own) in enumerate(parts[1:], 1):
-        needed = {*kept, *chain.from_iterable(later for _, later in parts[number + 1 :])}
-        result, found = _product(result, found, x, own, needed)
+
+    def needed_beside(i: int, j: int) -> set[Any]:
+        others = (own for at, (_, own) in enumerate(parts) if at not in (i, j))
+        return {*kept, *chain.from_iterable(others)}
+
+    def growth(pair: tuple[int, int]) -> int:
+        one, other = (set(parts[at][1]) for at in pair)
+        left = (one | other) & needed_beside(*pair)
+        size, first, second = (math.prod(sizes[c] for c in of) for of in (left, one, other))
+        return size - first - second
+
+    while len(parts) > 1:
+        every = combinations(range(len(parts)), 2)
+        i, j = (0, 1) if optimize is False else min(every, key=growth)
+        needed = needed_beside(i, j)
+        second, first = parts.pop(j), parts.pop(i)
+        parts.insert(0, _product(*first, *second, needed))
+    ((result, found),) = parts
     result, found = _summed(result, found, set(kept))
     return stored("einsum", permute(result, tuple(map(found.index, kept))), out)
 

@@ -9,19 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC, Accepts, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, steps
 from py_tensor.graph.node import Meta
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction
+from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import RESHAPE, SUM
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import (
-    ANY,
-    FLOATING,
-    INTEGRAL_AS_INT,
-    LOGICAL,
-    Accepts,
     Operand,
     Out,
     Scalar,
@@ -145,6 +140,7 @@ MAX_OF_FLOATS = replace(
     element={"f32": ("rank_f32({x})",)},
     combine={"f32": ("max({a0}, {b0})",)},
     result="f32_from_rank({a0})",
+    accepts=FLOATING,
 )
 MIN_OF_FLOATS = replace(
     MIN,
@@ -153,6 +149,7 @@ MIN_OF_FLOATS = replace(
     element={"f32": ("rank_min_f32({x})",)},
     combine={"f32": ("min({a0}, {b0})",)},
     result="f32_from_rank({a0})",
+    accepts=FLOATING,
 )
 ANY_TRUE = Reduction(
     "any",
@@ -162,6 +159,7 @@ ANY_TRUE = Reduction(
     combine={"*": ("{a0} | {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.any(x, axis=axes, keepdims=True),
+    accepts=LOGICAL,
     vjp=NOT_DIFFERENTIABLE,
 )
 ALL_TRUE = Reduction(
@@ -172,6 +170,7 @@ ALL_TRUE = Reduction(
     combine={"*": ("{a0} & {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.all(x, axis=axes, keepdims=True),
+    accepts=LOGICAL,
     vjp=NOT_DIFFERENTIABLE,
 )
 
@@ -192,6 +191,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
         numpy=numpy,
         indexed=True,
         gives=dtypes.int32,
+        accepts=NUMERIC,
         vjp=NOT_DIFFERENTIABLE,
     )
 
@@ -218,11 +218,7 @@ def _reduce(
     """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
     axes = normalize_axes(op.name, axis, x.ndim)
     node = node_of(x)
-    key = op, node.meta, axes, bool(keepdims)
-    try:
-        found = _recipes[key]
-    except KeyError:
-        found = _recipes.keep(key, _steps_of(*key))
+    found = _recipes[op, node.meta, axes, bool(keepdims)]
     if found is not None:
         return Tensor(follow(node, found))
     shape = reduced(x.shape, axes)
@@ -240,10 +236,6 @@ def _reduce(
     return y if keepdims else y.reshape(dropped(shape, axes))
 
 
-_Key = tuple[Reduction, Meta, tuple[int, ...], bool]
-_recipes = Recipes[_Key, tuple[Step, ...] | None]()
-
-
 def _steps_of(
     op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[Step, ...] | None:
@@ -253,6 +245,10 @@ def _steps_of(
     if keepdims:
         return steps(meta, (op, axes))
     return steps(meta, (op, axes), (RESHAPE, dropped(reduced(meta.shape, axes), axes)))
+
+
+_Key = tuple[Reduction, Meta, tuple[int, ...], bool]
+_recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
@@ -349,7 +345,9 @@ def max(
     ValueError
         For no elements and no `initial`.
     """
-    return _fold(MAX, ANY, x, axis, keepdims, out=out, initial=initial, where=where, empty=None)
+    return _fold(
+        MAX, MAX.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+    )
 
 
 def min(
@@ -361,7 +359,9 @@ def min(
     where: Operand = True,
 ) -> Tensor:
     """Smallest element over `axis`; NaN where there is one. Options and errors as in `max`."""
-    return _fold(MIN, ANY, x, axis, keepdims, out=out, initial=initial, where=where, empty=None)
+    return _fold(
+        MIN, MIN.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+    )
 
 
 def any(
@@ -373,7 +373,7 @@ def any(
     where: Operand = True,
 ) -> Tensor:
     """Whether any element over `axis` is nonzero."""
-    return _fold(ANY_TRUE, LOGICAL, x, axis, keepdims, out=out, where=where, empty=False)
+    return _fold(ANY_TRUE, ANY_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=False)
 
 
 def all(
@@ -385,7 +385,7 @@ def all(
     where: Operand = True,
 ) -> Tensor:
     """Whether all elements over `axis` are nonzero."""
-    return _fold(ALL_TRUE, LOGICAL, x, axis, keepdims, out=out, where=where, empty=True)
+    return _fold(ALL_TRUE, ALL_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=True)
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
@@ -398,7 +398,7 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
     x = tensor_of(x, op.name)
     x = converted(x, dtypes.uint32) if x.dtype is dtypes.bool_ else x
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
-    if _count(x, axes, op.name) > 2**31:
+    if _count(x, axes, op.name) > MOST_PLACES:
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
     if not x.ndim:
         x = x.reshape((1,))

@@ -6,9 +6,9 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.dtypes import ANY
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.define import (
-    ANY,
     Operand,
     Out,
     UnaryMethod,
@@ -43,9 +43,10 @@ ROUND = Elementwise(
     "round",
     wgsl={"f32": "round_f32({0})", "*": "{0}"},
     numpy=lambda np, x: np.rint(x) if x.dtype.kind == "f" else x,
+    accepts=ANY,
     vjp=NOT_DIFFERENTIABLE,
 )
-_to_integers = unary_of(ROUND, ANY, doc="`round`, to no places.")
+_to_integers = unary_of(ROUND, doc="`round`, to no places.")
 
 
 def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
@@ -100,7 +101,10 @@ def _reflected_divmod(self: Tensor, other: Operand) -> Any:
     return divmod(other, self) if takes(other) else NotImplemented
 
 
-def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
+def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
+    """Python's `round`, which makes an int of a scalar where no places are named."""
+    if ndigits is None and self.is_scalar:
+        return int(round(self))
     return round(self, ndigits or 0)
 
 

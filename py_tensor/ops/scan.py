@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from py_tensor import dtypes
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import INTEGRAL_AS_INT, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import (
-    INTEGRAL_AS_INT,
     Operand,
     Out,
     Scalar,
@@ -67,14 +66,15 @@ CUMPROD = Scan(
 )
 
 
-def _scan(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
+def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
+    """A running fold in `dtype`, or in that of a sum."""
     x = tensor_of(x, name)
     target = INTEGRAL_AS_INT.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis(name, axis, x.ndim)
     if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
-        return converted(_scan(op, name, converted(x, target), at, dtypes.int32), target)
+        return converted(scanned(op, name, converted(x, target), at, dtypes.int32), target)
     x = converted(x, target)
     return build(op, (x,), (at,))
 
@@ -85,7 +85,7 @@ def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out =
     Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
     length of the axis as they do in NumPy.
     """
-    return stored_whole("cumsum", _scan(CUMSUM, "cumsum", x, axis, dtype), out)
+    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", x, axis, dtype), out)
 
 
 def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
@@ -94,7 +94,7 @@ def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out 
     Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
     overflows by itself.
     """
-    return stored_whole("cumprod", _scan(CUMPROD, "cumprod", x, axis, dtype), out)
+    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", x, axis, dtype), out)
 
 
 def _cumulative(
@@ -103,7 +103,7 @@ def _cumulative(
     x = tensor_of(x, name)
     if axis is None and x.ndim > 1:
         raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; say along which, axis=...")
-    y = _scan(op, name, x, axis, dtype)
+    y = scanned(op, name, x, axis, dtype)
     if initial is None:
         return y
     at = normalize_axis(name, 0 if axis is None else axis, y.ndim)

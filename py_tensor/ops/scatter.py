@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from py_tensor import dtypes
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
-from py_tensor.graph.kernel import SCATTER_MODES
 from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import Operand, Out, build, node_of, register, stored_whole
@@ -58,8 +57,6 @@ def scatter(
     given = _values(x, values, spread.shape, op or "scatter")
     if not given.size:
         return x
-    if given.size >= 2**32:
-        raise ShapeError(f"{op or 'scatter'}: {given.size} values; at most 2**32 - 1 are supported")
     over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
     return scattered(x, axes, over, at, reshape(given, spread.walked), mode, unique, op)
 
@@ -75,10 +72,10 @@ def scattered(
     op: str,
 ) -> Tensor:
     """The same for indices that have the shape of `values`, and may vary along all of it."""
-    if mode not in SCATTER_MODES:
-        raise ValueError(f"{op}: mode {mode!r} is none of {', '.join(SCATTER_MODES)}")
     if not values.size:
         return x
+    if op:
+        x.device.has_checks = True
     attrs = tuple(axes), at, op, mode, unique
     return build(SCATTER, (x, values, *indices), attrs)
 
@@ -129,16 +126,17 @@ def flatnonzero(x: Operand, /) -> Tensor:
     Reads how many there are, and so waits for the GPU.
     """
     mask = converted(ravel(tensor_of(x, "flatnonzero")), dtypes.bool_)
-    return _places("flatnonzero", mask)
+    return places_of("flatnonzero", mask)
 
 
-def _places(op: str, mask: Tensor) -> Tensor:
+def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
+    """The places where a flat mask holds, in order; how many there are is read unless given."""
     if mask.size >= 2**31:
         raise ShapeError(f"{op}: a place among {mask.size} elements does not fit int32")
     if not mask.size:
         return zeros((0,), dtypes.int32, device=mask.device)
     counts = cumsum(mask)
-    count = int(counts[-1])
+    count = int(counts[-1]) if count is None else count
     target = where(mask, counts - 1, count)  # out of range, where nothing is written
     places = zeros((count,), dtypes.int32, device=mask.device)
     number = arange(mask.size, device=mask.device)
@@ -158,7 +156,7 @@ def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
     x = tensor_of(x, "nonzero")
     if not x.ndim:
         raise ShapeError("nonzero: a 0-d tensor has no axes to say places along; x.reshape(1) has")
-    flat = _places("nonzero", converted(ravel(x), dtypes.bool_))
+    flat = places_of("nonzero", converted(ravel(x), dtypes.bool_))
     if x.ndim == 1:
         return (flat,)
     units = row_major(x.shape)
@@ -204,7 +202,7 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis("compress", axis, x.ndim)
-    places = _places("compress", mask)
+    places = places_of("compress", mask)
     op = "compress" if mask.size > x.shape[at] else ""
     return stored_whole("compress", gather_nd(x, (at,), (places,), at, op=op), out)
 

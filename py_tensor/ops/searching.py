@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.define import Operand, Scalar, numbers_of, register
 from py_tensor.ops.elementwise import (
     clip,
     equal,
@@ -147,7 +147,11 @@ def interp(
         above = clip(searchsorted(at, places, "right"), 1, at.size - 1)
         low, high = element_at(at, above - 1), element_at(at, above)
         start, end = element_at(values, above - 1), element_at(values, above)
-        found = (end - start) / (high - low) * (places - low) + start
+        slope = (end - start) / (high - low)
+        found = slope * (places - low) + start
+        found = where(isnan(found), slope * (places - high) + end, found)  # of infinities
+        level = isnan(found) & equal(start, end) & ~isnan(places)
+        found = where(level | equal(places, low), start, found)
     else:
         found = broadcast_to(values[0], places.shape)
     found = where(places >= at[-1], values[-1], found)
@@ -186,7 +190,9 @@ def isin(
 
 def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None) -> None:
     n = x.size if axis is None else x.shape[normalize_axis(op, axis, x.ndim)]
-    for k in (kth,) if isinstance(kth, int) else kth:
+    for k in numbers_of(op, kth)[0]:
+        if not isinstance(k, int):
+            raise TypeError(f"{op}: kth is an int or several, not {k!r}")
         if n and not -n <= k < n:
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.define import Operand, build, register
 from py_tensor.ops.gather import take_along_axis
@@ -29,8 +28,6 @@ def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis(op.name, axis, x.ndim)
-    if x.shape[at] > 2**31:
-        raise ShapeError(f"{op.name}: a place along axis {at} of {x.shape} does not fit int32")
     return build(op, (x,), (at, bool(descending)))
 
 

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.dtypes import WORDS
 from py_tensor.errors import ShapeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import Operand, Out, numbers_of, register, stored
+from py_tensor.ops.define import (
+    Operand,
+    Out,
+    Scalar,
+    apply,
+    numbers_of,
+    register,
+    stored,
+    stored_whole,
+)
 from py_tensor.ops.elementwise import (
-    ceil,
     clip,
     equal,
     floor,
     isnan,
+    logical_and,
     maximum,
     minimum,
     sqrt,
-    where,
 )
+from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -52,7 +63,6 @@ from py_tensor.ops.reduction import (
     sum,
     var,
 )
-from py_tensor.ops.rounding import round
 from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import searchsorted
@@ -127,6 +137,16 @@ _BETWEEN = {
 _EXACT = ("lower", "higher", "nearest")
 _AT = (*_EXACT, "midpoint")
 
+MULTIPLY_HIGH = Elementwise(
+    "multiply_high",
+    wgsl={"*": "mulhi_u32({0}, {1})"},
+    numpy=lambda np, x, y: (x.astype(np.uint64) * y.astype(np.uint64) >> 32).astype(np.uint32),
+    accepts=WORDS,
+    cost=12,
+    vjp=NOT_DIFFERENTIABLE,
+)
+"""The upper words of products of uint32."""
+
 
 def _quantiles(
     op: str,
@@ -141,8 +161,10 @@ def _quantiles(
     without_nan: bool = False,
 ) -> Tensor:
     """Quantiles over some axes; the axes of `q` come first in the result."""
-    x = tensor_of(x, op) if method in _EXACT else _floating(x, op)
     numbers, of_shares = numbers_of(op, q)
+    if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
+        method = "lower"  # 0 and 1, at which elements are
+    x = tensor_of(x, op) if method in _EXACT else _floating(x, op)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")
@@ -168,48 +190,67 @@ def _quantiles(
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
     """A quantile of each sorted row; NaN where there is one, which comes last."""
     n = ordered.shape[-1]
-    place = builtins.min(builtins.max(_place(n, share, method), 0.0), n - 1.0)
-    low, high, part = _neighbours(
-        place, n - 1, method, math.floor, math.ceil, builtins.round, builtins.min
-    )
+    off = _offset(share, method)
+    place = (n - 1) * share if off is None else n * share + off
+    whole = math.floor(place)
+    *places, part = _neighbours(whole, place - whole, method)
+    low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in places)
     first, second = ordered[..., low], ordered[..., high]
     found = first if method in _EXACT else _between(first, second, part)
     is_float = found.dtype.kind == "f"
-    return where(isnan(ordered[..., -1]), math.nan, found) if is_float else found
+    return choose(isnan(ordered[..., -1]), math.nan, found) if is_float else found
 
 
 def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
     """A quantile of what is not NaN in each sorted row."""
     count = sum(~isnan(ordered), -1, keepdims=True)
     last = maximum(count - 1, 0)
-    place = minimum(maximum(_place(count, share, method), 0.0), last)
-    low, high, part = _neighbours(place, last, method, floor, ceil, round, minimum)
-    first, second = (take_along_axis(ordered, converted(i, dtypes.int32), -1) for i in (low, high))
+    off = _offset(share, method)
+    whole, part = _product(last if off is None else count, share, ordered.dtype)
+    if off is not None:
+        part = part + off
+        whole, part = whole + converted(floor(part), whole.dtype), part - floor(part)
+    *places, part = _neighbours(whole, part, method)
+    first, second = (take_along_axis(ordered, minimum(maximum(i, 0), last), -1) for i in places)
     return first if method in _EXACT else _between(first, second, part)
 
 
-def _place(n: Any, share: float, method: str) -> Any:
-    """Where a quantile stands among `n` sorted elements, between the places of two."""
-    if method not in _BETWEEN:
-        return (n - 1) * share
+def _offset(share: float, method: str) -> float | None:
+    """What a method adds to ``n * share`` for the place among n; None of ``(n - 1) * share``."""
+    if method not in _BETWEEN or method == "linear":
+        return None
     alpha, beta = _BETWEEN[method]
-    return n * share + (alpha + share * (1 - alpha - beta)) - 1
+    return alpha + share * (1 - alpha - beta) - 1
 
 
-def _neighbours(
-    place: Any, last: Any, method: str, down: Any, up: Any, near: Any, least: Any
-) -> tuple[Any, Any, Any]:
-    """The places beside one between them, and how far it is from the first to the second."""
+def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
+    """Counts times a share, as whole numbers and what is above them, in `dtype`.
+
+    The latter is a multiple of 2**-24. To that the product of integers, of 95 bits, is rounded, as
+    NumPy's is to float64, so that 0.3 of 10 is 3.
+    """
+    high, low = divmod(int(share * 2**63), 2**32)
+    twice = converted(counts, dtypes.uint32) * 2
+    above = twice * high
+    below = above + (apply(MULTIPLY_HIGH, (twice, low)) + 2**7)
+    whole = apply(MULTIPLY_HIGH, (twice, high)) + (below < above)
+    return converted(whole, dtypes.int32), converted(below >> 8, dtype) * 2.0**-24
+
+
+def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
+    """The places beside one between them, and how far it is from the first to the second.
+
+    NumPy's "linear" has two places even where one of them is exact: of infinities that is NaN.
+    """
     if method in _EXACT:
-        only = {"lower": down, "higher": up, "nearest": near}[method](place)
-        return only, only, 0.0
-    low = down(place)
-    if method in _BETWEEN:
-        return low, least(low + 1, last), place - low
-    high = up(place)
+        if method == "nearest":
+            whole = whole + ((part > 0.5) | ((part == 0.5) & (whole % 2 == 1)))
+        elif method == "higher":
+            whole = whole + (part > 0)
+        return whole, whole, None
     if method == "mean":
-        return low, high, None
-    return low, high, (high - low) * 0.5 if method == "midpoint" else place - low
+        return whole, whole + (part > 0), None
+    return whole, whole + 1, (part > 0) * 0.5 if method == "midpoint" else part
 
 
 def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
@@ -217,7 +258,7 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
     if part is None:
         return low / 2 + high / 2
     apart = high - low
-    return where(part >= 0.5, high - apart * (1 - part), low + apart * part)
+    return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
 
 
 def quantile(
@@ -324,33 +365,46 @@ def nanmedian(
 # -- Without NaN --------------------------------------------------------------------------------
 
 
-def _present(x: Tensor) -> Operand:
-    """Where elements are no NaN; True where none can be."""
-    return ~isnan(x) if x.dtype.kind == "f" else True
-
-
 def nansum(
-    x: Operand, axis: Axes = None, dtype: object = None, out: Out = None, keepdims: bool = False
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
 ) -> Tensor:
     """`sum` of the elements that are not NaN."""
-    x = tensor_of(x, "nansum")
-    return sum(x, axis, dtype, out, keepdims, where=_present(x))
+    x, held = _without_nan("nansum", x, where)
+    return sum(x, axis, dtype, out, keepdims, initial, held)
 
 
 def nanprod(
-    x: Operand, axis: Axes = None, dtype: object = None, out: Out = None, keepdims: bool = False
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
 ) -> Tensor:
     """`prod` of the elements that are not NaN."""
-    x = tensor_of(x, "nanprod")
-    return prod(x, axis, dtype, out, keepdims, where=_present(x))
+    x, held = _without_nan("nanprod", x, where)
+    return prod(x, axis, dtype, out, keepdims, initial, held)
 
 
 def nanmean(
-    x: Operand, axis: Axes = None, dtype: object = None, out: Out = None, keepdims: bool = False
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
 ) -> Tensor:
     """`mean` of the elements that are not NaN; NaN if there are none."""
-    x = tensor_of(x, "nanmean")
-    return mean(x, axis, dtype, out, keepdims, where=_present(x))
+    x, held = _without_nan("nanmean", x, where)
+    return mean(x, axis, dtype, out, keepdims, where=held)
 
 
 def nanvar(
@@ -360,10 +414,18 @@ def nanvar(
     out: Out = None,
     ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
 ) -> Tensor:
-    """`var` of the elements that are not NaN; NaN if there are not more than `ddof`."""
-    x = tensor_of(x, "nanvar")
-    return var(x, axis, dtype, out, ddof, keepdims, where=_present(x))
+    """`var` of the elements that are not NaN; NaN if there are not more than `ddof`.
+
+    Of integers it is `var`.
+    """
+    ddof = ddof if correction is None else correction
+    return stored_whole(
+        "nanvar", _spread(var, "nanvar", x, axis, dtype, ddof, keepdims, where), out
+    )
 
 
 def nanstd(
@@ -373,32 +435,89 @@ def nanstd(
     out: Out = None,
     ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
 ) -> Tensor:
     """`std` of the elements that are not NaN; NaN if there are not more than `ddof`."""
-    x = tensor_of(x, "nanstd")
-    return std(x, axis, dtype, out, ddof, keepdims, where=_present(x))
+    ddof = ddof if correction is None else correction
+    return stored_whole(
+        "nanstd", _spread(std, "nanstd", x, axis, dtype, ddof, keepdims, where), out
+    )
+
+
+def _spread(
+    fold: Callable[..., Tensor],
+    op: str,
+    x: Operand,
+    axis: Axes,
+    dtype: object,
+    ddof: float,
+    keepdims: bool,
+    where: Operand,
+) -> Tensor:
+    x, held = _without_nan(op, x, where)
+    found = fold(x, axis, dtype, None, ddof, keepdims, where=held)
+    if x.dtype.kind != "f":
+        return found
+    count = sum(held, axis, keepdims=keepdims)
+    return choose(count > ddof, found, math.nan)
+
+
+def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
+    """A tensor, and which of its elements count: those of `where` that are no NaN."""
+    x = tensor_of(x, op)
+    if x.dtype.kind != "f":
+        return x, where
+    return x, ~isnan(x) if where is True else logical_and(where, ~isnan(x))
 
 
 def _replaced(x: Operand, op: str, value: float) -> Tensor:
     """The elements, with a number in place of NaN."""
     x = tensor_of(x, op)
-    return where(isnan(x), value, x) if x.dtype.kind == "f" else x
+    return choose(isnan(x), value, x) if x.dtype.kind == "f" else x
 
 
-def nanmax(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
-    """`max` of the elements that are not NaN; NaN if there are none."""
-    x = tensor_of(x, "nanmax")
-    found = max(_replaced(x, "nanmax", -math.inf), axis, keepdims=keepdims)
-    nothing = all(isnan(x), axis, keepdims=keepdims)
-    return stored("nanmax", where(nothing, math.nan, found) if x.dtype.kind == "f" else found, out)
+def nanmax(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`max` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    return _extreme(max, "nanmax", -math.inf, x, axis, out, keepdims, initial, where)
 
 
-def nanmin(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
-    """`min` of the elements that are not NaN; NaN if there are none."""
-    x = tensor_of(x, "nanmin")
-    found = min(_replaced(x, "nanmin", math.inf), axis, keepdims=keepdims)
-    nothing = all(isnan(x), axis, keepdims=keepdims)
-    return stored("nanmin", where(nothing, math.nan, found) if x.dtype.kind == "f" else found, out)
+def nanmin(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`min` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    return _extreme(min, "nanmin", math.inf, x, axis, out, keepdims, initial, where)
+
+
+def _extreme(
+    fold: Callable[..., Tensor],
+    op: str,
+    beyond: float,
+    x: Operand,
+    axis: Axes,
+    out: Out,
+    keepdims: bool,
+    initial: Scalar | None,
+    where: Operand,
+) -> Tensor:
+    x = tensor_of(x, op)
+    found = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+    if initial is None and x.dtype.kind == "f":
+        found = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+    return stored(op, found, out)
 
 
 def nanargmax(
@@ -461,17 +580,17 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
         if limits is not None and not limits[0] <= limits[1]:
             raise ValueError(f"{op}: the range {limits} does not rise")
     alike = equal(low, high)
-    low, high = where(alike, low - 0.5, low), where(alike, high + 0.5, high)
+    low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
     number = arange(count + 1, device=x.device)
-    return where(equal(number, count), high, low + (high - low) * (number / count))
+    return choose(equal(number, count), high, low + (high - low) * (number / count))
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
     """The number of each element's bin, and of no bin where it has none."""
     count = edges.size - 1
     number = searchsorted(edges, x, "right") - 1
-    number = where(equal(x, edges[-1]), count - 1, number)
-    return where((x >= edges[0]) & (x <= edges[-1]), number, count)
+    number = choose(equal(x, edges[-1]), count - 1, number)
+    return choose((x >= edges[0]) & (x <= edges[-1]), number, count)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
@@ -564,7 +683,7 @@ def histogram2d(
     ]
     n, m = (e.size - 1 for e in edges)
     row, column = (_bin_of(v, e) for v, e in zip((first, second), edges, strict=True))
-    field = where(equal(row, n) | equal(column, m), n * m, row * m + column)
+    field = choose(equal(row, n) | equal(column, m), n * m, row * m + column)
     counts = reshape(converted(_counted(field, n * m, given), first.dtype), (n, m))
     if density:
         widths = [e[1:] - e[:-1] for e in edges]
@@ -633,7 +752,7 @@ def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
         raise ShapeError(f"{op}: takes a vector or a matrix, not shape {x.shape}")
     if x.ndim < 2:
         return reshape(x, (1, x.size))
-    return x if rowvar or x.shape[0] == 1 else transpose(x)
+    return x if rowvar else transpose(x)
 
 
 def corrcoef(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.ops.define import FLOATING, Unary, UnaryMethod, unary
+from py_tensor.dtypes import FLOATING
+from py_tensor.ops.define import Unary, UnaryMethod, unary
 from py_tensor.ops.elementwise import exp, sqrt, square
 
 __all__ = [

@@ -5,17 +5,35 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from operator import index as as_index
-from typing import Any
+from typing import Any, NoReturn
 
+from py_tensor import dtypes
+from py_tensor.errors import DTypeError
+from py_tensor.graph.op import Scan
 from py_tensor.ops import arithmetic, bitwise, elementwise
-from py_tensor.ops.define import REGISTRY, Operand, Out, Scalar, numbers_of, stored
-from py_tensor.ops.movement import concat, reshape, split
-from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
-from py_tensor.ops.scan import cumprod, cumsum
+from py_tensor.ops.creation import arange, zeros_like
+from py_tensor.ops.define import (
+    REGISTRY,
+    Operand,
+    Out,
+    Scalar,
+    build,
+    numbers_of,
+    stored,
+    stored_whole,
+)
+from py_tensor.ops.elementwise import equal, maximum, negative, not_equal, remainder, where
+from py_tensor.ops.gather import gathered
+from py_tensor.ops.indexing import getitem
+from py_tensor.ops.movement import concat, converted, expand, reshape
+from py_tensor.ops.reduction import MAX, MIN, Axes, all, any, max, min, prod, sum
+from py_tensor.ops.scan import CUMSUM, cumprod, cumsum, scanned
+from py_tensor.ops.scatter import scattered
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -68,39 +86,129 @@ def _reduceat(
     Parameters
     ----------
     indices
-        Integers that rise throughout; a tensor is read.
+        Integers; a tensor is read. From one that is not below the next the slice is its own alone.
 
     Raises
     ------
-    ValueError
-        For indices out of range, or that do not rise.
+    IndexError
+        For indices out of range.
     """
     op = "add.reduceat"
     x = tensor_of(x, op)
     at = normalize_axis(op, axis, x.ndim)
     n = x.shape[at]
     starts = [as_index(i) for i in numbers_of(op, indices)[0]]
-    if builtins.any(low >= high for low, high in pairwise((-1, *starts, n))):
-        raise ValueError(f"{op}: takes indices that rise from 0 to below {n}, not {starts}")
-    parts = split(x, starts, at)[1:]
-    found = [sum(part, at, dtype, keepdims=True) for part in parts]
-    return stored(op, concat(found, at), out)
+    wrong = next((i for i in starts if not 0 <= i < n), None)
+    if wrong is not None:
+        raise IndexError(f"{op}: {wrong} is out of range for axis {at} of shape {x.shape}")
+    before = (slice(None),) * at
+    slices = [slice(i, j if i < j else i + 1) for i, j in pairwise((*starts, n))]
+    found = [sum(getitem(x, (*before, part)), at, dtype, keepdims=True) for part in slices]
+    none = [cumsum(getitem(x, (*before, slice(0))), at, dtype)]
+    return stored(op, concat(found or none, at), out)
+
+
+def _numbers(x: Tensor, axis: int) -> Tensor:
+    """The place of each element along an axis."""
+    n = x.shape[axis]
+    shape = tuple(n if a == axis else 1 for a in range(x.ndim))
+    return expand(reshape(arange(n, device=x.device), shape), x.shape)
+
+
+def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    """What an extreme gets goes to the element that it was first."""
+    (axis,) = attrs
+    numbers = _numbers(x, axis)
+    before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
+    first = build(MAXIMA, (where(not_equal(y, before), numbers, 0),), (axis,))
+    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+
+
+MAXIMA = Scan(
+    "maxima",
+    fold=replace(MAX, combine={**MAX.combine, "f32": ("maximum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.maximum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+MINIMA = Scan(
+    "minima",
+    fold=replace(MIN, combine={**MIN.combine, "f32": ("minimum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.minimum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+# What makes the running results of elementwise functions of two operands.
+RUNNING = {
+    "maximum": MAXIMA,
+    "minimum": MINIMA,
+    "logical_or": MAXIMA,
+    "logical_and": MINIMA,
+    "logical_xor": CUMSUM,
+    "subtract": CUMSUM,
+}
+
+
+def running(
+    function: str, x: Operand, axis: int = 0, dtype: object = None, out: Out = None
+) -> Tensor:
+    """The elements along `axis`, each combined with all before it by a function in `RUNNING`.
+
+    Raises
+    ------
+    DTypeError
+        For a difference of bools, and another dtype than bool of what is logical.
+    """
+    name = f"{function}.accumulate"
+    x = tensor_of(x, name)
+    at = normalize_axis(name, axis, x.ndim)
+    logical = function.startswith("logical")
+    target = dtypes.bool_ if logical else x.dtype
+    if dtype is not None:
+        target = dtypes.parse(dtype)
+    if logical != (target is dtypes.bool_) and (logical or function == "subtract"):
+        raise DTypeError(f"{name}: gives {'bool' if logical else 'numbers'}, not {target}")
+    x = converted(x, target)
+    if function == "subtract":
+        x = where(equal(_numbers(x, at), 0), x, negative(x))
+    elif function == "logical_xor":  # whether an odd number of them is nonzero
+        x = remainder(scanned(CUMSUM, name, x, at, dtypes.int32), 2)
+        return stored_whole(name, converted(x, target), out)
+    return stored_whole(name, scanned(RUNNING[function], name, x, at, target), out)
+
+
+def _refusing(name: str, method: str, there: Iterable[str]) -> Callable[..., NoReturn]:
+    """What stands for a method that a function has not."""
+
+    def refused(
+        x: Operand, /, *values: Any, axis: Axes = 0, dtype: object = None, out: Out = None
+    ) -> NoReturn:
+        known = ", ".join(f"pt.{function}.{method}" for function in there)
+        raise TypeError(
+            f"{name}.{method}: there is no such method, but {known};"
+            f" np.{name}.{method} takes x.numpy()"
+        )
+
+    return refused
 
 
 FOLDS = {
     "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all,
     "logical_or": any,
 }  # fmt: skip
-SCANS = {"add": cumsum, "multiply": cumprod}
+SCANS = {"add": cumsum, "multiply": cumprod, **{name: partial(running, name) for name in RUNNING}}
+METHODS: dict[str, dict[str, Any]] = {
+    "reduce": {name: _reduce_by(fold) for name, fold in FOLDS.items()},
+    "accumulate": {name: _accumulate_by(scan) for name, scan in SCANS.items()},
+    "reduceat": {"add": _reduceat},
+    "at": dict.fromkeys(("add", "subtract", "maximum", "minimum")),  # which are in `assignment`
+}
 
 for _name in (*arithmetic.__all__, *bitwise.__all__, *elementwise.__all__):
     _function: Any = REGISTRY.get(_name)
-    if _function is None:
+    if _function is None or _function.__code__.co_posonlyargcount != 2:
         continue
-    if _function.__code__.co_posonlyargcount == 2:
-        _function.outer = _outer_of(_function)
-    if _name in FOLDS:
-        _function.reduce = _reduce_by(FOLDS[_name])
-    if _name in SCANS:
-        _function.accumulate = _accumulate_by(SCANS[_name])
-vars(elementwise.add)["reduceat"] = _reduceat
+    _function.outer = _outer_of(_function)
+    for _method, _of in METHODS.items():
+        if _name not in _of:
+            setattr(_function, _method, _refusing(_name, _method, _of))
+        elif _of[_name] is not None:
+            setattr(_function, _method, _of[_name])

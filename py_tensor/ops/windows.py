@@ -7,7 +7,7 @@ from typing import Any
 
 from py_tensor.errors import ShapeError
 from py_tensor.layout import Layout
-from py_tensor.ops.define import Operand, register
+from py_tensor.ops.define import Operand, numbers_of, register
 from py_tensor.ops.movement import view_by
 from py_tensor.shapes import normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
@@ -46,8 +46,7 @@ def as_strided(
         raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {x.itemsize} bytes")
     own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     layout = Layout(sizes, tuple(s // x.itemsize for s in steps), own.offset)
-    reach = [s * (n - 1) for n, s in zip(sizes, layout.strides, strict=True)]
-    low, high = (layout.offset + sum(f(r, 0) for r in reach) for f in (min, max))
+    low, high = layout.extent
     whole = x if x.base is None else x.base
     if layout.size and not 0 <= low <= high < whole.size:
         raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
@@ -75,7 +74,7 @@ def sliding_window_view(
     """
     x = tensor_of(x, "sliding_window_view")
     window = parse_shape("sliding_window_view", window_shape)
-    named = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    named = range(x.ndim) if axis is None else numbers_of("sliding_window_view", axis)[0]
     axes = [normalize_axis("sliding_window_view", a, x.ndim) for a in named]
     if len(axes) != len(window):
         raise ShapeError(f"sliding_window_view: window {window} for axes {tuple(axes)}")

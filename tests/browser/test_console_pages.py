@@ -35,10 +35,10 @@ class TestPageOfItsOwn:
         repl.page.locator("#interrupt").click()
         repl.page.locator("#restart").click()
         expect(repl.last(".error")).to_have_text("Python was restarted.")
+        assert app.run("1 + 1")["result"] == "2"  # waits for the new Python
         expect(repl.page.locator("#transcript .note").last).to_have_text(
             "Python was restarted. Its variables are gone."
         )
-        assert app.run("1 + 1")["result"] == "2"
 
     def test_packages_are_unpacked_and_imported_whole(self, fresh_page: OpenPage) -> None:
         """An interrupt waits for it: a NumPy imported by half could not be imported again."""

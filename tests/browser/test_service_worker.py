@@ -458,10 +458,12 @@ class TestFailure:
 
     def test_a_newer_build_does_not_hide_it(self, page: Page, host: StaticHost) -> None:
         held: list[Route] = []
+        loaded: list[str] = []
         page.route("**/lock.json", lambda route: held.append(route))
+        page.on("requestfinished", lambda request: loaded.append(request.url.rpartition("/")[2]))
         page.goto(host.url)
         page.wait_for_function("() => window.pyTensor")
-        while not held:
+        while not held or "worker.js" not in loaded:
             page.wait_for_timeout(20)
         host.publish(marked("new"))
         for route in held:

@@ -12,6 +12,7 @@ import numpy as np
 from tests.differential.evaluating import Names
 
 ARRAYS = "abcdef"
+INDEX = "k"  # a result of argmax: int64 in NumPy, so it is used as an index alone
 DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5}
 SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
 LARGEST, MOST_AXES = 500, 4
@@ -127,7 +128,8 @@ class Operands:
     def integer(self, size: int) -> str:
         if self.chance(ERRORS):
             return str(self.rng.choice([size, -size - 1]))
-        return f"s % {size}" if self.chance(0.1) else str(self.rng.randrange(-size, size))
+        given = str(self.rng.randrange(-size, size))
+        return self.rng.choice([f"s % {size}", f"{INDEX} % {size}"]) if self.chance(0.2) else given
 
     def slice(self, size: int) -> str:
         step = self.rng.choice([1, 1, 1, 2, -1, -1, -2, 3])

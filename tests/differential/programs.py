@@ -12,6 +12,7 @@ from tests.differential.operands import (
     COMPARED,
     DTYPES,
     ERRORS,
+    INDEX,
     LARGEST,
     MOST_AXES,
     OPERANDS,
@@ -114,6 +115,7 @@ def make(seed: int) -> Program:
         )
     maker.add("s = 2")
     maker.add("t = True")
+    maker.add(f"{INDEX} = np.argmax([1, 2])")
     start = len(maker.statements)
     while len(maker.statements) < start + STATEMENTS:
         statement = getattr(maker, maker.pick(KINDS))()
@@ -136,8 +138,8 @@ class Maker(Operands):
     def add(self, statement: str) -> None:
         error = execute_numpy(statement, self.names)
         assert error is None or isinstance(error, (IndexError, ValueError, TypeError)), statement
-        for value in self.names.values():
-            if isinstance(value, np.ndarray | np.generic):
+        for name, value in self.names.items():
+            if isinstance(value, np.ndarray | np.generic) and name != INDEX:
                 assert value.dtype.name in DTYPES, statement
         self.statements.append(statement)
 
@@ -518,6 +520,7 @@ class Maker(Operands):
                 f"s = int({name}[{at}])",
                 f"s = int({name}.max())",
                 f"s = int({name}.argmax())",
+                f"{INDEX} = {name}.argmax()",
                 f"s = int(np.count_nonzero({name}))",
                 f"t = {name}.all()",
                 f"s = len({name})",

@@ -15,7 +15,7 @@ import numpy as np
 import py_tensor as pt
 from py_tensor.backend.device import Device
 from tests.differential.evaluating import Names, execute, execute_numpy
-from tests.differential.operands import ARRAYS
+from tests.differential.operands import ARRAYS, INDEX
 from tests.differential.programs import Program, make
 
 CATEGORIES = (IndexError, ValueError, TypeError)
@@ -193,7 +193,7 @@ def _in_range(key: Any) -> Any:
 def _of_values(expected: Names, got: Names, other: Arrays) -> str | None:
     """The first name whose value is not NumPy's."""
     for name, value in expected.items():
-        if name == "np" or name.startswith("__") or callable(value):
+        if name in ("np", INDEX) or name.startswith("__") or callable(value):
             continue
         if not isinstance(value, np.ndarray | np.generic):
             if got[name] != value:

@@ -384,6 +384,6 @@ CALLS: dict[str, list[Call]] = {
 }  # fmt: skip
 
 READING = {
-    *SETS, "delete", "insert", "ix_", "tril_indices_from", "triu_indices_from", "polyval",
+    *SETS, "delete", "ix_", "tril_indices_from", "triu_indices_from", "polyval",
 }  # fmt: skip
 """Those that read something, and wait."""

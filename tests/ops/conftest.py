@@ -140,6 +140,15 @@ def _lines_of_75_columns() -> None:
     pt.set_printoptions(linewidth=75)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _every_op() -> None:
+    """Imports what waits for its first use: the tables of these tests are of all ops."""
+    import py_tensor as pt
+
+    for name in dir(pt):
+        getattr(pt, name)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random data that differ from run to run and from test to test; --seed repeats them."""

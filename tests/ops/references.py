@@ -366,6 +366,7 @@ ELSEWHERE: dict[str, str] = {
             "split",
             "matrix_transpose",
             "concat",
+            "concatenate",
             "stack",
             "flatten",
         ),

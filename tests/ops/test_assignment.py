@@ -299,12 +299,16 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: x.__setitem__(0, 1j), TypeError, "complex"),
         (lambda: x.__setitem__(0, "a"), TypeError, "setitem|not"),
         (lambda: x.__setitem__(0, None), TypeError, "setitem|not"),
-        (lambda: operator.iadd(x, 0.5), TypeError, "^iadd: float32 cannot be stored in int32"),
-        (lambda: operator.itruediv(x, 2), TypeError, "^itruediv: float32 .*int32"),
+        (lambda: operator.iadd(x, 0.5), TypeError, r"^iadd: float32 .* int32; write x = x \+ y$"),
+        (
+            lambda: operator.itruediv(x, 2),
+            TypeError,
+            "^itruediv: .*int32; write x = x / y$",
+        ),
         (lambda: operator.iadd(x, pt.ones((2, 3, 4), pt.int32, device=device)), ValueError, "iadd"),
         (lambda: operator.iadd(x, [1, 2, 3]), ValueError, "do not broadcast"),
         (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
-        (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32"),
+        (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32; give an out of float32"),
         (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\).*\(4,\)"),
         (lambda: pt.sum(x, 0, out=x), ValueError, r"^sum: .*\(3, 4\).*\(4,\)"),
         (lambda: pt.cumsum(x[:1], 1, out=x), ValueError, r"^cumsum: .*\(3, 4\).*\(1, 4\)"),
@@ -357,6 +361,17 @@ def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
     with pytest.raises(IndexError, match=r"^setitem: 3 is out of range for axis 0 .*\(3, 4\)"):
         x.numpy()
     same(x, np.array([[0] * 4, [5] * 4, [0] * 4], np.int32), "what is in range")
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        for use in (lambda i: x.__setitem__(i, 5), lambda i: x[i] + 1, lambda i: pt.take(x, i, 0)):
+            held = use(pt.tensor([1, 3], device=device))
+            with pytest.raises(IndexError, match="3 is out of range for axis 0"):
+                pt.synchronize()
+            del held
+            pt.synchronize()
+    finally:
+        pt.set_default_device(before)
 
 
 # -- All elements in order ----------------------------------------------------------------------
@@ -525,9 +540,11 @@ def test_who_takes_out() -> None:
             takes[option].add(name)
     elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY} - {"round"}
     folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
-    assert takes["where"] - {"copyto"} == elementwise | folds
+    extreme, added = {"nanmax", "nanmin"}, {"nansum", "nanprod"}
+    without_nan = {*extreme, *added, "nanmean", "nanvar", "nanstd"}
+    assert takes["where"] - {"copyto"} == elementwise | folds | without_nan
     assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
-    assert takes["initial"] == {"sum", "prod", "max", "min"}
+    assert takes["initial"] == {"sum", "prod", "max", "min"} | extreme | added
 
 
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -555,6 +572,7 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "outer": lambda f, x, out: f(x[0], x[:, 1], out),
     "trace": lambda f, x, out: f(x, out=out),
     "concat": lambda f, x, out: f([x, x], 1, out),
+    "concatenate": lambda f, x, out: f([x, x], 0, out),
     "stack": lambda f, x, out: f([x, x], 1, out),
     "cumulative_sum": lambda f, x, out: f(x, axis=1, include_initial=True, out=out),
     "cumulative_prod": lambda f, x, out: f(x, axis=0, out=out),
@@ -775,6 +793,11 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     pt.copyto(x, [1.9, -1.9], casting="unsafe")
     np.copyto(a, [1.9, -1.9], casting="unsafe")
     same(x, a, "copyto, unsafe")
+    large = [16777217, 16777219]  # no float32
+    x, a = pt.tensor(large, device=device), np.array(large, np.int32)
+    pt.copyto(x, 2.5, casting="unsafe", where=[True, False])
+    np.copyto(a, 2.5, casting="unsafe", where=[True, False])
+    same(x, a, "copyto where, unsafe")
 
 
 # -- Keys, numbers, overlaps, interrupts, tasks --------------------------------------------------

@@ -302,3 +302,11 @@ def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
                 with pytest.raises(pt.DTypeError, match=dtype):
                     pytest.fail(f"{name} made {make(dtype)!r}")
     same(pt.ones(3, device=device) + 1, np.full(3, 2, np.float32), "the session afterwards")
+
+
+def test_the_step_of_linspace(device: str) -> None:
+    for num, endpoint in ((5, True), (5, False), (1, True), (1, False), (0, True)):
+        got, step = pt.linspace(1, 3, num, endpoint, retstep=True, device=device)
+        expected, expected_step = np.linspace(1, 3, num, endpoint, retstep=True)
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+        np.testing.assert_equal(step, float(expected_step))

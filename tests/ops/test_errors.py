@@ -174,8 +174,38 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "concat of other ranks": (
         lambda x: pt.concat([x, x[0]]),
         pt.ShapeError,
-        r"^concat: .*\(2, 3, 4\).*\(3, 4\)",
+        r"^concat: .*\(2, 3, 4\).*\(3, 4\) have 3 axes and 2 axes$",
     ),
+    "concatenate": (
+        lambda x: pt.concatenate([x[0], x[0, :, :2]]),
+        pt.ShapeError,
+        r"^concatenate: shapes \(3, 4\) and \(3, 2\) differ beside axis 0$",
+    ),
+    "too many indices of a vector": (
+        lambda x: x[0, 0][1, 2],
+        IndexError,
+        r"2 indices for a tensor of 1 axis$",
+    ),
+    "an index of nothing": (lambda x: x.sum()[0], IndexError, r"1 index for a tensor of 0 axes$"),
+    "axis of a vector": (lambda x: x[0, 0].sum(2), pt.AxisError, r"a tensor of 1 axis$"),
+    "texts": (
+        lambda x: pt.array(["1", "2"], dtype=float),
+        TypeError,
+        r"^array: .*no strings.*float",
+    ),
+    "a text": (lambda x: pt.array("1"), TypeError, r"^array: .*no strings.*float\(text\)"),
+    "NumPy's texts": (lambda x: pt.array(np.array(["1"])), TypeError, r"^array: .*no strings"),
+    "uint8": (
+        lambda x: x.astype(np.uint8),
+        pt.DTypeError,
+        r"^there is no dtype uint8; take int32$",
+    ),
+    "B": (lambda x: x.astype("B"), pt.DTypeError, r"^there is no dtype B; take int32$"),
+    "float16": (lambda x: x.astype("<f2"), pt.DTypeError, r"no dtype f2; take float32$"),
+    "l": (lambda x: x.astype("l"), pt.DTypeError, r"no dtype l; take int32, or int64 on .*cpu"),
+    "uint64": (lambda x: x.astype(np.dtype("u8")), pt.DTypeError, r"no dtype uint64; take uint32$"),
+    "str": (lambda x: x.astype(str), pt.DTypeError, r"^dtype str: .*no strings"),
+    "a dtype of nobody's": (lambda x: x.astype("nothing"), pt.DTypeError, r"^unknown dtype"),
     "concat along no axis": (lambda x: pt.concat([x, x], 3), pt.AxisError, r"^concat: axis 3"),
     "concat of scalars": (lambda x: pt.concat([x[0, 0, 0]]), pt.ShapeError, r"^concat: 0-d"),
     "concat of nothing": (lambda x: pt.concat([]), ValueError, r"^concat: "),
@@ -211,6 +241,43 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "take in another mode": (lambda x: x.take(1, mode="near"), ValueError, r"^take: mode .*'near'"),
     "put in another mode": (lambda x: x.put(1, 2, "near"), ValueError, r"^put: mode .*'near'"),
     "a float tensor and bits": (lambda x: x & 2, pt.DTypeError, r"^bitwise_and: .*float32"),
+    "product of two vectors": (
+        lambda x: x[0, 0] @ x[0, :, 0],
+        pt.ShapeError,
+        r"^matmul: .*: \(4,\) has 4 elements, \(3,\) has 3 elements$",
+    ),
+    "product with a vector": (
+        lambda x: x[0] @ x[0, :, 0],
+        pt.ShapeError,
+        r"^matmul: .*: \(3, 4\) has 4 columns, \(3,\) has 3 elements$",
+    ),
+    "product of a vector": (
+        lambda x: x[0, 0] @ x[0],
+        pt.ShapeError,
+        r"^matmul: .*: \(4,\) has 4 elements, \(3, 4\) has 3 rows$",
+    ),
+    "accumulate": (
+        lambda x: cast("Any", pt.power).accumulate(x),
+        TypeError,
+        r"^power.accumulate: .*pt.add.accumulate.*pt.maximum.accumulate",
+    ),
+    "at": (lambda x: cast("Any", pt.multiply).at(x, 0, 2), TypeError, r"^multiply.at: .*pt.add.at"),
+    "reduce": (lambda x: np.less.reduce(x, axis=1), TypeError, r"^less.reduce: .*pt.add.reduce"),
+    "accumulate logic as numbers": (
+        lambda x: cast("Any", pt.logical_or).accumulate(x, dtype="int32"),
+        pt.DTypeError,
+        r"^logical_or.accumulate: gives bool, not int32",
+    ),
+    "accumulate differences of bools": (
+        lambda x: cast("Any", pt.subtract).accumulate(x > 0),
+        pt.DTypeError,
+        r"^subtract.accumulate: gives numbers, not bool",
+    ),
+    "accumulate along no axis": (
+        lambda x: cast("Any", pt.maximum).accumulate(x, 3),
+        pt.AxisError,
+        r"^maximum.accumulate: axis 3",
+    ),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }
 

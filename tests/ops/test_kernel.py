@@ -136,12 +136,39 @@ def test_errors(device: str) -> None:
     for given, message in (
         ({"inputs": ("index",)}, "'index' is no name"),
         ({"inputs": ("y",)}, "'y' is no name"),
+        ({"outputs": {"y": "z"}}, "an output is like 'z', but the inputs are ['x']"),
         ({"inputs": ()}, "takes tensors"),
         ({"workgroup_size": 0}, "workgroup_size is 1 to 256, not 0"),
     ):
         options: Any = {"inputs": ("x",), "outputs": {"y": "x"}} | given
         with pytest.raises(ValueError, match="^wrong: .*" + re.escape(message)):
             pt.kernel("wrong", "", **options)
+    with pytest.raises(pt.DTypeError, match=r"^unknown dtype 'z'"):
+        pt.kernel("wrong", "", inputs={"x": "z"}, outputs={"y": "x"})
+    with pytest.raises(pt.DTypeError, match=r"^blur: radius is int32, not 1\.5$"):
+        blur(x, radius=1.5)
+
+
+@pytest.mark.computes
+def test_dtypes_by_any_name(device: str) -> None:
+    scaled = pt.kernel(
+        "scaled", "y[index] = i32(x[index]) * n;", inputs={"x": np.float32},
+        outputs={"y": ("x", "int32")}, params={"n": "i4"},
+        numpy=lambda np, x, n: x.astype(np.int32) * n,
+    )  # fmt: skip
+    same(scaled(pt.arange(3.0, device=device), n=np.int64(2)), np.arange(3, dtype="i4") * 2, "")
+
+
+def test_arrays_of_others_stay() -> None:
+    """What a function of NumPy's writes to is nobody's."""
+    added = pt.kernel(
+        "added", "y[index] = x[index] + 1.0;", inputs=("x",), outputs={"y": "x"},
+        numpy=lambda np, x: np.add(x, 1, out=x),
+    )  # fmt: skip
+    x = pt.ones((3,), device="cpu").realize()
+    with pytest.raises(ValueError, match="read-only"):
+        added(x).numpy()
+    assert x.tolist() == [1, 1, 1]
 
 
 @pytest.mark.computes

@@ -283,3 +283,50 @@ def test_arithmetic_on_transposed_operands(
     same(rising < x.T, np.arange(a.size).reshape(shape[::-1]) < a.T, "with an index")
     for axes in itertools.permutations(range(len(shape))):
         same(x.permute(axes) + 1, a.transpose(axes) + 1, f"permuted {axes}")
+
+
+BY_NAME: dict[str, Callable[[Any, Any], Any]] = {
+    "split by a number of NumPy's": lambda m, x: m.split(x, np.int64(3), axis=1),
+    "split by name": lambda m, x: m.split(x, indices_or_sections=[1], axis=1),
+    "split by an array": lambda m, x: m.split(x, np.array([1, 2]), 1),
+    "array_split by a number of NumPy's": lambda m, x: m.array_split(x, np.int64(2), 1),
+    "array_split by name": lambda m, x: m.array_split(x, indices_or_sections=4, axis=1),
+    "transpose": lambda m, x: m.transpose(x, axes=(1, 0)),
+    "transpose by None": lambda m, x: m.transpose(x, axes=None),
+    "permute_dims": lambda m, x: m.permute_dims(x, axes=(1, 0)),
+    "reshape": lambda m, x: m.reshape(x, shape=(6, -1)),
+    "reshape by one size": lambda m, x: m.reshape(x, shape=-1, order="F"),
+    "broadcast_to": lambda m, x: m.broadcast_to(x, shape=(2, 4, 6)),
+    "take": lambda m, x: m.take(x, indices=[1, 0], axis=0),
+    "the method take": lambda m, x: x.take(indices=[1, 0], axis=0),
+    "take_along_axis": lambda m, x: m.take_along_axis(x, indices=x * 0, axis=1),
+    "stack": lambda m, x: m.stack(arrays=[x, x], axis=1),
+}
+
+
+@pytest.mark.parametrize("what", BY_NAME)
+def test_numpys_names_of_parameters(what: str, device: str) -> None:
+    array = np.arange(24, dtype=np.int32).reshape(4, 6)
+    found = BY_NAME[what](pt, pt.tensor(array, device=device))
+    expected = BY_NAME[what](np, array)
+    pairs = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
+    for got, wanted in pairs:
+        same(got, wanted, what)
+
+
+def test_put_along_axis_by_name(device: str) -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    x = pt.tensor(array, device=device)
+    pt.put_along_axis(x, indices=pt.tensor([[2], [0]], device=device), values=-1, axis=1)
+    np.put_along_axis(array, indices=np.array([[2], [0]]), values=-1, axis=1)
+    same(x, array, "put_along_axis")
+
+
+def test_parameters_given_twice_or_wrong(device: str) -> None:
+    x = pt.zeros((2, 3), device=device)
+    with pytest.raises(TypeError, match=r"^reshape: shape is given twice"):
+        x.reshape(3, 2, shape=(3, 2))
+    with pytest.raises(TypeError, match=r"^transpose: axes is given twice"):
+        x.transpose(1, 0, axes=(1, 0))
+    with pytest.raises(TypeError, match=r"^split: takes a number of parts, or indices, not 1\.5"):
+        pt.split(x, 1.5)

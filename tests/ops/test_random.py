@@ -235,6 +235,8 @@ def test_distributions(device: str) -> None:
             ("exponential", drawn.exponential(2, n), 2, 2),
             ("lognormal", drawn.lognormal(0, 0.5, n), np.exp(0.125), 0.604),
             ("binomial", drawn.binomial(10, 0.3, n), 3, 2.1**0.5),
+            ("binomial of many", drawn.binomial(10**8, 0.75, n), 7.5e7, 18.75e6**0.5),
+            ("binomial of a tensor", drawn.binomial(2000, pt.full(n, 0.3)), 600, 420**0.5),
             ("integers", drawn.integers(1, 6, n, endpoint=True), 3.5, (35 / 12) ** 0.5),
             ("choice", drawn.choice([1.0, 2.0], n, p=[0.25, 0.75]), 1.75, 0.1875**0.5),
         ):
@@ -245,6 +247,55 @@ def test_distributions(device: str) -> None:
         assert drawn.normal(pt.zeros((2, 1)), pt.ones(3)).shape == (2, 3)
         assert drawn.uniform().shape == ()
         assert drawn.integers(5, dtype=pt.float32).dtype is pt.float32
+    finally:
+        pt.set_default_device(before)
+
+
+@pytest.mark.computes
+def test_binomials_have_their_probabilities(device: str) -> None:
+    """Those of few trials, and the rare ones; certain trials all fail, or all succeed."""
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        n, drawn = 100_000, pt.random.Generator(2025)
+        for trials, p in ((1, 0.5), (5, 0.2), (40, 0.9), (10**6, 2e-6)):
+            counts = np.bincount(drawn.binomial(trials, p, n).numpy(), minlength=trials + 1)[:50]
+            for k, count in enumerate(counts):
+                share = math.comb(trials, k) * p**k * (1 - p) ** (trials - k)
+                assert abs(count / n - share) < 6 * math.sqrt(share / n) + 1e-6, (trials, p, k)
+        assert drawn.binomial(7, 0, 99).numpy().max() == 0
+        assert drawn.binomial(7, 1, 99).numpy().min() == 7
+        assert drawn.binomial(0, 0.5, (2, 3)).numpy().tolist() == [[0] * 3] * 2
+        for trials, p in ((-1, 0.5), (3, 1.5), (3, math.nan)):
+            with pytest.raises(ValueError, match=rf"^binomial: {trials} trials of prob.* {p}$"):
+                drawn.binomial(trials, p)
+    finally:
+        pt.set_default_device(before)
+
+
+@pytest.mark.computes
+def test_what_is_never_drawn(device: str, rng: np.random.Generator) -> None:
+    """The upper end of a range, and what has the probability 0."""
+    before = pt.default_device()
+    pt.set_default_device(device)
+    try:
+        drawn = pt.random.Generator(int(rng.integers(2**32)))
+        low, high = np.float32(1), np.nextafter(np.float32(1), np.float32(2))
+        assert set(drawn.uniform(1, float(high), 1000).tolist()) == {1}
+        ends = drawn.uniform(pt.full(1000, float(low)), pt.full(1000, float(high))).numpy()
+        assert set(ends.tolist()) == {1}
+        p = rng.random(3000).astype(np.float32) * (rng.random(3000) < 0.3)
+        p[[0, -1]] = 0
+        found = drawn.choice(3000, 20_000, p=p).numpy()
+        assert np.all(p[found] > 0)
+        assert abs(np.mean(p[found]) - (p @ p) / p.sum()) < 0.01
+        some = int(np.count_nonzero(p))
+        assert sorted(drawn.choice(3000, some, False, p).tolist()) == np.nonzero(p)[0].tolist()
+        with pytest.raises(ValueError, match=f"^choice: {some + 1} of {some} elements"):
+            drawn.choice(3000, some + 1, False, p)
+        number: Any = np.int64(2)
+        assert drawn.choice(number, number).shape == (2,)
+        assert drawn.permutation(np.uint8(3)).shape == (3,)
     finally:
         pt.set_default_device(before)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +16,9 @@ from tests.ops.operands import LAYOUTS, pool
 Array = np.ndarray[Any, Any]
 EPS = 2.0**-24
 RUNNING = {"cumsum": np.cumsum, "cumprod": np.cumprod}
+RUNNING_FUNCTIONS = (
+    "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "subtract",
+)  # fmt: skip
 # Around what a lane, a vector, a chain, a tile and a workgroup hold.
 LENGTHS = (
     0,
@@ -151,6 +154,38 @@ def test_special_values(device: str) -> None:
     got = pt.tensor(long, device=device).cumsum().numpy()
     assert not np.isnan(got[:4321]).any()
     assert np.isnan(got[4321:]).all()
+
+
+@pytest.mark.computes
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", RUNNING_FUNCTIONS)
+def test_accumulate(name: str, device: str, rng: np.random.Generator) -> None:
+    """Running extremes, logic and differences are NumPy's exactly, on exact operands."""
+    ours, theirs = getattr(pt, name), getattr(np, name)
+    for dtype in ("bool", "int32", "uint32", "float32"):
+        if name == "subtract" and dtype == "bool":
+            continue
+        for shape, axis in (((0,), 0), ((1,), 0), ((5, 7), 1), ((300, 3), 0), ((3, 1025), -1)):
+            array = tame("cumsum", dtype, shape, rng)
+            if name.startswith("m") and dtype == "float32":
+                array = pool(dtype, rng, array.size).reshape(shape)
+            got = ours.accumulate(pt.tensor(array, device=device), axis)
+            expected = theirs.accumulate(array, axis)
+            assert got.dtype == expected.dtype, (name, dtype)
+            np.testing.assert_array_equal(got.numpy(), expected, f"{name} of {dtype} {shape}")
+
+
+@pytest.mark.computes
+def test_long_accumulate(device: str, rng: np.random.Generator) -> None:
+    array = rng.standard_normal(100_003).astype(np.float32)
+    array[70_000] = np.nan
+    x = pt.tensor(array, device=device)
+    functions = cast("Any", pt)
+    same(functions.maximum.accumulate(x), np.maximum.accumulate(array), "maxima")
+    same(np.minimum.accumulate(x[::-1]), np.minimum.accumulate(array[::-1]), "minima, backwards")
+    out = pt.zeros(100_003, "bool", device=device)
+    functions.logical_xor.accumulate(x > 1, out=out)
+    same(out, np.logical_xor.accumulate(array > 1), "parity")
 
 
 @pytest.mark.computes

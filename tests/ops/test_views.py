@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph.primitives import VIEW
 from py_tensor.ops.define import REGISTRY
+from py_tensor.testing import dispatches
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.compositions import CALLS
@@ -61,6 +64,7 @@ GIVEN: dict[str, list[Call]] = {
     "clip": [lambda f, a: f(a, None, None), lambda f, a: f(a, 0, None), lambda f, a: f(a, 0, 1)],
     "compress": [lambda f, a: f([True] * a.size, a), lambda f, a: f([True] * len(a), a, 0)],
     "concat": [lambda f, a: f([a]), lambda f, a: f([a, a[:0]]), lambda f, a: f([a], axis=None)],
+    "concatenate": [lambda f, a: f([a]), lambda f, a: f([a, a[:0]])],
     "copy": PLAIN,
     "diag": [lambda f, a: f(a), lambda f, a: f(a, 1)],
     "expand": [lambda f, a: f(a, a.shape), lambda f, a: f(a, (2, *a.shape))],
@@ -432,6 +436,34 @@ def test_copies(device: str) -> None:
     assert pt.asarray(x) is x
 
 
+HASHED: dict[str, Callable[[Any, Any], Any]] = {
+    "membership": lambda np, x: [v in set(x) for v in (1, 3, True, 2.0, 5, False)],
+    "membership of an element": lambda np, x: [v in {1, 2.0, 7} for v in x],
+    "distinct elements": lambda np, x: sorted(map(int, set(x))),
+    "a dict": lambda np, x: {3: "three", 1: "one", 2: "two"}[x[0]],
+    "a dict of elements": lambda np, x: {v: int(v) for v in x}[3],
+    "counts": lambda np, x: sorted(Counter(x).values()),
+    "a sum": lambda np, x: x.sum() in {9, 10},
+    "floats": lambda np, x: [(x / 2)[0] in {1.5}, 0.5 in set(x / 2), -0.0 in {(x - 3)[0]}],
+    "bools": lambda np, x: [(x > 2)[0] in {True}, len(set(x > 2)), 1 in set(x > 2)],
+    "a walk that comes back": lambda np, x: len(set(list(x) + list(x + 0))),
+}
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("program", HASHED)
+def test_scalars_hash_by_value(program: str, device: str) -> None:
+    run = HASHED[program]
+    expected = run(np, np.array([3, 1, 3, 2], np.int32))
+    assert run(pt, pt.array([3, 1, 3, 2], device=device)) == expected
+
+
+def test_arrays_hash_by_identity(device: str) -> None:
+    x = pt.array([3, 1], device=device)
+    view = x[0, ...]
+    assert len({x, x.copy(), x, view, pt.array(3, device=device)}) == 4
+
+
 @pytest.mark.computes
 def test_elements_are_scalars(device: str) -> None:
     """A full index of ints gives what does not change; with an ellipsis, a 0-d view."""
@@ -457,6 +489,40 @@ def test_elements_are_scalars(device: str) -> None:
     zero_d += 1
     assert kept.item() == 3.5
     assert kept[()].is_scalar
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda a: a[a[:, 0].argmax()],
+        lambda a: a[a[:, 0].argmax() - 3],
+        lambda a: a[:, a[0].argmin()],
+        lambda a: a[None, a[:, 0].argmin(), ::-2],
+        lambda a: a.T[1:, a[:, 0].argmax()],
+        lambda a: a[..., a[:, 0].argmax(), a[0].argmin()],
+    ],
+)
+def test_a_result_as_an_index_gives_a_view(
+    select: Callable[[Any], Any], device: str, rng: np.random.Generator
+) -> None:
+    """A 0-d result is an int to an index, and is read only once something is written."""
+    array = rng.permuted(np.arange(12, dtype=np.float32)).reshape(3, 4)
+    x, a = pt.tensor(array, device=device), array.copy()
+    before = dispatches() if device == "webgpu" else 0
+    v, w = select(x), select(a)
+    assert device == "cpu" or dispatches() == before
+    same(v * 2, w * 2, "what is made of it")
+    assert v.base is x
+    x += 1
+    a += 1
+    same(v, w, "after a write to the base")
+    v, w = select(x), select(a)
+    v *= 3
+    w *= 3
+    same(x, a, "after a write to the view")
+    same(v[..., None].T, w[..., None].T, "a view of it")
+    assert v.strides == w.strides
 
 
 @pytest.mark.computes
@@ -708,3 +774,54 @@ def test_what_is_made_of_a_scalar_does_not_write_to_it() -> None:
         x += 1
     assert scalar.item() == 3
     assert scalar.is_scalar
+
+
+def _random_view(shape: tuple[int, ...], rng: np.random.Generator) -> Callable[[Any, Any], Any]:
+    def part(n: int) -> slice:
+        start, stop = (int(i) for i in rng.integers(-n, n + 1, 2))
+        return slice(start, stop, int(rng.choice([1, 1, 2, 3, -1, -2])))
+
+    key = tuple(map(part, shape))
+    kind = rng.integers(4)
+
+    def view(m: Any, x: Any) -> Any:
+        seen = x[key]
+        if kind == 1:
+            return seen.T
+        if kind == 2 and seen.ndim > 1:
+            return m.diagonal(seen)
+        return m.broadcast_to(seen, (2, *seen.shape)) if kind == 3 else seen
+
+    return view
+
+
+def test_views_share_memory_where_numpys_do(rng: np.random.Generator) -> None:
+    results: set[bool] = set()
+    for _ in range(300):
+        shape = tuple(int(n) for n in rng.choice([1, 2, 5, 7, 12], int(rng.integers(1, 4))))
+        x, array = pt.zeros(shape, device="cpu"), np.zeros(shape)
+        first, second = _random_view(shape, rng), _random_view(shape, rng)
+        expected = np.shares_memory(first(np, array), second(np, array))
+        assert pt.shares_memory(first(pt, x), second(pt, x)) == expected
+        results.add(expected)
+    assert len(results) == 2
+    large = pt.zeros((30_000, 30_000), device="cpu")
+    assert not pt.shares_memory(large[::2], large[1::2])
+    assert not pt.shares_memory(large[:, ::2], large[:, 1::2])
+    assert not pt.shares_memory(large[::2, ::3], large.T[1::3, ::2])
+    assert pt.shares_memory(large[::2, 1::3], large.T[1::3, ::4])
+
+
+def test_the_gradient_of_windows_that_overlap(device: str) -> None:
+    """What stands in several windows gets the sum of their gradients."""
+    rng = np.random.default_rng()
+    g = rng.integers(-8, 9, (2, 3, 3)).astype(np.float32)
+    x = pt.ones((3, 4), device=device)
+    attrs = g.shape, (4, 1, 2), 1
+    i, j, k = np.ogrid[:2, :3, :3]
+    places = 1 + 4 * i + j + 2 * k
+    expected = np.zeros(12, np.float32)
+    np.add.at(expected, places, g)
+    vjp: Any = VIEW.vjp
+    (found,) = vjp(pt.tensor(g, device=device), None, x, attrs)
+    np.testing.assert_array_equal(found.numpy(), expected.reshape(3, 4))

@@ -25,7 +25,8 @@ from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_dev
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
 
-PUBLIC = {n: v for n, v in vars(pt).items() if not n.startswith("_") and callable(v)}
+NAMES = {n: getattr(pt, n) for n in dir(pt) if not n.startswith("_")}
+PUBLIC = {n: v for n, v in NAMES.items() if callable(v)}
 
 
 def modules() -> list[ModuleType]:
@@ -46,9 +47,9 @@ def test_nothing_else_is_public() -> None:
     allowed = {"e", "pi", "inf", "nan", "euler_gamma", "newaxis", "typing", "testing"}
     allowed |= {"mgrid", "ogrid", "r_", "c_", "s_", "index_exp"}
     allowed |= {"single", "double", "int_", "intc", "intp", "longlong", "uint", "uintc", "uintp"}
-    others = {n for n in vars(pt) if not n.startswith("_")} - set(PUBLIC) - allowed
-    assert not {n for n in others if not inspect.ismodule(getattr(pt, n))}
-    assert {n for n, v in vars(pt).items() if v in dtypes.ALL} >= {d.name for d in dtypes.ALL}
+    others = NAMES.keys() - PUBLIC.keys() - allowed
+    assert not {n for n in others if not inspect.ismodule(NAMES[n])}
+    assert {n for n, v in NAMES.items() if v in dtypes.ALL} >= {d.name for d in dtypes.ALL}
     helpers = {"make", "build", "apply", "tensor_of", "node_of", "as_index", "install", "lift"}
     assert not helpers & set(PUBLIC)
 
@@ -167,9 +168,8 @@ def test_what_is_misspelt_is_suggested() -> None:
 
 
 def test_what_is_listed_is_there_and_public() -> None:
-    modules = {name for name in dir(pt) if isinstance(getattr(pt, name), ModuleType)}
-    public = {"lib", "linalg", "random", "typing"}
-    assert {name for name in modules if not name.startswith("_")} == public
+    modules = {name for name, value in NAMES.items() if isinstance(value, ModuleType)}
+    assert modules == {"lib", "linalg", "random", "typing"}
     assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
 
 

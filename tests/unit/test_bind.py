@@ -8,11 +8,34 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import bind, tracing
-from py_tensor.graph.node import Meta, Node
+from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
+from py_tensor.dtypes import DType
+from py_tensor.errors import AxisError, DeviceError, DTypeError, ShapeError
+from py_tensor.graph import primitives
+from py_tensor.graph.bind import EMPTY, bind, leaf, tracing
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Op
-from py_tensor.graph.primitives import CONCAT, CONTRACT, MUL, PAD
+from py_tensor.graph.primitives import (
+    ASSIGN,
+    CAST,
+    CONCAT,
+    CONTRACT,
+    EDGES,
+    EXPAND,
+    GATHER,
+    MUL,
+    PAD,
+    RESHAPE,
+    SCATTER,
+    SUM,
+    VIEW,
+)
+from py_tensor.ops.define import REGISTRY
+from py_tensor.ops.elementwise import WHERE
+from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
+from py_tensor.ops.scan import CUMSUM
+from py_tensor.ops.sorting import SORT
+from py_tensor.random import BITS
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
     "unary": (lambda x: pt.exp(x), ["exp"]),
@@ -57,17 +80,134 @@ def test_a_hook_makes_every_node(what: str, seen: bool) -> None:
     assert not names
 
 
-def test_an_op_refuses_operands_that_do_not_fit() -> None:
-    x, y = (pt.ones(shape, device="cpu")._node for shape in ((2, 3), (3, 2)))
-    whole = pt.ones((2, 3), dtype=pt.int32, device="cpu")._node
-    with pytest.raises(ShapeError, match=r"^multiply: operands of shapes \(2, 3\) and \(3, 2\)$"):
-        bind(MUL, (x, y))
-    with pytest.raises(ShapeError, match=r"^fused_multiply_add: operands .* are not alike$"):
-        bind(CONTRACT, (x, y), (0,))
-    with pytest.raises(ShapeError, match=r"^concat: shapes \(2, 3\) and \(3, 2\) differ beside"):
-        bind(CONCAT, (x, y), 0)
-    with pytest.raises(DTypeError, match=r"^pad: fills float32 with one float32, not int32"):
-        bind(PAD, (x, whole), ((0, 0), (1, 1)))
+def node(dtype: DType, *shape: int, device: Any = CPU_DEVICE) -> Node:
+    return leaf(meta_of(shape, dtype, device), EMPTY)
+
+
+FLOAT, INT, BOOL = pt.float32, pt.int32, pt.bool
+f1, f6, f23, f32, i6, b6, none = (
+    node(FLOAT), node(FLOAT, 6), node(FLOAT, 2, 3), node(FLOAT, 3, 2), node(INT, 6), node(BOOL, 6),
+    node(FLOAT, 0),
+)  # fmt: skip
+many, i2, i3, f2, f3 = (
+    node(FLOAT, 2**32),
+    node(INT, 2),
+    node(INT, 3),
+    node(FLOAT, 2),
+    node(FLOAT, 3),
+)
+NAMES = ("exp", "add", "less", "bitwise_and", "negative", "any")
+EXP, ADD, LESS, AND, NEGATIVE, ANY = (vars(REGISTRY[name])["op"] for name in NAMES)
+INTO = (0,), 0, "", "set", False
+
+# op, operands, attributes, error, message
+REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
+    (MUL, (f23, f32), None, ShapeError, r"multiply: operands of shapes \(2, 3\) and \(3, 2\)$"),
+    (MUL, (f6,), None, TypeError, "multiply: got 1 operands, takes 2$"),
+    (EXP, (f6, f6), None, TypeError, "exp: got 2 operands, takes 1$"),
+    (EXP, (i6,), None, DTypeError, "exp: computes in float32, not int32$"),
+    (ADD, (f6, i6), None, DTypeError, "add: operands of dtypes float32 and int32$"),
+    (ADD, (f1, i6), None, DTypeError, "add: operands of dtypes float32 and int32$"),
+    (LESS, (b6, b6), None, DTypeError, "less: computes in int32, not bool$"),
+    (AND, (f6, f6), None, DTypeError, "bitwise_and: takes bool and int dtypes, not"),
+    (NEGATIVE, (b6,), None, DTypeError, "negative: takes int and float dtypes, not bool$"),
+    (WHERE, (f6, f6, f6), None, DTypeError, "where: a condition is bool, not float32$"),
+    (BITS, (i6, i6, i6), None, DTypeError, "random_bits: takes uint32, not int32$"),
+    (CAST, (f6,), "int", DTypeError, "astype: converts to a dtype, not to 'int'$"),
+    (SUM, (f6,), (1,), AxisError, "sum: axis 1 is out of bounds for"),
+    (SUM, (f6,), (-1,), AxisError, r"sum: axes \(-1,\) are not counted from 0$"),
+    (SUM, (f23,), (1, 1), AxisError, r"sum: repeated axis in \(1, 1\)$"),
+    (SUM, (f6,), None, TypeError, "sum: axes are a tuple of ints, not None$"),
+    (SUM, (none,), (0,), ShapeError, r"sum: no elements along axes \(0,\) of \(0,\)$"),
+    (ANY, (f6,), (0,), DTypeError, "any: computes in bool, not float32$"),
+    (ARGMAX, (b6,), (0,), DTypeError, "argmax: takes int and float dtypes, not bool$"),
+    (ARGMAX, (node(FLOAT, 2**31 + 1),), (0,), ShapeError, "argmax: the index along axes .* int32$"),
+    (MAX_OF_FLOATS, (i6,), (0,), DTypeError, "max: computes in float32, not int32$"),
+    (CONTRACT, (f23, f32), (0,), ShapeError, "fused_multiply_add: operands .* are not alike$"),
+    (CONTRACT, (f23, f23), (2,), AxisError, "fused_multiply_add: axis 2 is out of bounds"),
+    (CUMSUM, (f6,), (1,), AxisError, "cumsum: axis 1 is out of bounds"),
+    (CUMSUM, (b6,), (0,), DTypeError, "cumsum: takes int and float dtypes, not bool$"),
+    (SORT, (f6,), (1, False), AxisError, "sort: axis 1 is out of bounds"),
+    (SORT, (node(BOOL, 2**31 + 1),), (0, False), ShapeError, "sort: a place along axis 0 of .*"),
+    (RESHAPE, (f6,), (5,), ShapeError, "reshape: cannot reshape .*, 6 elements, to"),
+    (RESHAPE, (f6,), (3, -1), ShapeError, r"reshape: there are no shape \(3, -1\) and strides"),
+    (RESHAPE, (f1,), (1,) * 9, ShapeError, "reshape: shape .* has 9 axes; at most 8"),
+    (EXPAND, (f3,), (2,), ShapeError, r"expand: shape \(3,\) does not broadcast to \(2,\)$"),
+    (EXPAND, (f23,), (3,), ShapeError, "expand: shape .* does not broadcast"),
+    (VIEW, (f6,), ((3,), (2,), 2), ShapeError, "view: shape .* from 2 leaves the elements of"),
+    (VIEW, (f6,), ((3,), (-1,), 1), ShapeError, "view: shape .* leaves the elements of"),
+    (VIEW, (f6,), ((3,), (1, 1), 0), ShapeError, "view: there are no shape"),
+    (EDGES, (f6,), ((1,), 2), AxisError, "edges: axis 1 is out of bounds"),
+    (EDGES, (f6,), ((0,), 7), ShapeError, "edges: shape .* leaves the elements of"),
+    (PAD, (f6, node(INT)), ((1, 1),), DTypeError, "pad: fills float32 with one float32, not int32"),
+    (PAD, (f6, f1), ((1, 1), (1, 1)), ShapeError, r"pad: widths .* do not fit the shape \(6,\)$"),
+    (PAD, (f6, f1), ((-1, 1),), ShapeError, "pad: widths .* do not fit"),
+    (CONCAT, (f23, f32), 0, ShapeError, "concat: shapes .* differ beside axis 0$"),
+    (CONCAT, (f6, i6), 0, DTypeError, "concat: operands of dtypes float32 and int32$"),
+    (CONCAT, (f6, f6), 1, AxisError, "concat: axis 1 is out of bounds"),
+    (CONCAT, (), 0, TypeError, "concat: got 0 operands, takes some$"),
+    (ASSIGN, (f6, i2), ((2,), (1,), 0), DTypeError, "setitem: a value of int32 for a tensor"),
+    (ASSIGN, (f6, f3), ((3,), (1,), 100), ShapeError, "setitem: shape .* from 100 leaves"),
+    (ASSIGN, (f6, f3), ((2,), (1,), 0), ShapeError, "setitem: a value of shape .* for places"),
+    (ASSIGN, (f6, f3), ((3,), (0,), 0), ShapeError, "setitem: shape .* has a place twice$"),
+    (GATHER, (f6, f3), ((0,), 0, ""), DTypeError, "take_along_axis: indices are integers"),
+    (GATHER, (f6, i3), ((5,), 0, "index"), AxisError, "index: axis 5 is out of bounds"),
+    (GATHER, (f6, i3), ((0, 0), 0, "index"), AxisError, r"index: repeated axis in \(0, 0\)$"),
+    (GATHER, (f6, i3, i3), ((0,), 0, ""), ShapeError, "take_along_axis: 2 indices for"),
+    (GATHER, (f23, i3, i2), ((0, 1), 0, ""), ShapeError, "take_along_axis: indices of shapes"),
+    (GATHER, (f23, i3), ((0,), 2, ""), ShapeError, "take_along_axis: indices of shape .* for axes"),
+    (GATHER, (f23, i2), ((0,), 0, ""), ShapeError, "take_along_axis: indices of shape .*, from 0$"),
+    (GATHER, (none, i3), ((0,), 0, "take"), IndexError, "take: shape .* has no elements"),
+    (SCATTER, (f6, i3, i3), INTO, DTypeError, "scatter: a value of int32 for a tensor of float32$"),
+    (SCATTER, (f6, f2, i3), INTO, ShapeError, "scatter: a value of shape .* for places"),
+    (SCATTER, (f6, f3, f3), INTO, DTypeError, "scatter: indices are integers, not float32$"),
+    (SCATTER, (f6, f3), INTO, ShapeError, "scatter: 0 indices for the axes"),
+    (SCATTER, (f6, f3, i3), ((1,), 0, "put", "set", False), AxisError, "put: axis 1 is out of"),
+    (SCATTER, (f6, f3, i3), ((0,), 0, "", "xor", False), ValueError, "scatter: mode 'xor' is"),
+    (SCATTER, (f6, many, node(INT, 2**32)), INTO, ShapeError, "scatter: 4294967296 values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "operands", "attrs", "error", "message"), REFUSED)
+def test_an_op_refuses_what_does_not_fit(
+    op: Op, operands: tuple[Node, ...], attrs: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{message}"):
+        bind(op, operands, attrs)
+
+
+def test_every_op_refuses_operands_on_two_devices() -> None:
+    ops = {op for f in REGISTRY.values() if (op := getattr(f, "op", None)) is not None}
+    ops |= {op for op in vars(primitives).values() if isinstance(op, Op)}
+    assert len(ops) > 80
+    for op in ops:
+        with pytest.raises(DeviceError, match=f"^{op.name}: operands on cpu and webgpu; move one"):
+            bind(op, (f6, node(FLOAT, 6, device=GPU_DEVICE)))
+
+
+def test_a_kernel_of_ones_own_refuses_what_does_not_fit() -> None:
+    made: list[Op] = []
+
+    def hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
+        made.append(op)
+        return Node(op, inputs, attrs, meta, key)
+
+    scale = pt.kernel(
+        "scale",
+        "y[index] = x[index] * by;",
+        inputs={"x": pt.float32},
+        outputs={"y": "x"},
+        params=("by",),
+        numpy=lambda np, x, by: x * by,
+    )
+    with tracing(hook):
+        scale(pt.ones(3, device="cpu"), by=2.0)
+    with pytest.raises(TypeError, match=r"^scale: got 1 operands, takes 2$"):
+        bind(made[-1], (f6,), 0)
+    with pytest.raises(DTypeError, match=r"^scale: x is float32, not int32$"):
+        bind(made[-1], (i6, f1), 0)
+    with pytest.raises(DTypeError, match=r"^scale: by is one float32, not float32\[6\]$"):
+        bind(made[-1], (f6, f6), 0)
 
 
 def test_what_has_no_elements_is_a_leaf() -> None:

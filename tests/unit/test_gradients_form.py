@@ -6,6 +6,7 @@ Not autodiff itself, which comes later; the derivative of every op against diffe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from py_tensor.graph.primitives import CONST
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
+from py_tensor.ops.ufuncs import running
 from py_tensor.tensor import Tensor
 
 Function = Callable[..., Tensor]
+MAXIMA, MINIMA = (partial(running, name) for name in ("maximum", "minimum"))
 Array = np.ndarray
 
 
@@ -117,6 +120,7 @@ def written(x: Tensor, key: Any, value: Tensor) -> Tensor:
         (lambda x: layer_norm(x) * x, [(2, 4)]),
         (lambda x, y: x.cumsum(0) * y + x.cumsum()[2] * y.cumsum(1), [(4, 3), (4, 3)]),
         (lambda x, y: (x * HOLES).cumprod(0) * y + x.cumprod(1) * y, [(4, 3), (4, 3)]),
+        (lambda x, y: MAXIMA(x, 0) * y + MINIMA(x, 1) ** 2, [(4, 3), (4, 3)]),
         (lambda x, y: pt.sort(x, 0) * y + pt.sort(x, 1, descending=True) * y, [(4, 3), (4, 3)]),
         (lambda x: x.take(PLACES, 0) ** 2, [(3, 3)]),
         (lambda x: pt.take_along_axis(x, HOLES.argsort(0), 0) * x, [(4, 3)]),

@@ -15,10 +15,10 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import CPU_DEVICE, Device, is_at_hand
+from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.errors import GPUError
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES
+from py_tensor.graph.order import OVERWRITTEN_BYTES, bottom
 from py_tensor.graph.uses import FEW, Uses
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
@@ -351,6 +351,11 @@ def test_who_resumes_after_its_operand_was_written_over_begins_anew(
     assert contents(gpu, results[0]) == expected
 
 
+def is_at_hand(node: Node) -> bool:
+    """Whether the elements are stored, the node's own or those that it is a view of."""
+    return bottom(node).storage is not None
+
+
 def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) -> None:
     x = large(gpu, LARGE)
     shared = x * 2
@@ -661,3 +666,27 @@ def test_what_finalizers_lose_keeps_a_node(gpu: GPU) -> None:
     del x
     assert node.live == 1
     assert buffer_of(y.realize()) != before
+
+
+# -- Threads that write at a time ----------------------------------------------------------------
+
+
+def test_threads_write_to_parts_of_their_own() -> None:
+    """What one writes another's write keeps, wherever threads take turns."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        x = pt.zeros((4, 100), device="cpu")
+        threads = [Thread(target=_add_along, args=(x[k],)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert x.tolist() == [list(range(1, 101))] * 4
+
+
+def _add_along(row: pt.Tensor) -> None:
+    for start in range(100):
+        row[start:] += 1

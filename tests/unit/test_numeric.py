@@ -63,6 +63,9 @@ def test_dtypes() -> None:
     assert pt.result_type(x, 1) is pt.float32
     assert pt.result_type(pt.int32, 1.5) is pt.float32
     assert pt.result_type(1, 2) is pt.int32
+    assert pt.result_type(np.zeros(3), x) is pt.float32
+    assert pt.result_type(np.zeros(3, np.int64)) is pt.int32
+    assert pt.result_type(np.float64, x) is pt.float64
     assert pt.promote_types("bool", "uint32") is pt.uint32
     assert pt.double is pt.float64
     assert pt.int_ is pt.int32

@@ -53,7 +53,7 @@ def look(x: pt.Tensor, name: str, **place: int) -> dict[str, Any]:
 
 def test_which_views_make_sense() -> None:
     def names(*shape: int) -> str:
-        return " ".join(views.names(pt.zeros(shape)))
+        return " ".join(rich.views_of(pt.zeros(shape)))
 
     assert names() == ""
     assert names(0, 3) == ""

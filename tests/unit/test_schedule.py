@@ -271,6 +271,23 @@ def test_views_of_a_pending_tensor_share_its_storage() -> None:
     assert len(simulate.kernels_of(place)[0].outputs) == 1
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[1:].__iadd__(1),
+        lambda x: x.__setitem__(slice(1, None), x[1:].__iadd__(1)),  # what x[1:] += 1 is
+        lambda x: x.T.__setitem__((..., 0), x.T[..., 0].__imul__(x[1])),
+        lambda x: x.__setitem__((2, slice(None)), x[2] - x[2, 1] * x[0]),
+    ],
+)
+def test_a_write_is_one_kernel(write: Callable[[pt.Tensor], object]) -> None:
+    place = simulate.device()
+    x = pt.tensor(np.ones((4, 4), "float32"), device=place).realize()
+    write(x)
+    x.realize()
+    assert len(simulate.kernels_of(place)) == 1
+
+
 def test_a_fused_intermediate_of_any_size() -> None:
     """2**34 elements that are never stored."""
     place = simulate.device(execute=False)

@@ -257,16 +257,18 @@ def _bound_names(found: Scan) -> Iterator[Token]:
 
 def _attributes(owner: Known) -> Names:
     subject = owner.subject
-    return {
-        name: kind_of(static_attribute(subject, name))
-        for name in dir(subject)
-        if name.isidentifier()
-    }
+    names = [name for name in dir(subject) if name.isidentifier()]
+    kinds = {name: kind_of(static_attribute(subject, name)) for name in names}
+    if inspect.ismodule(subject):  # what it lists and does not hold is imported on first use
+        modules = {*_submodules(subject.__name__)}
+        missing = kinds.keys() - vars(subject).keys()
+        kinds |= {name: "module" if name in modules else "function" for name in missing}
+    return kinds
 
 
 def _brief_attribute(owner: Known, name: str) -> dict[str, str]:
     stored = static_attribute(owner.subject, name)
-    if kind_of(stored) == "function":  # its signature as one calls it
+    if stored is None or kind_of(stored) == "function":  # its signature as one calls it
         with contextlib.suppress(Exception):
             bound = attribute(owner, name)
             stored = stored if bound is None else bound.subject

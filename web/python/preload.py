@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import importlib
 import random
-import secrets
 import sys
 
 import py_tensor as pt
@@ -35,4 +34,4 @@ def after_snapshot() -> None:
     importlib.invalidate_caches()
     for generator in _generators:
         generator.seed()
-    pt.manual_seed(secrets.randbits(64))
+    pt.random.seed()

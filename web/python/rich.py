@@ -6,7 +6,7 @@ needs a browser; `Port` is what the worker (web/display/port.js) supplies.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import inspect
 import json
 import weakref
@@ -15,9 +15,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import py_tensor as pt
+from py_tensor.display.pictures import is_colour
 from py_tensor.display.screen import Bundle, set_screen
-
-from . import views
 
 KEPT_TENSORS = 50
 """How many of the tensors that were shown can still be looked at."""
@@ -95,8 +94,24 @@ def _described_tensor(x: pt.Tensor) -> Bundle:
         "dtype": str(x.dtype),
         "device": str(x.device),
         "bytes": x.nbytes,
-        "views": views.names(x),
+        "views": views_of(x),
     }
+
+
+def views_of(x: pt.Tensor) -> list[str]:
+    """The views (views.py) that make sense for a tensor's shape and dtype."""
+    if not x.ndim or not x.size:
+        return []
+    found = ["table"]
+    if x.ndim == 1 and x.size > 1:
+        found.append("plot")
+    if x.ndim >= 2 and max(x.shape[-2:]) > 1:
+        found.append("heatmap")
+    if x.size > 1:
+        found.append("histogram")
+    if is_colour(x):
+        found.append("image")
+    return found
 
 
 class Rich:
@@ -190,6 +205,8 @@ class Rich:
 
         `request` is the "view" command of the page, as JSON.
         """
+        from . import views
+
         asked = json.loads(request)
         x = self._kept.get(asked["number"])
         if x is None:
@@ -204,6 +221,7 @@ class Rich:
         `request` is the "draw" command of the page, as JSON, and `frame` the pixels that came with
         it, as a buffer of uint32, or None.
         """
+        from . import views
         from .gallery import LEVELS, live_picture
 
         asked = json.loads(request)
@@ -255,6 +273,6 @@ def _as_text(kind: str, data: Any) -> str | None:
     """Data as it travels: markup as it is, a PNG in base64."""
     if isinstance(data, bytes | bytearray | memoryview):
         if kind == "png":
-            return base64.b64encode(data).decode("ascii")
+            return binascii.b2a_base64(data, newline=False).decode("ascii")
         return bytes(data).decode("utf-8", "replace")
     return data if isinstance(data, str) else None

@@ -43,22 +43,6 @@ Content = tuple[dict[str, Any], Any]
 """A bundle, and the pixels of its image or None."""
 
 
-def names(x: pt.Tensor) -> list[str]:
-    """The views that make sense for a tensor's shape and dtype."""
-    if not x.ndim or not x.size:
-        return []
-    found = ["table"]
-    if x.ndim == 1 and x.size > 1:
-        found.append("plot")
-    if x.ndim >= 2 and max(x.shape[-2:]) > 1:
-        found.append("heatmap")
-    if x.size > 1:
-        found.append("histogram")
-    if is_colour(x):
-        found.append("image")
-    return found
-
-
 async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -> Content:
     """One view as a bundle; `place` is where to look, by "plane", "row" and "column"."""
     makers = {"table": _table, "plot": _plot, "heatmap": _heatmap, "histogram": _histogram}

@@ -1,0 +1,288 @@
+"""How much memory the cpu device takes, and which arrays it writes over."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.graph.order import OVERWRITTEN_BYTES
+from tests.unit.test_faults import Interrupter
+
+SIDE = 512
+NBYTES = 4 * SIDE * SIDE
+assert NBYTES >= OVERWRITTEN_BYTES
+ufuncs: Any = pt
+Step = Callable[[pt.Tensor, int], object]
+
+
+def numbers() -> pt.Tensor:
+    """An array that the device computed: what was uploaded is not written over."""
+    return (pt.arange(SIDE * SIDE, dtype=pt.float32, device="cpu") + 0.5).realize()
+
+
+def array_of(x: pt.Tensor) -> int:
+    """Where the elements are, without reading them."""
+    return x.realize()._stored().storage.ctypes.data
+
+
+def assign(x: pt.Tensor, i: int) -> None:
+    x[i] = 1.0
+
+
+def assign_by_list(x: pt.Tensor, i: int) -> None:
+    x[[i, i + 2]] = 1.0
+
+
+def assign_what_follows(x: pt.Tensor, i: int) -> None:
+    x[i + 1] = x[i] + 1.0
+
+
+def add_at(x: pt.Tensor, i: int) -> None:
+    ufuncs.add.at(x, [i, i], 1.0)
+
+
+def lower(x: pt.Tensor, i: int) -> None:
+    ufuncs.minimum.at(x, [i], -1.0)
+
+
+def increase(x: pt.Tensor, i: int) -> None:
+    x += 1.0
+
+
+def smooth(x: pt.Tensor, i: int) -> None:
+    u: Any = x.reshape(SIDE, SIDE)
+    u[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) * 0.25
+
+
+def pending_writes() -> pt.Tensor:
+    x = numbers()
+    assign(x, 2)
+    assign(x, 9)
+    return x
+
+
+# -- What is pending ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "arrays"),
+    [
+        (assign, 2),
+        (assign_by_list, 2),
+        (assign_what_follows, 2),
+        (add_at, 2),
+        (increase, 3),
+        (smooth, 5),
+    ],
+)
+def test_memory_does_not_grow_with_what_is_pending(step: Step, arrays: int) -> None:
+    """Beside the stored array there are those of one step; a node takes some hundred bytes."""
+    x = numbers()
+    step(x, 0)
+    x.realize()
+    tracemalloc.start()
+    try:
+        x = numbers()
+        tracemalloc.reset_peak()
+        for i in range(40):
+            step(x, i)
+        x.realize()
+        assert tracemalloc.get_traced_memory()[1] < (arrays + 0.5) * NBYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_chain_of_views(source: Any) -> None:
+    """What views are of goes with the last of them, however many there are."""
+    x = y = numbers()
+    for _ in range(3000):
+        y = y.reshape(SIDE, -1).reshape(-1)
+    assert float((y + 1)[3]) == float(x[3]) + 1
+
+
+# -- What is written over -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "in_place"),
+    [
+        (assign, True),
+        (assign_by_list, True),
+        (lower, True),
+        (lambda x, i: (assign(x, i), assign_by_list(x, i), lower(x, i)), True),
+        (add_at, False),  # to repeat it after an interrupt would add twice
+        (assign_what_follows, False),  # to repeat it would read what it wrote
+        (lambda x, i: (assign(x, i), add_at(x, i)), False),
+        (increase, False),
+    ],
+)
+def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None:
+    x, expected = numbers(), numbers()
+    before = array_of(x)
+    for i in range(3):
+        step(x, i)
+        copied = expected.copy()
+        step(expected, i)
+        assert array_of(x) == before or not in_place
+        assert in_place or array_of(x) != before
+        before = array_of(x)
+        assert array_of(expected) != array_of(copied)  # which is still held
+    assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda x: x.copy(),
+        lambda x: x + 1,
+        lambda x: +x,
+        lambda x: (+x).realize(),
+        lambda x: x[5:] * 2,
+        lambda x: memoryview(x._read()).cast("f"),
+        lambda x: iter(x.copy()),
+    ],
+)
+@pytest.mark.parametrize("make", [numbers, lambda: numbers() * 2, pending_writes])
+def test_what_somebody_holds_keeps_its_elements(
+    make: Callable[[], pt.Tensor], hold: Callable[[pt.Tensor], Any]
+) -> None:
+    def elements(held: Any) -> list[float]:
+        return [float(v) for v, _ in zip(held, range(20), strict=False)]
+
+    expected = elements(hold(make()))
+    x = make()
+    held = hold(x)
+    for i in range(3):
+        assign(x, i)
+        assign_by_list(x, i + 3)
+        assert float(x[i]) == 1.0
+    assert elements(held) == expected
+
+
+def test_what_was_uploaded_is_not_written_over() -> None:
+    given = np.zeros(SIDE * SIDE, np.float32)
+    x, y = pt.tensor(given, device="cpu"), pt.tensor(given, device="cpu")
+    x[3] = 1.0
+    assert float(x.sum()) == 1
+    assert not given.any()
+    assert float(y.sum()) == 0
+
+
+def test_views_are_read_before_what_they_show_is_written_over() -> None:
+    x = numbers()
+    expected = x.numpy()
+    x[0] = 7.0
+    first = x[:4] * 2
+    shown = x[1:]
+    x[1:] = x[:-1]
+    x[[0, 1, 2]] = x[[2, 1, 0]]
+    second = x[:4] + first
+    expected[0] = 7
+    doubled = expected[:4] * 2
+    expected[1:] = expected[:-1].copy()
+    expected[[0, 1, 2]] = expected[[2, 1, 0]]
+    pt.realize(x, shown, second)
+    assert x.tolist() == expected.tolist()
+    assert shown.tolist() == expected[1:].tolist()
+    assert second.tolist() == (expected[:4] + doubled).tolist()
+
+
+def test_an_operand_of_another_order_is_written_to_as_it_lies() -> None:
+    """NumPy gives the sum of transposed arrays in Fortran order."""
+    x = pt.arange(12.0, device="cpu").reshape(3, 4)
+    y = x.T + x.T
+    y[1, 2] = -1.0
+    y[[3], [0]] = -2.0
+    expected = np.arange(12.0, dtype=np.float32).reshape(3, 4).T * 2
+    expected[1, 2], expected[3, 0] = -1, -2
+    assert y.tolist() == expected.tolist()
+
+
+def test_arrays_of_the_users_own_functions_are_theirs() -> None:
+    mine = np.zeros(SIDE * SIDE, np.float32)
+    ready = pt.kernel(
+        "ready", "y[index] = 0.0;", inputs=("x",), outputs={"y": "x"}, numpy=lambda np, x: mine
+    )
+    for stored in (False, True):
+        x = ready(numbers())
+        if stored:
+            x.realize()
+        assign(x, 3)
+        assert float(x[3]) == 1
+        assert not mine.any()
+
+
+# -- Faults ---------------------------------------------------------------------------------------
+
+
+def write(x: pt.Tensor) -> None:
+    """Writes that may be made in place, one over the other, and some that may not."""
+    x[1:5] = 7.0
+    x[[6, 7, 6]] = pt.tensor([1.0, 2.0, 3.0], device="cpu")
+    ufuncs.minimum.at(x, [2, 8], -1.0)
+    ufuncs.add.at(x, [2, 9, 9], 4.0)
+    x[10:20] = x[:10] + 1
+    x[3] = 0.25
+
+
+def increase_a_part(x: pt.Tensor) -> None:
+    """What each writes it reads before."""
+    x[3:6] += 1.0
+    x[4:8] += 1.0
+
+
+@pytest.mark.parametrize("folder", ["backend", "graph"])
+@pytest.mark.parametrize("writes", [write, increase_a_part])
+@pytest.mark.parametrize("held", [False, True])
+def test_an_interrupt_loses_nothing(
+    folder: str, writes: Callable[[pt.Tensor], object], held: bool
+) -> None:
+    """What is computed again has what it needs, and what is held is as it was."""
+    whole = numbers()
+    writes(whole)
+    expected, old = whole.tolist()[:32], numbers().tolist()[:32]
+    count, interrupter = 0, None
+    while interrupter is None or interrupter.where:
+        count += 1
+        x = numbers()
+        kept = x.copy() if held else None
+        writes(x)
+        sums = x.sum(), x[:32] * 2
+        interrupter = Interrupter(folder, count * 7)
+        try:
+            with interrupter:
+                pt.realize(x, *sums)
+        except KeyboardInterrupt:
+            pass
+        assert x[:32].tolist() == expected, interrupter.where
+        assert sums[1].tolist() == [2 * value for value in expected]
+        assert kept is None or kept[:32].tolist() == old
+    assert count > 10
+
+
+def test_what_fails_behind_a_write_leaves_it_to_be_made_again() -> None:
+    failing = [True]
+
+    def checked(np: Any, x: Any) -> Any:
+        if failing:
+            raise ArithmeticError(failing.pop())
+        return x + 1
+
+    step = pt.kernel(
+        "checked", "y[index] = x[index] + 1.0;", inputs=("x",), outputs={"y": "x"}, numpy=checked
+    )
+    x, expected = numbers(), numbers()
+    for y in (x, expected):
+        write(y)
+    after = step(x)
+    with pytest.raises(ArithmeticError):
+        pt.realize(x, after)
+    assert x.tolist() == expected.tolist()
+    assert after[:32].tolist() == (expected[:32] + 1).tolist()
+    assert not CPU_DEVICE._under_way
