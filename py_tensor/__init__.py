@@ -24,8 +24,12 @@ from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import float32 as float32
 from py_tensor.dtypes import float64 as float64
+from py_tensor.dtypes import int8 as int8
+from py_tensor.dtypes import int16 as int16
 from py_tensor.dtypes import int32 as int32
 from py_tensor.dtypes import int64 as int64
+from py_tensor.dtypes import uint8 as uint8
+from py_tensor.dtypes import uint16 as uint16
 from py_tensor.dtypes import uint32 as uint32
 from py_tensor.errors import AxisError as AxisError
 from py_tensor.errors import DeviceError as DeviceError
@@ -75,7 +79,8 @@ newaxis = None
 ndarray = Tensor
 single, double = float32, float64
 int_ = intp = intc = int32
-longlong = int64
+byte, short, longlong = int8, int16, int64
+ubyte, ushort = uint8, uint16
 uint = uintc = uintp = uint32
 bool = bool_
 __version__ = "0.1.0"

@@ -12,8 +12,8 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
     "fft": _IN_NUMPY.format("fft"),
     **dict.fromkeys(
-        ("bfloat16", "float16", "half", "int8", "int16", "uint8", "uint16"),
-        "there are pt.float32, pt.int32, pt.uint32 and pt.bool, and 64 bits on the CPU",
+        ("bfloat16", "float16", "half"),
+        "there is pt.float32, and pt.float64 on the CPU",
     ),
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
     "cat": "it is pt.concat",

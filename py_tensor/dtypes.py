@@ -1,8 +1,8 @@
 """Data types, how they promote, and which of them an op takes.
 
 NumPy's types without its widening to 64 bits: a GPU has no 64-bit arithmetic, so what NumPy would
-widen stays 32 bits wide (an integer with a float gives float32), and the one pair with no 32-bit
-common type, int32 with uint32, raises. Data of the host comes in at 32 bits for the same reason.
+widen stays 32 bits wide (an integer with a float gives float32), and signed integers with uint32,
+which have no 32-bit common type, raise. Data of the host comes in at 32 bits for the same reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class DType:
     typecode : str
         The element's code in `array.array` and `memoryview` ("?" for bool).
     wgsl : str or None
-        The type a kernel computes in; None where the GPU has no such type.
+        The type a kernel computes in; None where the GPU has no such type. Integers of 8 and 16
+        bits are computed in i32, and each result is wrapped around to its own range.
     storage : str or None
         The type of an element in a GPU buffer.
     """
@@ -80,19 +81,28 @@ class DType:
         return self.wgsl is not None
 
     @property
+    def is_small(self) -> bool:
+        """Whether it is an integer of fewer bits than what kernels compute in."""
+        return self.itemsize < 4 and self.kind != "b"
+
+    @property
     def stored_itemsize(self) -> int:
-        """Bytes per element in a GPU buffer: a bool takes a whole u32 there."""
+        """Bytes per element in a GPU buffer: a bool or a small integer takes a whole word there."""
         return 4
 
 
 bool_ = DType("bool", "b", 1, "?", "bool", "u32", 0)
-int32 = DType("int32", "i", 4, "i", "i32", "i32", 1)
-uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 1)
-int64 = DType("int64", "i", 8, "q", rank=2)
-float32 = DType("float32", "f", 4, "f", "f32", "f32", 3)
-float64 = DType("float64", "f", 8, "d", rank=4)
+uint8 = DType("uint8", "u", 1, "B", "i32", "i32", 1)
+int8 = DType("int8", "i", 1, "b", "i32", "i32", 1)
+uint16 = DType("uint16", "u", 2, "H", "i32", "i32", 2)
+int16 = DType("int16", "i", 2, "h", "i32", "i32", 2)
+uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 3)
+int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
+int64 = DType("int64", "i", 8, "q", rank=4)
+float32 = DType("float32", "f", 4, "f", "f32", "f32", 5)
+float64 = DType("float64", "f", 8, "d", rank=6)
 
-ALL = (bool_, int32, uint32, float32, int64, float64)
+ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, int64, float32, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
@@ -100,6 +110,10 @@ DEFAULT_INT = int32
 _NAMES = {
     **BY_NAME,
     **dict.fromkeys(("bool_", "?", "b1"), bool_),
+    **dict.fromkeys(("u1", "B", "ubyte"), uint8),
+    **dict.fromkeys(("i1", "b", "byte"), int8),
+    **dict.fromkeys(("u2", "H", "ushort"), uint16),
+    **dict.fromkeys(("i2", "h", "short"), int16),
     **dict.fromkeys(("int", "int_", "i4", "i", "intc"), int32),
     **dict.fromkeys(("uint", "u4", "I", "uintc"), uint32),
     **dict.fromkeys(("i8", "q", "longlong"), int64),
@@ -107,36 +121,26 @@ _NAMES = {
     **dict.fromkeys(("f8", "d", "double"), float64),
 }  # NumPy's, and Python's, which say no precision: theirs is the default one
 _INSTEAD = {
-    **dict.fromkeys(
-        ("int8", "int16", "uint8", "uint16", "i1", "i2", "u1", "u2", "b", "B", "h", "H"), "int32"
-    ),
-    **dict.fromkeys(("byte", "ubyte", "short", "ushort"), "int32"),
     **dict.fromkeys(("float16", "half", "f2", "e"), "float32"),
     **dict.fromkeys(("uint64", "u8", "L", "Q", "ulong", "ulonglong"), "uint32"),
     **dict.fromkeys(("long", "l", "p"), 'int32, or int64 on the device "cpu"'),
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
 }  # of NumPy's dtypes that are not here
+_INTEGERS = {(dtype.kind, dtype.itemsize): dtype for dtype in ALL if dtype.kind in "iu"}
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
-# The whole table: symmetric, and what is not here has no common type.
-_PROMOTE: dict[tuple[DType, DType], DType] = {
-    (bool_, int32): int32,
-    (bool_, uint32): uint32,
-    (bool_, int64): int64,
-    (bool_, float32): float32,
-    (bool_, float64): float64,
-    (int32, int64): int64,
-    (uint32, int64): int64,
-    (int32, float32): float32,
-    (uint32, float32): float32,
-    (int64, float32): float32,
-    (int32, float64): float64,
-    (uint32, float64): float64,
-    (int64, float64): float64,
-    (float32, float64): float64,
-}
-_PROMOTE.update({(b, a): c for (a, b), c in list(_PROMOTE.items())})
-_PROMOTE.update({(a, a): a for a in ALL})
+
+def _common(a: DType, b: DType) -> DType | None:
+    """NumPy's common dtype, but of at most 32 bits beside a float32; None where there is none."""
+    low, high = sorted((a, b), key=lambda dtype: "buif".index(dtype.kind))
+    if low.kind in ("b", high.kind):
+        return high if low.kind == "b" or high.itemsize > low.itemsize else low
+    if high.kind == "f" or high.itemsize > low.itemsize:
+        return high
+    return {1: int16, 2: int32}.get(low.itemsize)
+
+
+_PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
 
 
 def promote(op: str, a: DType, b: DType) -> DType:
@@ -145,9 +149,9 @@ def promote(op: str, a: DType, b: DType) -> DType:
     Raises
     ------
     DTypeError
-        For int32 with uint32: no 32-bit type holds both.
+        For signed integers with uint32: no 32-bit type holds both.
     """
-    found = _PROMOTE.get((a, b))
+    found = _PROMOTE[a, b]
     if found is None:
         raise DTypeError(
             f"{op}: {a} and {b} have no common 32-bit type; "
@@ -166,7 +170,6 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
     """The dtype in which data of the host comes in, unless one is asked for: that of its kind.
 
     On every device, though "cpu" has 64 bits, so that a program means the same on all of them.
-    There are no dtypes of 8 and 16 bits: such integers come in as int32, which holds them all.
 
     Parameters
     ----------
@@ -184,9 +187,9 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         raise no_complex(op)
     if kind in ("U", "S", "T"):
         raise no_text(op)
-    if kind == "u":
-        return uint32 if itemsize >= 4 else DEFAULT_INT
-    found = {"b": bool_, "i": DEFAULT_INT, "f": DEFAULT_FLOAT}.get(kind)
+    if kind in ("i", "u"):
+        return _INTEGERS[kind, min(itemsize, 4)]
+    found = {"b": bool_, "f": DEFAULT_FLOAT}.get(kind)
     if found is None:
         raise DTypeError(f"{op}: {name} has no counterpart here ({_KNOWN}); give a dtype")
     return found
@@ -236,6 +239,14 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def includes(dtype: DType, other: DType) -> bool:
+    """Whether an integer dtype has every number of another dtype."""
+    if other.kind not in "iu":
+        return other.kind == "b"
+    (low, high), (least, most) = integer_range(dtype), integer_range(other)
+    return low <= least and most <= high
+
+
 def holds(dtype: DType, value: float) -> bool:
     """Whether `value`, without its fraction, is a number of this dtype; infinities are floats."""
     if dtype.kind in "iu":
@@ -276,6 +287,13 @@ def _shown(value: float) -> str:
 def floating(dtype: DType) -> DType:
     """The dtype of a quotient or a mean: floats keep theirs, everything else gives float32."""
     return dtype if dtype.kind == "f" else DEFAULT_FLOAT
+
+
+def summed(dtype: DType) -> DType:
+    """The dtype of a sum: that of integers of fewer than 32 bits is int32 or uint32."""
+    if dtype.itemsize >= 4:
+        return dtype
+    return uint32 if dtype.kind == "u" else int32
 
 
 def parse(dtype: object) -> DType:
@@ -368,4 +386,5 @@ NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
 WORDS = Accepts("u", lambda dtype: dtype, "uint32")
 ANY = Accepts("biuf", lambda dtype: dtype, "any dtype")
 INTEGRAL_AS_INT = Accepts("biuf", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
+SUMMED = Accepts("biuf", summed, "any dtype")
 LOGICAL = Accepts("biuf", lambda dtype: bool_, "any dtype")

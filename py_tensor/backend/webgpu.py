@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.connection import Connection, request_device
+from py_tensor.backend.connection import Connection, heap_mode, request_device
 from py_tensor.backend.failures import Failure, Submission, error_of
 from py_tensor.backend.plan import (
     CREATE,
@@ -170,10 +170,9 @@ class WebGPU(Connection):
         sizes = [size_class(meta.stored_nbytes)]
         source = array("B")
         source.frombytes(data)
-        widen = int(meta.dtype.kind == "b")
         self._ensure_large(sizes)
         storage = self._allocate(sizes)[0]
-        command = UPLOAD, storage.number, 0, *source.buffer_info(), widen
+        command = UPLOAD, storage.number, 0, *source.buffer_info(), heap_mode(meta.dtype)
         commands = array("I", (*self._created(storage, self.poison), *command))
         sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None

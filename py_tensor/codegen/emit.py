@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from py_tensor.codegen.program import Binding, Params
-from py_tensor.dtypes import DType, uint32
+from py_tensor.dtypes import DType, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
     Access,
@@ -57,7 +57,17 @@ def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
 
 
 def convert_text(target: DType, source: DType, value: str) -> str:
-    return value if target is source else f"{target.wgsl}_from_{source.wgsl}({value})"
+    if source.is_small and target.kind == "f":
+        return f"f32({value})"  # exact
+    if target.wgsl != source.wgsl:
+        value = f"{target.wgsl}_from_{source.wgsl}({value})"
+    fits = not target.is_small or includes(target, source)
+    return value if fits else wrapped(target, value)
+
+
+def wrapped(dtype: DType, value: str) -> str:
+    """A computed value in the range of its dtype; in `shaders/lib/convert.wgsl`."""
+    return f"wrap_{dtype.name}({value})" if dtype.is_small else value
 
 
 def decode(dtype: DType, raw: str) -> str:
@@ -189,7 +199,7 @@ class BodyCode:
         ):
             index, size, step = f"v{value}", params.add(extent), params.add(stride)
             where, bad = f"i{n}_{j}", f"bad{n}_{j}"
-            if self.body.dtype(value).kind == "u":
+            if self.body.dtype(value).wgsl == "u32":
                 lines.append(f"let {where} = min({index}, {size} - 1u);")
                 lines.append(f"let {bad} = {index} >= {size};")
             else:
@@ -233,9 +243,8 @@ class BodyCode:
             case Const():
                 return params.const(i)
             case Apply():
-                return apply_text(
-                    i.op, str(self.body.dtype(i.args[-1]).wgsl), [f"v{a}" for a in i.args]
-                )
+                kind = str(self.body.dtype(i.args[-1]).wgsl)
+                return wrapped(i.dtype, apply_text(i.op, kind, [f"v{a}" for a in i.args]))
             case Convert():
                 return convert_text(i.dtype, self.body.dtype(i.arg), f"v{i.arg}")
             case Gather():
@@ -275,7 +284,7 @@ class BodyCode:
                 case Mask():
                     texts = self._mask(params, space, i, lanes)
                 case Accumulated():
-                    texts = [accumulated(i.number, lane) for lane in range(lanes)]
+                    texts = [wrapped(i.dtype, accumulated(i.number, lane)) for lane in range(lanes)]
                 case _:
                     raise TypeError(i)
             for arguments, text in zip(result.lanes, texts, strict=True):

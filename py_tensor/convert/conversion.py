@@ -42,8 +42,8 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
         or ``__array__``, a buffer, or nested lists or tuples of any of these, which are stacked.
     dtype
         By default a tensor's own. All else comes in at the default precision, on every device:
-        NumPy's float64 and float16 become float32, its int64, and all integers of 8 and 16 bits,
-        int32, its uint64 uint32. Of lists it is the least dtype that holds all.
+        NumPy's float64 and float16 become float32, its int64 int32, its uint64 uint32. Of lists it
+        is the least dtype that holds all.
     device : {"webgpu", "cpu"}, optional
         By default that of the tensors in `data`, else the default device.
 

@@ -38,8 +38,11 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
     """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.
 
     NumPy leaves a float out of the integer's range to the processor; here, and on the GPU, it is
-    what x86-64 does: int32 gets its least value, uint32 wraps through int64.
+    what x86-64 does: int32 gets its least value, uint32 wraps through int64, and integers of 8 and
+    16 bits wrap through int32.
     """
+    if x.dtype.kind == "f" and dtype in ("int8", "int16", "uint8", "uint16"):
+        x = cast(np, x, "int32")
     if x.dtype.kind == "f" and dtype == "int32":
         inside = (x > -2147483649.0) & (x < 2147483648.0)
         return np.where(inside, x, -2147483648.0).astype(dtype)

@@ -262,7 +262,7 @@ class Evaluator:
         checks: tuple[Check, ...] = ()
         guard = None
         if op:
-            signed = [self.body.dtype(value).kind == "i" for value in indices]
+            signed = [self.body.dtype(value).wgsl != "u32" for value in indices]
             checks = tuple(Check(op, a, shape, s) for a, s in zip(axes, signed, strict=True))
             narrowed = tuple(
                 (d, low, high)

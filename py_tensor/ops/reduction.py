@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC, Accepts, DType
+from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, SUMMED, Accepts, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, steps
 from py_tensor.graph.node import Meta
@@ -301,13 +301,14 @@ def sum(
 ) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
-    Integers keep their dtype and wrap around; bools are counted in int32. `initial` is added, and
-    elements where `where` is false are left out.
+    Integers wrap around: those of 32 bits and more in their dtype, unsigned ones of fewer bits in
+    uint32, signed ones and bools in int32. `initial` is added, and elements where `where` is false
+    are left out.
     """
     if out is None and initial is None and where is True:
-        return _reduce(SUM, _through(INTEGRAL_AS_INT, x, "sum", dtype), axis, keepdims, empty=0)
+        return _reduce(SUM, _through(SUMMED, x, "sum", dtype), axis, keepdims, empty=0)
     return _fold(
-        SUM, INTEGRAL_AS_INT, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        SUM, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=0,
     )  # fmt: skip
 
@@ -323,7 +324,7 @@ def prod(
 ) -> Tensor:
     """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
     return _fold(
-        PROD, INTEGRAL_AS_INT, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        PROD, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=1,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from py_tensor import dtypes
-from py_tensor.dtypes import INTEGRAL_AS_INT, DType
+from py_tensor.dtypes import SUMMED, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
@@ -69,7 +69,7 @@ CUMPROD = Scan(
 def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
     """A running fold in `dtype`, or in that of a sum."""
     x = tensor_of(x, name)
-    target = INTEGRAL_AS_INT.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
+    target = SUMMED.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
     if axis is None:
         x, axis = ravel(x), 0
     at = normalize_axis(name, axis, x.ndim)

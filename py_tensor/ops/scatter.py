@@ -76,6 +76,10 @@ def scattered(
         return x
     if op:
         x.device.has_checks = True
+    if x.dtype.is_small and mode in ("add", "add_atomic"):  # whose sums take more bits
+        wide, more = (converted(v, dtypes.int32) for v in (x, values))
+        found = scattered(wide, axes, indices, at, more, mode, unique, op)
+        return converted(found, x.dtype)
     attrs = tuple(axes), at, op, mode, unique
     return build(SCATTER, (x, values, *indices), attrs)
 

@@ -60,3 +60,9 @@ fn f32_from_u32(x: u32) -> f32 {
   let bits = ((157u - zeros) << 23u) + (n >> 8u) + up;
   return select(bitcast<f32>(bits), 0.0, x == 0u);
 }
+
+// The low 8 or 16 bits as a signed or unsigned number: what a computed i32 is in a smaller dtype. Exact.
+fn wrap_int8(x: i32) -> i32 { return extractBits(x, 0u, 8u); }
+fn wrap_int16(x: i32) -> i32 { return extractBits(x, 0u, 16u); }
+fn wrap_uint8(x: i32) -> i32 { return x & 0xff; }
+fn wrap_uint16(x: i32) -> i32 { return x & 0xffff; }

@@ -5,6 +5,16 @@
 fn load_bool(raw: u32) -> bool { return raw != 0u; }
 fn store_bool(value: bool) -> u32 { return select(0u, 1u, value); }
 
+// int8, int16, uint8, uint16: one i32 an element, in the range of the dtype.
+fn load_int8(raw: i32) -> i32 { return raw; }
+fn store_int8(value: i32) -> i32 { return value; }
+fn load_int16(raw: i32) -> i32 { return raw; }
+fn store_int16(value: i32) -> i32 { return value; }
+fn load_uint8(raw: i32) -> i32 { return raw; }
+fn store_uint8(value: i32) -> i32 { return value; }
+fn load_uint16(raw: i32) -> i32 { return raw; }
+fn store_uint16(value: i32) -> i32 { return value; }
+
 // int32, uint32, float32: as they are.
 fn load_int32(raw: i32) -> i32 { return raw; }
 fn store_int32(value: i32) -> i32 { return value; }

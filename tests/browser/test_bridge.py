@@ -607,22 +607,28 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
     assert stats["stagingBuffers"] == 1  # the interrupted read gave its own back
 
 
-def test_bytes_widen_on_the_way_in_and_narrow_on_the_way_out(run: Run) -> None:
-    wide, narrow = run("""
+@pytest.mark.parametrize("mode", [1, 2, 3, 4])
+def test_small_elements_widen_on_the_way_in_and_narrow_on_the_way_out(run: Run, mode: int) -> None:
+    wide, narrow = run(
+        f"const mode = {mode};"
+        """
+        const Narrow = [, Uint8Array, Uint16Array, Int8Array, Int16Array][mode];
         const host = await Host.open({heapBytes: 32 << 20});
         const n = (1 << 20) + 5; // more than is widened at once
-        const flags = Uint8Array.from({length: n}, (_, i) => (i % 3 === 0 ? 1 : 0));
-        host.create(1, 4 * n + 12).upload(1, flags, {mode: 1}).flush(1);
+        const elements = Narrow.from({length: n}, (_, i) => i * 77 - 40000);
+        const bytes = new Uint8Array(elements.buffer);
+        host.create(1, 4 * n + 12).upload(1, bytes, {mode}).flush(1);
         const address = host.reserve(4 * n);
         const wide = [await host.bridge.read(1, 0, 4 * n, address, 0)];
-        const words = new Uint32Array(host.heap.buffer, address, n);
-        wide.push(words.every((word, i) => word === flags[i]));
-        host.heap.fill(7, address, address + n + 1);
-        const narrow = [await host.bridge.read(1, 0, 4 * n, address, 1)];
-        const right = flags.every((flag, i) => host.heap[address + i] === flag);
-        narrow.push(right, host.heap[address + n]);
+        const words = new Int32Array(host.heap.buffer, address, n);
+        wide.push(words.every((word, i) => word === elements[i]));
+        host.heap.fill(7, address, address + bytes.length + 1);
+        const narrow = [await host.bridge.read(1, 0, 4 * n, address, mode)];
+        const right = bytes.every((byte, i) => host.heap[address + i] === byte);
+        narrow.push(right, host.heap[address + bytes.length]);
         return [wide, narrow];
-    """)
+    """
+    )
     assert wide == ["", True]
     assert narrow == ["", True, 7]
 

@@ -10,6 +10,8 @@ import numpy as np
 
 Names = dict[str, Any]
 """The variables of a program."""
+CATEGORIES = (IndexError, ValueError, TypeError, OverflowError)
+"""What statements raise: errors are alike if they are of the same ones."""
 
 
 def execute(statement: str | CodeType, names: Names) -> Exception | None:

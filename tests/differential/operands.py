@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.differential.evaluating import Names
+from tests.differential.evaluating import CATEGORIES, Names
 
 ARRAYS = "abcdef"
 INDEX = "k"  # a result of argmax: int64 in NumPy, so it is used as an index alone
-DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5}
+DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5, "uint8": 1.5, "int8": 1}
+UNSIGNED = ("uint8", "uint32")
 SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
 LARGEST, MOST_AXES = 500, 4
 ERRORS = 0.02  # of each choice that can be wrong
@@ -21,28 +22,36 @@ ERRORS = 0.02  # of each choice that can be wrong
 # Dtype -> those of the operands that in-place operators take, and those that assignment takes.
 # int32 with uint32 is left out (int64 is not on every device), and what C does not define.
 OPERANDS = {
-    "float32": ("float32", "int32", "bool"),
-    "int32": ("int32", "bool"),
+    "float32": ("float32", "int32", "bool", "uint8", "int8"),
+    "int32": ("int32", "bool", "uint8", "int8"),
     "bool": ("bool",),
-    "uint32": ("uint32", "bool"),
+    "uint32": ("uint32", "bool", "uint8"),
+    "uint8": ("uint8", "bool"),
+    "int8": ("int8", "bool", "uint8"),
 }
 SOURCES = {
     **OPERANDS,
-    "int32": ("int32", "bool", "float32"),
-    "bool": ("bool", "int32", "float32", "uint32"),
+    "int32": ("int32", "bool", "float32", "uint8"),
+    "bool": ("bool", "int32", "float32", "uint32", "uint8"),
+    "uint8": ("uint8", "bool", "int32", "int8"),
+    "int8": ("int8", "bool", "int32", "float32", "uint32"),
 }
 # Those that a comparison takes, and those that give the first dtype with it.
 COMPARED = {
-    "float32": ("float32", "int32", "bool", "uint32"),
-    "int32": ("int32", "float32", "bool"),
-    "bool": ("bool", "float32", "int32", "uint32"),
-    "uint32": ("uint32", "float32", "bool"),
+    "float32": ("float32", "int32", "bool", "uint32", "uint8"),
+    "int32": ("int32", "float32", "bool", "int8"),
+    "bool": ("bool", "float32", "int32", "uint32", "int8"),
+    "uint32": ("uint32", "float32", "bool", "uint8"),
+    "uint8": ("uint8", "int8", "int32", "float32", "bool"),
+    "int8": ("int8", "uint8", "int32", "float32", "bool"),
 }
 PROMOTED = {
-    "float32": ("float32", "bool"),
-    "int32": ("int32", "bool"),
-    "bool": ("bool", "float32", "int32", "uint32"),
-    "uint32": ("uint32", "bool"),
+    "float32": ("float32", "bool", "uint8"),
+    "int32": ("int32", "bool", "uint8", "int8"),
+    "bool": ("bool", "float32", "int32", "uint32", "uint8"),
+    "uint32": ("uint32", "bool", "uint8"),
+    "uint8": ("uint8", "bool", "int32", "float32"),
+    "int8": ("int8", "bool", "int32", "float32"),
 }
 
 Shape = tuple[int, ...]
@@ -67,7 +76,7 @@ class Operands:
         try:
             with np.errstate(all="ignore"):
                 return eval(text, self.names)
-        except (IndexError, ValueError, TypeError):
+        except CATEGORIES:
             return None
 
     def array(self, dtypes: tuple[str, ...] = tuple(DTYPES), axes: int = 0) -> str:
@@ -98,7 +107,7 @@ class Operands:
     def scalar(self, dtype: str) -> str:
         if dtype == "bool":
             return self.rng.choice(["True", "False"])
-        number = self.rng.randint(0 if dtype == "uint32" else -5, 9)
+        number = self.rng.randint(0 if dtype in UNSIGNED else -5, 9)
         return f"{number}.0" if dtype == "float32" and self.chance(0.2) else str(number)
 
     def numbers(self, shape: Shape, dtype: str) -> Any:
@@ -107,7 +116,7 @@ class Operands:
             return [self.numbers(shape[1:], dtype) for _ in range(shape[0])]
         if dtype == "bool":
             return self.chance(0.5)
-        return self.rng.randint(0 if dtype == "uint32" else -9, 9)
+        return self.rng.randint(0 if dtype in UNSIGNED else -9, 9)
 
     def literal(self, shape: Shape, dtype: str) -> str:
         if 0 in shape:
@@ -120,7 +129,7 @@ class Operands:
             [(64,), (130,), (16, 16), (8, 33), (3, 128), (4, 4, 16), (20, 5, 4)]
         )
         number = f"np.arange({math.prod(shape)}) * {self.rng.choice([3, 5, 7])} % 17"
-        number += {"bool": " > 8", "uint32": ""}.get(dtype, " - 8")
+        number += {"bool": " > 8", **dict.fromkeys(UNSIGNED, "")}.get(dtype, " - 8")
         return f"np.asarray({number}, dtype=np.{dtype}).reshape({shape})"
 
     # Indices and views ----------------------------------------------------------------------
@@ -380,7 +389,7 @@ class Operands:
             near_fits = near and self.names[near].dtype.name in dtypes and self.chance(0.5)
             fitted = self.fit(near if near_fits else self.array(dtypes), shape)
             if fitted and self.value(fitted).dtype.name in dtypes:
-                if kind < 0.1 and dtypes[0] not in ("bool", "uint32"):
+                if kind < 0.1 and dtypes[0] not in ("bool", *UNSIGNED):
                     dtype = self.value(fitted).dtype.name
                     return f"{fitted} {'^' if dtype == 'bool' else '*'} {self.scalar(dtype)}"
                 return fitted

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.differential.evaluating import execute_numpy
+from tests.differential.evaluating import CATEGORIES, execute_numpy
 from tests.differential.operands import (
     ARRAYS,
     COMPARED,
@@ -18,6 +18,7 @@ from tests.differential.operands import (
     OPERANDS,
     PROMOTED,
     SOURCES,
+    UNSIGNED,
     Operands,
 )
 
@@ -54,6 +55,8 @@ IN_PLACE = {
     "int32": ["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "**= 2", "<<= 2", ">>= 1"],
     "bool": ["&=", "|=", "^=", "+=", "*="],
     "uint32": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 2", "%= 5", "**= 2", "<<= 1", ">>= 3"],
+    "uint8": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 2", "%= 5", "**= 2", "<<= 5", ">>= 3"],
+    "int8": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 3", "%= 4", "**= 2", "<<= 2", ">>= 1"],
 }
 # What NumPy refuses: a result that the array's dtype cannot take, or an op that is not defined.
 REFUSED = {
@@ -61,6 +64,8 @@ REFUSED = {
     "int32": ["+= 1.5", "/= 2"],
     "bool": ["+= 1", "-= True", "*= 2.0"],
     "uint32": ["*= 0.5"],
+    "uint8": ["*= 0.5", "+= 300", "-= -1"],
+    "int8": ["/= 2", "+= 128"],
 }
 OVERLAPPING = [
     "{0}[1:] = {0}[:-1]",
@@ -137,7 +142,7 @@ class Maker(Operands):
 
     def add(self, statement: str) -> None:
         error = execute_numpy(statement, self.names)
-        assert error is None or isinstance(error, (IndexError, ValueError, TypeError)), statement
+        assert error is None or isinstance(error, CATEGORIES), statement
         for name, value in self.names.items():
             if isinstance(value, np.ndarray | np.generic) and name != INDEX:
                 assert value.dtype.name in DTYPES, statement
@@ -148,7 +153,7 @@ class Maker(Operands):
         for name in ARRAYS:
             x = self.names[name]
             if x.dtype != bool and x.size and np.abs(x.astype(np.float64)).max() > BOUND:
-                low = 0 if x.dtype == np.uint32 else -9
+                low = 0 if x.dtype.name in UNSIGNED else -9
                 clipped = f"np.clip({name}, {low}, 9"
                 self.add(f"{clipped}, out={name})" if x.flags.writeable else f"{name} = {clipped})")
         for name in "st":
@@ -188,7 +193,7 @@ class Maker(Operands):
         dtype = x.dtype.name
         if self.chance(0.1) and dtype == "int32":
             return self.rng.choice(["1.5", "-2.75"])  # which are truncated
-        if self.chance(0.1) and dtype != "uint32" and x.size:
+        if self.chance(0.1) and dtype not in UNSIGNED and x.size:
             return str(self.numbers(x.shape, dtype))
         return self.apart(self.operand(x.shape, SOURCES[dtype], near), x, near, masked)
 

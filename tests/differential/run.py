@@ -14,11 +14,9 @@ import numpy as np
 
 import py_tensor as pt
 from py_tensor.backend.device import Device
-from tests.differential.evaluating import Names, execute, execute_numpy
+from tests.differential.evaluating import CATEGORIES, Names, execute, execute_numpy
 from tests.differential.operands import ARRAYS, INDEX
 from tests.differential.programs import Program, make
-
-CATEGORIES = (IndexError, ValueError, TypeError)
 
 
 class InvalidProgramError(Exception):

@@ -19,23 +19,25 @@ Array = Any
 DTYPES = ("bool", "int32", "uint32", "float32")  # on every device
 WIDE_DTYPES = ("int64", "float64")  # on the cpu alone
 
+SMALL_DTYPES = (
+    "int8",
+    "int16",
+    "uint8",
+    "uint16",
+)  # on every device; tested in test_small_integers
+
 # -- Promotion: NumPy's, but nothing widens to 64 bits, and int32 with uint32 raises ------------
 
-_ORDER: tuple[str, ...] = ("bool", "int32", "uint32", "int64", "float32", "float64")
-_TABLE = """
-          bool     int32    uint32   int64    float32  float64
-bool      bool     int32    uint32   int64    float32  float64
-int32     int32    int32    -        int64    float32  float64
-uint32    uint32   -        uint32   int64    float32  float64
-int64     int64    int64    int64    int64    float32  float64
-float32   float32  float32  float32  float32  float32  float64
-float64   float64  float64  float64  float64  float64  float64
-"""
-PROMOTE: dict[tuple[str, str], str | None] = {
-    (row.split()[0], column): None if cell == "-" else cell
-    for row in _TABLE.strip().splitlines()[1:]
-    for column, cell in zip(_ORDER, row.split()[1:], strict=True)
-}
+_ORDER = (*DTYPES, *SMALL_DTYPES, *WIDE_DTYPES)
+
+
+def common_dtype(a: str, b: str) -> str | None:
+    """That of operands of two dtypes; None where there is none."""
+    found = np.promote_types(a, b).name
+    if found in (a, b) or found not in WIDE_DTYPES:
+        return found
+    return "float32" if found == "float64" else None
+
 
 # A Python scalar is weak: it widens the kind (bool < int < float) and nothing else.
 WITH_SCALAR: dict[tuple[str, str], str] = {
@@ -50,6 +52,7 @@ SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 BITS = {d: d for d in _ORDER if not d.startswith("float")}
 COUNTED = {**SAME, "bool": "int32"}
+SUMMED = COUNTED | {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 FLOATING = {d: d if d.startswith("float") else "float32" for d in _ORDER}
 TRUTH: dict[str, str] = {d: "bool" for d in _ORDER}  # noqa: C420 - whose keys would be literals
 INDEX: dict[str, str] = {d: "int32" for d in _ORDER}  # noqa: C420
@@ -274,8 +277,8 @@ class Fold:
 
 
 REDUCTIONS: dict[str, Fold] = {
-    "sum": Fold(np.sum, COUNTED, 0),
-    "prod": Fold(np.prod, COUNTED, 1),
+    "sum": Fold(np.sum, SUMMED, 0),
+    "prod": Fold(np.prod, SUMMED, 1),
     "max": Fold(np.max, SAME, "raises"),
     "min": Fold(np.min, SAME, "raises"),
     "any": Fold(np.any, TRUTH, False),

@@ -195,12 +195,16 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     ),
     "a text": (lambda x: pt.array("1"), TypeError, r"^array: .*no strings.*float\(text\)"),
     "NumPy's texts": (lambda x: pt.array(np.array(["1"])), TypeError, r"^array: .*no strings"),
-    "uint8": (
-        lambda x: x.astype(np.uint8),
-        pt.DTypeError,
-        r"^there is no dtype uint8; take int32$",
+    "a number past uint8": (
+        lambda x: x.astype(np.uint8) + 256,
+        OverflowError,
+        r"^add: Python integer 256 is out of bounds for uint8 \[0, 255\]$",
     ),
-    "B": (lambda x: x.astype("B"), pt.DTypeError, r"^there is no dtype B; take int32$"),
+    "elements past uint8": (
+        lambda x: pt.array([[1, 2], [-3, 4]], "B"),
+        OverflowError,
+        r"^array: integer -3 at index \(1, 0\) is out of bounds for uint8",
+    ),
     "float16": (lambda x: x.astype("<f2"), pt.DTypeError, r"no dtype f2; take float32$"),
     "l": (lambda x: x.astype("l"), pt.DTypeError, r"no dtype l; take int32, or int64 on .*cpu"),
     "uint64": (lambda x: x.astype(np.dtype("u8")), pt.DTypeError, r"no dtype uint64; take uint32$"),

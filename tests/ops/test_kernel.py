@@ -149,6 +149,22 @@ def test_errors(device: str) -> None:
         blur(x, radius=1.5)
 
 
+def test_no_small_integers(device: str) -> None:
+    """WGSL has no bytes: the error comes at the call, and says what to do."""
+    bytes_, words = pt.ones(3, "uint8", device=device), pt.ones(3, "uint32", device=device)
+    options: dict[str, Any] = {"numpy": lambda np, x: x}
+    for inputs, outputs, given, named in (
+        (("x",), {"y": "x"}, bytes_, "x is uint8"),
+        (("x",), {"y": ("x", "int16")}, words, "y is int16"),
+    ):
+        function = pt.kernel(
+            "same", "y[index] = x[index];", inputs=inputs, outputs=outputs, **options
+        )
+        with pytest.raises(pt.DTypeError, match=rf"^same: {named}; .*x\.astype\(pt\.int32\)"):
+            function(given)
+    same(words + 1, np.full(3, 2, np.uint32), "the session afterwards")
+
+
 @pytest.mark.computes
 def test_dtypes_by_any_name(device: str) -> None:
     scaled = pt.kernel(

@@ -33,6 +33,7 @@ from py_tensor.backend.plan import (
 )
 from py_tensor.backend.webgpu import WebGPU
 
+WIDENS = (1, 4, 2, 4, 2)  # how many times as long in a buffer as in the heap, by mode
 LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
 LENGTHS |= {CLEAR: 3, CHECK: 3}
 MIB = 1 << 20
@@ -280,7 +281,7 @@ class FakeBridge:
                     self.contents.pop(each, None)
                 self.invalid.discard(number)
             case (op, number, 0, address, size, mode) if op == UPLOAD:
-                self._check(number, size * (4 if mode else 1))
+                self._check(number, size * WIDENS[mode])
                 self.contents[number] = self.heap.bytes(address, size)
             case (op, program, offset, size, x, y, z, _, *slots) if op == DISPATCH:
                 assert max(x, y, z) <= 65535
@@ -418,7 +419,7 @@ class FakeBridge:
             outcome = ended.value
             self.reading.discard(target)
             if outcome != "interrupted":
-                self.heap.write(target, data[: size // 4 if mode else size])
+                self.heap.write(target, data[: size // WIDENS[mode]])
             return outcome
 
         return Promise(settle)

@@ -7,12 +7,19 @@
 
 /** What the bridge needs of Pyodide. @typedef {{ _module: { HEAPU8: Uint8Array, HEAPU32: Uint32Array } }} PyodideHost */
 
+/** @typedef {Uint8Array | Uint16Array | Int8Array | Int16Array} NarrowArray */
+
 /** Bytes travel as they are. */
 export const RAW = 0;
-/** One byte in the heap is one u32 on the GPU: how `bool` is stored. */
-export const WIDE = 1;
+/**
+ * How elements lie in the heap that take a word each on the GPU, by mode: bool and uint8, uint16, int8, int16.
+ * Mode 0, RAW, is no such kind.
+ *
+ * @type {(undefined | { new (heap: ArrayBufferLike, address: number, length: number): NarrowArray, BYTES_PER_ELEMENT: number })[]}
+ */
+const NARROW = [undefined, Uint8Array, Uint16Array, Int8Array, Int16Array];
 
-/** Source bytes widened at a time; bounds the temporary that widening needs. */
+/** Elements widened at a time; bounds the temporary that widening needs. */
 const WIDEN_AT_ONCE = 1 << 20;
 
 /**
@@ -24,13 +31,14 @@ const WIDEN_AT_ONCE = 1 << 20;
  * @param {Uint8Array} heap
  * @param {number} address
  * @param {number} bytes bytes of the heap
- * @param {number} mode RAW or WIDE
+ * @param {number} mode RAW or the kind in NARROW; the address is a multiple of what an element takes
  */
 export function upload(queue, buffer, offset, heap, address, bytes, mode) {
-  if (mode === WIDE) {
-    for (let start = 0; start < bytes; start += WIDEN_AT_ONCE) {
-      const end = Math.min(start + WIDEN_AT_ONCE, bytes);
-      const wide = new Uint32Array(heap.subarray(address + start, address + end));
+  const Narrow = NARROW[mode];
+  if (Narrow) {
+    const elements = new Narrow(heap.buffer, address, bytes / Narrow.BYTES_PER_ELEMENT);
+    for (let start = 0; start < elements.length; start += WIDEN_AT_ONCE) {
+      const wide = new Int32Array(elements.subarray(start, start + WIDEN_AT_ONCE));
       queue.writeBuffer(buffer, offset + 4 * start, wide);
     }
     return;
@@ -53,8 +61,10 @@ export function upload(queue, buffer, offset, heap, address, bytes, mode) {
  * @param {number} bytes of the source
  * @param {Uint8Array} heap
  * @param {number} address
- * @param {number} mode RAW or WIDE (each u32 becomes its low byte)
+ * @param {number} mode RAW or the kind in NARROW, which takes the low bits of each word
  */
 export function download(source, bytes, heap, address, mode) {
-  heap.set(mode === WIDE ? new Uint32Array(source, 0, bytes / 4) : new Uint8Array(source, 0, bytes), address);
+  const Narrow = NARROW[mode];
+  if (Narrow) new Narrow(heap.buffer, address, bytes / 4).set(new Int32Array(source, 0, bytes / 4));
+  else heap.set(new Uint8Array(source, 0, bytes), address);
 }
