@@ -61,8 +61,14 @@ fn f32_from_u32(x: u32) -> f32 {
   return select(bitcast<f32>(bits), 0.0, x == 0u);
 }
 
-// The low 8 or 16 bits as a signed or unsigned number: what a computed i32 is in a smaller dtype. Exact.
+// What a computed i32 is in int8: its low 8 bits, with a sign. Exact.
 fn wrap_int8(x: i32) -> i32 { return extractBits(x, 0u, 8u); }
+
+// What a computed i32 is in int16: its low 16 bits, with a sign. Exact.
 fn wrap_int16(x: i32) -> i32 { return extractBits(x, 0u, 16u); }
+
+// What a computed i32 is in uint8: its low 8 bits. Exact.
 fn wrap_uint8(x: i32) -> i32 { return x & 0xff; }
+
+// What a computed i32 is in uint16: its low 16 bits. Exact.
 fn wrap_uint16(x: i32) -> i32 { return x & 0xffff; }

@@ -406,6 +406,10 @@ CASES: dict[str, Case] = {
     "f32_from_bool": Case(lambda x: x.astype(np.float32), domains=WORDS),
     "f32_from_i32": Case(lambda x: x.astype(np.float32), domains=WORDS),
     "f32_from_u32": Case(lambda x: x.astype(np.float32), domains=WORDS),
+    "wrap_int8": Case(lambda x: x.astype(np.int8).astype(np.int32), domains=WORDS),
+    "wrap_int16": Case(lambda x: x.astype(np.int16).astype(np.int32), domains=WORDS),
+    "wrap_uint8": Case(lambda x: x.astype(np.uint8).astype(np.int32), domains=WORDS),
+    "wrap_uint16": Case(lambda x: x.astype(np.uint16).astype(np.int32), domains=WORDS),
     # rng.wgsl
     "random_bits": Case(random_bits, domains=WORDS),
     "uniform_from_bits": Case(lambda b: (b >> 8).astype(np.float64) / 2**24, domains=WORDS),
