@@ -131,13 +131,11 @@ _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds t
 
 
 def _common(a: DType, b: DType) -> DType | None:
-    """NumPy's common dtype, but of at most 32 bits beside a float32; None where there is none."""
-    low, high = sorted((a, b), key=lambda dtype: "buif".index(dtype.kind))
-    if low.kind in ("b", high.kind):
-        return high if low.kind == "b" or high.itemsize > low.itemsize else low
-    if high.kind == "f" or high.itemsize > low.itemsize:
+    """NumPy's common dtype, with float32 for its float64; None where that is its int64."""
+    low, high = sorted((a, b), key=lambda dtype: ("buif".index(dtype.kind), dtype.itemsize))
+    if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
-    return {1: int16, 2: int32}.get(low.itemsize)
+    return {1: int16, 2: int32}.get(low.itemsize)  # the signed one that holds the unsigned one
 
 
 _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
@@ -155,7 +153,7 @@ def promote(op: str, a: DType, b: DType) -> DType:
     if found is None:
         raise DTypeError(
             f"{op}: {a} and {b} have no common 32-bit type; "
-            f"convert one, for example x.astype(pt.{a})"
+            "convert one, for example x.astype(pt.int32)"
         )
     return found
 
@@ -216,20 +214,12 @@ def of_scalar(value: bool | int | float) -> DType:
     return DEFAULT_INT if isinstance(value, int) else DEFAULT_FLOAT
 
 
-def with_scalar(op: str, dtype: DType, value: bool | int | float) -> DType:
-    """The common dtype of a tensor and a Python scalar, which is weak: it widens the kind only.
-
-    Raises
-    ------
-    OverflowError
-        For an integer that the tensor's integer dtype cannot hold.
-    """
+def with_scalar(dtype: DType, value: bool | int | float) -> DType:
+    """The common dtype of a tensor and a Python scalar, which is weak: it widens the kind only."""
     if isinstance(value, bool):
         return dtype
     if isinstance(value, int):
-        result = DEFAULT_INT if dtype is bool_ else dtype
-        check_range(op, value, result)
-        return result
+        return DEFAULT_INT if dtype is bool_ else dtype
     return dtype if dtype.kind == "f" else DEFAULT_FLOAT
 
 
@@ -240,7 +230,7 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 
 def includes(dtype: DType, other: DType) -> bool:
-    """Whether an integer dtype has every number of another dtype."""
+    """Whether an integer dtype has every number of another dtype; of a float it has not."""
     if other.kind not in "iu":
         return other.kind == "b"
     (low, high), (least, most) = integer_range(dtype), integer_range(other)

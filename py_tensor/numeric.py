@@ -134,7 +134,7 @@ def result_type(*operands: Any) -> DType:
     for other in strong[1:]:
         found = dtypes.promote("result_type", found, other)
     for number in weak:
-        found = dtypes.with_scalar("result_type", found, number)
+        found = dtypes.with_scalar(found, number)
     return found
 
 

@@ -28,7 +28,7 @@ from py_tensor.ops.creation import arange, zeros
 from py_tensor.ops.define import Operand, empty_node, int_like, number_like, register
 from py_tensor.ops.elementwise import equal, exp, minimum, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import expand_dims, reshape
+from py_tensor.ops.movement import converted, expand_dims, reshape
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.sorting import argsort
@@ -172,18 +172,21 @@ class Generator:
         self,
         low: int,
         high: int | None = None,
-        size: int | Shape = (),
+        size: int | Shape | None = (),
+        dtype: object = None,
         *,
         device: str | Device | None = None,
     ) -> Tensor:
         """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
+
+        With a `dtype` in that.
 
         Raises
         ------
         TypeError
             If a bound is no int.
         ValueError
-            If the range is empty or reaches past int32.
+            If the range is empty, or reaches past int32 or the dtype.
         """
         try:
             low, high = (0, as_index(low)) if high is None else (as_index(low), as_index(high))
@@ -194,10 +197,16 @@ class Generator:
             ) from None
         if not -(2**31) <= low < high <= 2**31:
             raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past int32")
-        shape = parse_shape("randint", size)
+        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        for end in (low, high - 1):
+            if not dtypes.holds(kind, end):
+                raise ValueError(f"randint: {end} is out of bounds for {kind}")
+        shape = parse_shape("randint", () if size is None else size)
         if high - low == 2**32:
-            return self._draw(RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
-        return self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
+            found = self._draw(RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
+        else:
+            found = self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
+        return converted(found, kind)
 
     # -- NumPy's names ----------------------------------------------------------------------------
 
@@ -268,8 +277,7 @@ class Generator:
         From 0 up to `low` if `high` is None.
         """
         low, high = (0, low) if high is None else (low, high)
-        found = self.randint(low, as_index(high) + endpoint, () if size is None else size)
-        return found if dtype is None else found.astype(dtype)
+        return self.randint(low, as_index(high) + endpoint, () if size is None else size, dtype)
 
     def permutation(self, x: Operand, axis: int = 0) -> Tensor:
         """The slices of `x` along `axis` in random order; of an int, the numbers below it."""
@@ -402,10 +410,18 @@ def randn(*shape: Any, device: str | Device | None = None) -> Tensor:
 
 
 def randint(
-    low: int, high: int | None = None, size: int | Shape = (), *, device: str | Device | None = None
+    low: int,
+    high: int | None = None,
+    size: int | Shape | None = (),
+    dtype: object = None,
+    *,
+    device: str | Device | None = None,
 ) -> Tensor:
-    """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None."""
-    return _default.randint(low, high, size, device=device)
+    """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
+
+    With a `dtype` in that.
+    """
+    return _default.randint(low, high, size, dtype, device=device)
 
 
 RandomState = Generator

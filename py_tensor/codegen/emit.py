@@ -58,7 +58,7 @@ def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
 
 def convert_text(target: DType, source: DType, value: str) -> str:
     if source.is_small and target.kind == "f":
-        return f"f32({value})"  # exact
+        return f"f32({value})"  # exact on every device: `f32_from_i32` rounds what has over 24 bits
     if target.wgsl != source.wgsl:
         value = f"{target.wgsl}_from_{source.wgsl}({value})"
     fits = not target.is_small or includes(target, source)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import XYZW, decode, load_mode
+from py_tensor.codegen.emit import XYZW, decode, load_mode, wrapped
 from py_tensor.codegen.map import bind, gathered, interface, store
 from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits, to_bits
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
@@ -175,7 +175,7 @@ class _Writer:
             [self.output],
             self.bindings,
             self.walk.width,
-            lambda n, lane: f"result{lane}",
+            lambda n, lane: wrapped(self.fold.dtype, f"result{lane}"),
         )
         return _Steps([*before, *space.hoisted], [*inner, *load], [*inner, *stores])
 

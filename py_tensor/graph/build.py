@@ -284,7 +284,8 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            bits = 1 if dtype.kind == "b" else 32
+            few = dtype.kind in "bu"  # bits above are all alike
+            bits = (1 if dtype.kind == "b" else 8 * dtype.itemsize) if few else 32
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)

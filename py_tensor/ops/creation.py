@@ -247,11 +247,12 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
+    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # as NumPy, which wraps around then
     if dtype.kind in "iu":
         last = int(start) + (count - 1) * int(step)
         for value in (int(start), last):
-            dtypes.check_range(op, value, dtype)
-    numbers = converted(numbers, dtypes.int32 if dtype is dtypes.bool_ else dtype)
+            dtypes.check_range(op, value, computed)
+    numbers = converted(numbers, computed)
     scaled = numbers if step == 1 else numbers * _wrapped(step, numbers.dtype)
     starts_plain = start == 0 and step > 0
     return converted(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
@@ -277,7 +278,11 @@ def linspace(
     The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
     the step as a Python float, which is NaN where there is none.
     """
-    start, stop, num = _number("linspace", start), _number("linspace", stop), as_index(num)
+    start, stop = (
+        float(v) if isinstance(v, Tensor) else v
+        for v in (_number("linspace", start), _number("linspace", stop))
+    )
+    num = as_index(num)
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     place = parse(device)

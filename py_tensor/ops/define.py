@@ -175,11 +175,23 @@ def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
     return steps(meta, *applied)
 
 
+def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
+    """Whether one of NumPy's integers has more bits than integers of 8 and 16 bits beside it."""
+    given = [x.dtype for x in operands if isinstance(x, Tensor)]
+    return (
+        number.dtype.kind in "iu"
+        and number.dtype.itemsize > max(dtype.itemsize for dtype in given)
+        and all(dtype.is_small for dtype in given)
+        and (number.dtype.kind == "i" or all(dtype.kind == "u" for dtype in given))
+    )
+
+
 def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     """Operands as tensors and Python scalars, at least one of them a tensor; on one device.
 
-    NumPy's scalars beside tensors are as weak as Python's. Arrays come in at the default precision,
-    but beside a tensor of 64 bits in their own.
+    NumPy's scalars beside tensors are as weak as Python's, but for integers beside tensors of
+    integers of fewer bits, 8 or 16. Arrays come in at the default precision, but beside a tensor of
+    64 bits in their own.
     """
     result: list[Tensor | Scalar] = []
     device: Device | None = None
@@ -196,7 +208,10 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
         if isinstance(x, Tensor | bool | int | float):
             result.append(x)
         elif device is not None and _is_number(x):
-            result.append(number_of(op, "an operand", x))
+            strong = _is_wider(x, operands)
+            result.append(
+                tensor_of(x, op, device=device) if strong else number_of(op, "an operand", x)
+            )
         else:
             own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
             found = dtypes.BY_NAME.get(own or "")
@@ -214,7 +229,7 @@ def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
         dtype = dtypes.promote(op, dtype, other)
     for x in operands:
         if not isinstance(x, Tensor):
-            dtype = dtypes.with_scalar(op, dtype, x)
+            dtype = dtypes.with_scalar(dtype, x)
     return dtype
 
 
@@ -244,10 +259,12 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     rest = given[op.conditions :]
     scalars = [x for x in rest if not isinstance(x, Tensor)]
     if len(scalars) == len(rest):
-        dtype = dtypes.with_scalar(op.name, dtypes.of_scalar(scalars[0]), scalars[-1])
+        dtype = dtypes.with_scalar(dtypes.of_scalar(scalars[0]), scalars[-1])
     else:
         dtype = common_dtype(op.name, rest)
     dtype = op.accepts.check(op.name, dtype)
+    for x in scalars:
+        dtypes.check_range(op.name, x, dtype)
     device = device_of(given)
     if not size_of(shape):
         return Tensor(empty_node(meta_of(shape, op.gives or dtype, device)))

@@ -196,6 +196,8 @@ def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: i
 def polyval(p: Sequence[Scalar] | Operand, x: Operand, /) -> Tensor:
     """The value at each element of `x` of a polynomial, whose highest coefficient comes first."""
     x = tensor_of(x, "polyval")
+    if x.dtype.is_small and not isinstance(p, Tensor):  # as beside NumPy's array of Python's ints
+        x = converted(x, dtypes.int32)
     found: Any = zeros_like(x)
     for coefficient in members_of("polyval", p):
         found = found * x + coefficient

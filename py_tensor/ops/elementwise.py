@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC
+from py_tensor.dtypes import ANY, FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC, integer_range
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
@@ -562,9 +562,14 @@ def clip(
 ) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open.
 
-    `a_min` and `a_max` are NumPy's older names of these.
+    `a_min` and `a_max` are NumPy's older names of these. A Python int below or above all that an
+    integer dtype holds leaves that side open too.
     """
     min, max = a_min if min is None else min, a_max if max is None else max
+    if isinstance(x, Tensor) and x.dtype.kind in "iu":
+        low, high = integer_range(x.dtype)
+        min = None if isinstance(min, int) and min < low else min
+        max = None if isinstance(max, int) and max > high else max
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     return stored("clip", positive(result) if result is x else result, out)

@@ -143,9 +143,12 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
     if number is not None:
         return Tensor(constant(op, number, x.dtype, x.device))
     try:
-        return tensor_of(value, op, device=x.device)
+        given = tensor_of(value, op, device=x.device)
     except OverflowError:  # ints that the dtype of `x` may hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
+    if isinstance(value, list | tuple) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)  # each of them must fit
+    return given
 
 
 def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:

@@ -87,11 +87,11 @@ class Custom(Op):
         return found
 
     def _check_dtype(self, name: str, dtype: DType) -> None:
-        """Bytes and half words have no type in WGSL that a body could name."""
+        """Raise DTypeError for integers of 8 and 16 bits, for which WGSL has no type."""
         if dtype.is_small:
             raise DTypeError(
-                f"{self.name}: {name} is {dtype}; kernels take bool and 32 bits, so"
-                " x.astype(pt.int32)"
+                f"{self.name}: {name} is {dtype}; kernels take bool and dtypes of 32 bits, such"
+                " as int32"
             )
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:

@@ -342,7 +342,7 @@ def pad(
         return continued(x, pairs, mode)
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
     if x.dtype is not dtypes.bool_ or constant_values not in (0, 1):  # 0 and 1 are bools as well
-        dtype = dtypes.with_scalar("pad", x.dtype, constant_values)
+        dtype = dtypes.with_scalar(x.dtype, constant_values)
     else:
         dtype = dtypes.bool_
     if shape == x.shape:
@@ -390,10 +390,21 @@ def members_of(op: str, given: Any) -> list[Any]:
     return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]
 
 
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors on one device, in their common dtype; Python's numbers are weak."""
+    """Two operands as tensors on one device, in their common dtype; Python's numbers are weak.
+
+    But an int beside integers of 8 and 16 bits is an int32: NumPy's functions that use this make an
+    array of it first.
+    """
     given = coerce(op, (x, y))
-    dtype, device = common_dtype(op, given), device_of(given)
+    device = device_of(given)
+    if any(isinstance(v, Tensor) and v.dtype.is_small for v in given):
+        given = [tensor_of(v, op, device=device) if _is_int(v) else v for v in given]
+    dtype = common_dtype(op, given)
     a, b = (
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
         for v in given

@@ -198,7 +198,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
         else:  # what lies beside is no 0: 0 * inf is NaN
             place = first + (arange(factors.size, device=a.device) + start)
             inside = (place >= 0) & (place < a.size)
-            found = sum(where(inside, part * factors, 0), 1)
+            found = sum(where(inside, part * factors, 0), 1, a.dtype)
         total = found if total is None else total + found
     assert total is not None
     return total

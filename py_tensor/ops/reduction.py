@@ -301,9 +301,8 @@ def sum(
 ) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
-    Integers wrap around: those of 32 bits and more in their dtype, unsigned ones of fewer bits in
-    uint32, signed ones and bools in int32. `initial` is added, and elements where `where` is false
-    are left out.
+    Integers of 8 and 16 bits are summed in int32 or uint32, bools in int32. Sums of integers wrap
+    around. `initial` is added, and elements where `where` is false are left out.
     """
     if out is None and initial is None and where is True:
         return _reduce(SUM, _through(SUMMED, x, "sum", dtype), axis, keepdims, empty=0)

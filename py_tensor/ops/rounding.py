@@ -80,6 +80,8 @@ def _places(decimals: Any) -> int:
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:
     """Integers rounded to multiples of `unit`; those below half of it, however large, to 0."""
+    if x.dtype.is_small:  # where twice the rest may not fit
+        return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
     if not dtypes.holds(x.dtype, unit) or x.dtype is dtypes.bool_:
         return multiply(x, False)
     multiples, rest = divmod(x, unit)

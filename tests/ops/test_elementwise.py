@@ -208,6 +208,8 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
                     value = operator(scalar, 0) if flip else operator(0, scalar)
                     same(given(), np.full(array.shape, value), what)
                     continue
+                if outside and entry.compute.get(kind) == "float32":  # which holds the scalar
+                    kind, outside = "float32", False
                 if outside:
                     with pytest.raises(OverflowError, match=r"-2.*uint32"):
                         given()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -113,7 +113,9 @@ def test_reductions(dtype: str, device: str, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(x.mean(axis).numpy(), mean, 1e-6, 1e-6 * np.abs(a).max())
     for axis in (0, 1):
         same(x.cumsum(axis), a.cumsum(axis, dtype=wide), f"cumsum along {axis}")
-        same(x.cumsum(axis, dtype), a.cumsum(axis, dtype=dtype), f"cumsum along {axis}, {dtype}")
+        sums = a.cumsum(axis, dtype=dtype)
+        same(x.cumsum(axis, dtype), sums, f"cumsum along {axis}, {dtype}")
+        same(x.cumsum(axis, dtype) > 100, sums > 100, f"what reads such a cumsum along {axis}")
         running = np.maximum.accumulate(a, axis)
         same(maximum.accumulate(x, axis), running, f"running maximum along {axis}")
         same(pt.sort(x, axis), np.sort(a, axis), f"sort along {axis}")
@@ -247,3 +249,90 @@ def test_a_picture(device: str, rng: np.random.Generator) -> None:
     y = x[::-1, :, ::-1].copy()
     y[5:9, 7:30] = 0
     same(y, flipped, "upside down, with other channels, and a part blacked out")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """They matter where the result has this dtype, and nowhere else."""
+    a = drawn(dtype, rng, (40,))
+    x = pt.tensor(a, device=device)
+    far = 100_000
+    for what, got, expected in (
+        ("divide", x / far, (a / far).astype(np.float32)),
+        ("divide by", far / (x | 1), (far / (a | 1)).astype(np.float32)),
+        ("logical_and", pt.logical_and(x, far), a != 0),
+        ("equal", x == far, np.zeros(40, bool)),
+        ("clip", x.clip(-far, far), a),
+        ("clip below", pt.clip(x, 3, far), np.clip(a, 3, None)),
+        ("clip above", pt.clip(x, -far, 3), np.clip(a, None, 3)),
+        ("isin", pt.isin(x, far), np.zeros(40, bool)),
+        ("searchsorted", pt.searchsorted(pt.sort(x), far), np.int32(40)),
+        ("append", pt.append(x, far), np.append(a, far).astype(np.int32)),
+        ("diff", pt.diff(x, prepend=0), np.diff(a, prepend=0).astype(np.int32)),
+        ("of NumPy's", x * np.int64(far), (a * np.int64(far)).astype(np.int32)),
+        ("int32 of NumPy's", np.int32(2) * x, np.int32(2) * a),
+        (
+            "arange",
+            pt.arange(5, 0, -1, dtype=dtype, device=device),
+            np.arange(5, 0, -1).astype(dtype),
+        ),
+        (
+            "arange that wraps",
+            pt.arange(300, dtype=dtype, device=device),
+            np.arange(300).astype(dtype),
+        ),
+    ):
+        same(got, expected, what)
+    for write in (
+        lambda: x.__setitem__(slice(2), [far, 1]),
+        lambda: x.__setitem__([0, 1], [far, 1]),
+        lambda: x.__setitem__(x > 3, far),
+        lambda: pt.put(x, [0], [far]),
+        lambda: x + far,
+        lambda: pt.maximum(x[:0], far),
+        lambda: pt.full(2, far, dtype, device=device),
+    ):
+        with pytest.raises(OverflowError, match=f"{far}.* is out of bounds for {dtype}"):
+            write()
+    same(x, a, "after errors")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_needs_more_bits(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Places and rests of a division do not fit the dtype of what they are computed from."""
+    a, b = drawn(dtype, rng, (23,)), drawn(dtype, rng, (5,))
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    for mode in ("full", "same", "valid"):
+        same(pt.convolve(x, y, mode), np.convolve(a, b, mode), f"convolve, {mode}")
+    tens = np.arange(0, 111, 5).astype(dtype)
+    same(pt.round(pt.tensor(tens, device=device), -1), np.round(tens, -1), "round to tens")
+    index = np.array([0, 50, 99, 100, 127]).astype(dtype)
+    places = pt.tensor(index, device=device)
+    wide = np.ravel_multi_index((index, index), (300, 300)).astype(np.int32)
+    same(pt.ravel_multi_index((places, places), (300, 300)), wide, "ravel_multi_index")
+    found = pt.unravel_index(places, (5, 300))
+    for got, expected in zip(found, np.unravel_index(index, (5, 300)), strict=True):
+        same(got, expected.astype(np.int32), "unravel_index")
+    row = pt.arange(1000, device=device)
+    for mode in ("raise", "clip", "wrap"):
+        same(pt.take(row, places, mode=mode), index.astype(np.int32), f"take, {mode}")
+    same(pt.vander(places, 3), np.vander(index, 3).astype(np.int32), "vander")
+    same(
+        pt.polyval([3, 0, 300], places), np.polyval([3, 0, 300], index).astype(np.int32), "polyval"
+    )
+    ends = np.linspace(int(a[0]), int(a[1]), 3).astype(np.float32)
+    first, last = cast("tuple[Any, Any]", (x[0], x[1]))
+    np.testing.assert_allclose(pt.linspace(first, last, 3).numpy(), ends, 1e-6)
+
+
+def test_random_integers(device: str) -> None:
+    low, high = 0, 256
+    x = pt.randint(low, high, (4, 500), dtype=np.uint8, device=device)
+    assert (str(x.dtype), x.shape) == ("uint8", (4, 500))
+    assert x.min() < 20 < 230 < x.max()
+    y = pt.random.default_rng(1).integers(-128, 128, 100, dtype="int8")
+    assert str(y.dtype) == "int8"
+    with pytest.raises(ValueError, match=r"^randint: 299 is out of bounds for uint8"):
+        pt.random.randint(0, 300, 5, dtype=np.uint8)

@@ -44,7 +44,7 @@ def test_promotion() -> None:
 def test_scalars_are_weak(value: float, widened: tuple[str, ...], result: str) -> None:
     for name in NAMES:
         expected = result if name in widened else name
-        assert dtypes.with_scalar("add", dtypes.BY_NAME[name], value).name == expected
+        assert dtypes.with_scalar(dtypes.BY_NAME[name], value).name == expected
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -52,10 +52,10 @@ def test_integers_out_of_range(name: str) -> None:
     dtype, low, high = dtypes.BY_NAME[name], int(np.iinfo(name).min), int(np.iinfo(name).max)
     assert dtypes.integer_range(dtype) == (low, high)
     for value in (low, high):
-        assert dtypes.with_scalar("add", dtype, value) is dtype
+        dtypes.check_range("add", value, dtype)
     for value in (low - 1, high + 1):
         with pytest.raises(OverflowError, match=f"add: Python integer {value} is out of bounds"):
-            dtypes.with_scalar("add", dtype, value)
+            dtypes.check_range("add", value, dtype)
 
 
 def test_sizes_and_codes_are_those_of_the_host() -> None:

@@ -13,7 +13,7 @@
 export const RAW = 0;
 /**
  * How elements lie in the heap that take a word each on the GPU, by mode: bool and uint8, uint16, int8, int16.
- * Mode 0, RAW, is no such kind.
+ * Python has the same numbers in `HEAP_MODES` (`backend/connection.py`). Mode 0 is RAW.
  *
  * @type {(undefined | { new (heap: ArrayBufferLike, address: number, length: number): NarrowArray, BYTES_PER_ELEMENT: number })[]}
  */
@@ -31,7 +31,7 @@ const WIDEN_AT_ONCE = 1 << 20;
  * @param {Uint8Array} heap
  * @param {number} address
  * @param {number} bytes bytes of the heap
- * @param {number} mode RAW or the kind in NARROW; the address is a multiple of what an element takes
+ * @param {number} mode RAW or an index into NARROW; the address is a multiple of what an element takes
  */
 export function upload(queue, buffer, offset, heap, address, bytes, mode) {
   const Narrow = NARROW[mode];
@@ -61,7 +61,7 @@ export function upload(queue, buffer, offset, heap, address, bytes, mode) {
  * @param {number} bytes of the source
  * @param {Uint8Array} heap
  * @param {number} address
- * @param {number} mode RAW or the kind in NARROW, which takes the low bits of each word
+ * @param {number} mode RAW or an index into NARROW, of which elements take the low bits of each word
  */
 export function download(source, bytes, heap, address, mode) {
   const Narrow = NARROW[mode];

@@ -60,7 +60,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {(id: number, size: number, slices: number) => Promise<string>} allocate
  *   Creates a buffer, as CREATE does; or JSON of one failure, and then it does not exist.
  * @property {(id: number, byteOffset: number, byteLength: number, destination: number, mode: number) => Promise<string>} read
- *   Copies byteLength bytes of a buffer to the heap: mode 0 as they are, else a kind of `heap.js` for each word. The
+ *   Copies byteLength bytes of a buffer to the heap: mode 0 as they are, else as elements that `heap.js` names, one a word. The
  *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
  *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
  *   and only then is the destination not written. "interrupted": it never will be.
