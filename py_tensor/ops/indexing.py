@@ -453,8 +453,16 @@ def _with_masks(given: Any, x: Tensor) -> Any:
             raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
         return given
     if isinstance(given, bool) or not holds_masks(given):
-        return given
+        return _as_ints(given) if isinstance(given, list | tuple) else given
     return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
+
+
+def _as_ints(given: Any) -> Any:
+    """Nested lists in which a bool among integers is 0 or 1, as in NumPy."""
+    if isinstance(given, list | tuple):
+        return [_as_ints(k) for k in cast("list[Any]", given)]
+    is_flag = isinstance(given, bool) or (_is_mask(given) and not given.ndim)
+    return int(given) if is_flag else given
 
 
 def _holds_tensors(given: Any) -> bool:

@@ -66,6 +66,8 @@ KEYS: dict[str, Any] = {
     "True and a slice": (True, slice(2)),
     "True and an int": (1, True, slice(2)),
     "a list": [2, 0, -1],
+    "a list with a bool among integers": [2, True, 0],
+    "nested lists with bools": ([[3, 2], [True, False]], slice(2)),
     "a list of nothing": [],
     "lists": ([2, 0], [1, -1]),
     "lists that broadcast": ([[2], [0]], [1, -1, 3]),

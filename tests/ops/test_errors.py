@@ -140,7 +140,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         IndexError,
         r"^index: a mask of shape \(1,\)",
     ),
-    "index by a list of both": (lambda x: x[[True, 1]], IndexError, r"^index: .*True"),
+    "index by a ragged list of both": (lambda x: x[[True, [1]]], ValueError, r"^index: .*ragged"),
     "index by bytes": (lambda x: x[memoryview(b"ab")], IndexError, r"^index: .*memory"),
     "index by text": (lambda x: x["ab"], IndexError, r"^index: .*str"),
     "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"^index: 1 .*0 axes"),
