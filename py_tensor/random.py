@@ -177,9 +177,9 @@ class Generator:
         *,
         device: str | Device | None = None,
     ) -> Tensor:
-        """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
+        """Integers from `low` up to but not including `high`.
 
-        With a `dtype` in that.
+        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default.
 
         Raises
         ------
@@ -272,9 +272,9 @@ class Generator:
         dtype: object = None,
         endpoint: bool = False,
     ) -> Tensor:
-        """int32 from `low` up to but not including `high`, or with it where `endpoint` is true.
+        """Integers from `low` up to but not including `high`, or with it where `endpoint` is true.
 
-        From 0 up to `low` if `high` is None.
+        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default.
         """
         low, high = (0, low) if high is None else (low, high)
         return self.randint(low, as_index(high) + endpoint, () if size is None else size, dtype)
@@ -417,9 +417,9 @@ def randint(
     *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """int32 from `low` up to but not including `high`; from 0 up to `low` if `high` is None.
+    """Integers from `low` up to but not including `high`.
 
-    With a `dtype` in that.
+    From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default.
     """
     return _default.randint(low, high, size, dtype, device=device)
 

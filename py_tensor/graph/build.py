@@ -284,8 +284,7 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            few = dtype.kind in "bu"  # bits above are all alike
-            bits = (1 if dtype.kind == "b" else 8 * dtype.itemsize) if few else 32
+            bits = {"b": 1, "u": 8 * dtype.itemsize}.get(dtype.kind, 32)  # in which keys differ
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)

@@ -247,7 +247,7 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
-    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # as NumPy, which wraps around then
+    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # fewer bits wrap around, as in NumPy
     if dtype.kind in "iu":
         last = int(start) + (count - 1) * int(step)
         for value in (int(start), last):

@@ -19,6 +19,7 @@ from py_tensor.ops.movement import (
     members_of,
     ravel,
     reshape,
+    widened,
 )
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axes, normalize_axis
@@ -196,8 +197,8 @@ def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: i
 def polyval(p: Sequence[Scalar] | Operand, x: Operand, /) -> Tensor:
     """The value at each element of `x` of a polynomial, whose highest coefficient comes first."""
     x = tensor_of(x, "polyval")
-    if x.dtype.is_small and not isinstance(p, Tensor):  # as beside NumPy's array of Python's ints
-        x = converted(x, dtypes.int32)
+    if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy makes an array of Python's ints
+        x = widened(x)
     found: Any = zeros_like(x)
     for coefficient in members_of("polyval", p):
         found = found * x + coefficient

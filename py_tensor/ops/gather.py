@@ -23,7 +23,7 @@ from py_tensor.ops.define import (
     stored_whole,
 )
 from py_tensor.ops.elementwise import clip, remainder
-from py_tensor.ops.movement import converted, expand, ravel
+from py_tensor.ops.movement import expand, ravel, widened
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -82,7 +82,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
         return indices
     if found.dtype.kind not in "iu" or not n:  # which raises there
         return found
-    found = converted(found, dtypes.int32) if found.dtype.is_small else found
+    found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
 
 

@@ -22,6 +22,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     stack,
+    widened,
 )
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
@@ -72,7 +73,7 @@ def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Ten
         raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
     count = x.size if N is None else as_index(N)
     powers = range(count) if increasing else range(count - 1, -1, -1)
-    base = _wide(x)
+    base = widened(x)
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
         columns.append(multiply(columns[-1], base))
@@ -294,13 +295,8 @@ def unravel_index(x: Operand, /, shape: int | Shape, order: str = "C") -> tuple[
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
     _check_range("unravel_index", x, size_of(sizes))
-    x = _wide(tensor_of(x, "unravel_index"))
+    x = widened(tensor_of(x, "unravel_index"))
     return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
-
-
-def _wide(x: Tensor) -> Tensor:
-    """Integers of fewer bits as int32, which holds what is computed from them."""
-    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
 
 
 def _check_range(op: str, given: Operand, n: int) -> None:
@@ -343,7 +339,7 @@ def ravel_multi_index(
     for given, n, own, unit in zip(indices, sizes, modes, units, strict=True):
         if own == "raise":
             _check_range("ravel_multi_index", given, n)
-        x = _wide(tensor_of(given, "ravel_multi_index"))
+        x = widened(tensor_of(given, "ravel_multi_index"))
         places.append(tensor_of(in_mode("ravel_multi_index", x, n, own, x.device), "") * unit)
     found = places[0]
     for more in places[1:]:

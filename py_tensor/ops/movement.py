@@ -385,6 +385,11 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     return [converted(x, dtype) for x in given]
 
 
+def widened(x: Tensor) -> Tensor:
+    """Bools and integers of 8 and 16 bits as int32, where results of them need more bits."""
+    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
+
+
 def members_of(op: str, given: Any) -> list[Any]:
     """The members of a list or a tuple, or the slices of a tensor along its first axis."""
     return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]

@@ -76,7 +76,7 @@ def scattered(
         return x
     if op:
         x.device.has_checks = True
-    if x.dtype.is_small and mode in ("add", "add_atomic"):  # in whose range atomics cannot wrap
+    if x.dtype.is_small and mode in ("add", "add_atomic"):  # atomics do not wrap at 8 or 16 bits
         wide, more = (converted(v, dtypes.int32) for v in (x, values))
         found = scattered(wide, axes, indices, at, more, mode, unique, op)
         return converted(found, x.dtype)
