@@ -224,6 +224,12 @@ class Builder:
         return node.meta.shape
 
     def concat(self, slot: int, node: Node) -> None:
+        """A kernel for each operand, where there are many, or they take much work; else one."""
+        if not node.op.is_written_by_parts(node) and not any(
+            self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs
+        ):
+            self._map(slot, node)
+            return
         axis: int = node.attrs
         start = 0
         self.decisions.notes.setdefault(slot, Reason.CONCAT)
@@ -246,6 +252,13 @@ class Builder:
         if is_window(layout, whole.meta.shape) and (
             layout.size * MOST_LEFT >= whole.meta.size or not self._is_spare(whole)
         ):
+            written = self.slots[value]
+            if (
+                layout.size * MOST_LEFT < whole.meta.size
+                and is_inline(value)
+                and self.decisions.is_costly(written, layout.size)
+            ):  # the pass over the whole would compute it at every element
+                self.decisions.store(written, Reason.REPEATED)
             self._map(slot, node)
             return
         base, written = self.slots[whole], self.slots[value]

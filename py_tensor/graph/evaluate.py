@@ -6,8 +6,9 @@ said that way is read from a buffer that another kernel writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Protocol, cast
 
 from py_tensor.graph.body import (
@@ -28,12 +29,14 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import (
     Assign,
     Cast,
+    Concat,
     Count,
     Elementwise,
     Glance,
     Movement,
     Op,
     Pad,
+    Roll,
     View,
     layout_of,
 )
@@ -55,6 +58,28 @@ class IndexMap:
     @property
     def access(self) -> Access:
         return Access(self.strides, self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a node in which elements of another one are seen.
+
+    Attributes
+    ----------
+    slot : int
+        The other node.
+    widths : tuple of (int, int)
+        What the window leaves of the node before and behind it along each axis.
+    units : tuple of int, optional
+        The steps through the other node's elements; None where it is as large as the window.
+    first : int
+        Where the window's corner lies among them.
+    """
+
+    slot: int
+    widths: tuple[Range, ...]
+    units: tuple[int, ...] | None = None
+    first: int = 0
 
 
 def identity(extents: Shape) -> IndexMap:
@@ -279,49 +304,97 @@ class Evaluator:
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "no part of this kind is written in one pass with the whole"
-        return self._window(slot, node, view, widths, value, whole)
+        inside = Window(self.slots[value], widths)
+        return self._chosen(slot, node, view, [inside], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""
         operand, fill = node.inputs
-        return self._window(slot, node, view, node.attrs, operand, fill)
+        inside = Window(self.slots[operand], node.attrs)
+        return self._chosen(slot, node, view, [inside], (self.slots[fill], view))
 
-    def _window(
+    def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
+        """The operand in whose part of the axis the coordinates lie."""
+        axis: int = node.attrs
+        shape = node.meta.shape
+        windows: list[Window] = []
+        start = 0
+        for operand in node.inputs:
+            stop = start + operand.meta.shape[axis]
+            widths = tuple(
+                (start, n - stop) if a == axis else (0, 0) for a, n in enumerate(shape)
+            )
+            windows.append(Window(self.slots[operand], widths))
+            start = stop
+        return self._chosen(slot, node, view, windows)
+
+    def rolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
+        """The operand from a place further on; behind its end, from its beginning."""
+        operand = self.slots[node.inputs[0]]
+        units = row_major(node.meta.shape)
+        parts = [
+            [((0, by), by * unit), ((n - by, 0), 0)] if by else [((0, 0), 0)]
+            for n, by, unit in zip(node.meta.shape, node.attrs, units, strict=True)
+        ]
+        windows = [
+            Window(operand, tuple(w for w, _ in part), units, sum(first for _, first in part))
+            for part in product(*parts)
+        ]
+        return self._chosen(slot, node, view, windows)
+
+    def _chosen(
         self,
         slot: int,
         node: Node,
         view: IndexMap,
-        widths: tuple[Range, ...],
-        inside: Node,
-        outside: Node,
+        windows: Sequence[Window],
+        outside: Key | None = None,
     ) -> tuple[list[Key], Make]:
-        """`inside` in a window of the node, as wide as `widths` leave it; `outside` around it."""
-        window = _window(view, node.meta.shape, widths)
-        if window is None:
-            return self._load_materialized(slot, node, view)
-        ranges, inner = window
-        if any(high <= low for low, high in inner.ranges):
-            return [(self.slots[outside], view)], lambda values: values[0]
-        if not ranges:
-            return [(self.slots[inside], inner)], lambda values: values[0]
+        """What is seen in the first window of the node that the coordinates lie in.
+
+        `outside` is what stands around the windows; without it, they cover the node.
+        """
+        needs: list[Key] = []
+        masks: list[tuple[tuple[int, int, int], ...]] = []
+        for window in windows:
+            seen = _seen(view, node.meta.shape, window)
+            if seen is None:
+                return self._load_materialized(slot, node, view)
+            ranges, inner = seen
+            if all(low < high for low, high in inner.ranges):
+                needs.append((window.slot, inner))
+                masks.append(ranges)
+                if not ranges:
+                    break
+        else:
+            if outside is not None:
+                needs.append(outside)
+            elif not needs:  # nobody sees this: any element will do
+                nothing = IndexMap((0,) * len(view.strides), 0, view.ranges)
+                needs.append((windows[0].slot, nothing))
 
         def make(values: list[int]) -> int:
-            mask = self.body.add(Mask(ranges))
-            return self.body.add(Select(node.meta.dtype, mask, values[0], values[1]))
+            chosen = values[-1]
+            for ranges, value in reversed(list(zip(masks, values[:-1], strict=False))):
+                mask = self.body.add(Mask(ranges))
+                chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
+            return chosen
 
-        return [(self.slots[inside], inner), (self.slots[outside], view)], make
+        return needs, make
 
 
 # How the ops of each family are written into a body.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
     Assign: Evaluator.assigned,
     Cast: Evaluator.convert,
+    Concat: Evaluator.joined,
     Count: Evaluator.index,
     Elementwise: Evaluator.apply,
     GatherOp: Evaluator.gather,
     Glance: Evaluator.moved,
     Movement: Evaluator.moved,
     Pad: Evaluator.padded,
+    Roll: Evaluator.rolled,
     View: Evaluator.moved,
 }
 
@@ -366,14 +439,14 @@ def steps_beside(
     return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
 
 
-def _window(
-    view: IndexMap, whole: Shape, widths: tuple[Range, ...]
+def _seen(
+    view: IndexMap, whole: Shape, window: Window
 ) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
     """The part of the space that lies in a window of `whole`, and how it sees the inside there.
 
-    `widths` has what the window leaves before and behind it along each axis. None where such a
-    coordinate depends on several dimensions of the space.
+    None where such a coordinate depends on several dimensions of the space.
     """
+    widths = window.widths
     shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
     split = coordinates(view.strides, view.offset, view.ranges, whole)
     if split is None:
@@ -394,9 +467,11 @@ def _window(
             if bounded != ranges[d]:
                 ranges[d] = bounded
                 conditions.add(d)
-    units = row_major(shape)
+    units = row_major(shape) if window.units is None else window.units
     strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
-    offset = sum((o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True))
+    offset = window.first + sum(
+        (o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True)
+    )
     mask = tuple((d, *ranges[d]) for d in sorted(conditions))
     return mask, IndexMap(strides, offset, tuple(ranges))
 

@@ -36,6 +36,7 @@ SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
 MOST_SCATTERED = 2**32 - 1  # values, whose numbers are words
 MOST_PLACES = 2**31  # along an axis, that int32 numbers
+MOST_JOINED = 4  # operands of a concatenation that one kernel chooses from at each element
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
@@ -159,9 +160,21 @@ class Op:
         """Whether it gives its own result again when that is its first operand."""
         return False
 
+    def is_written_by_parts(self, node: Node) -> bool:
+        """Whether several kernels write the node, each a part: it is stored then."""
+        return False
+
+    def places(self, node: Node) -> int:
+        """At how many places one element of the result looks at an operand."""
+        return 1
+
     def work(self, node: Node) -> int:
         """Elements that computing the node visits."""
         return node.meta.size
+
+    def operations(self, node: Node) -> int:
+        """Elementwise ops and additions of the node by itself."""
+        return 0
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         """The node's elements from the arrays of its operands."""
@@ -220,6 +233,9 @@ class Elementwise(Op):
         self.accepts.check_converted(self.name, dtype)
         return shape, self.gives or dtype
 
+    def operations(self, node: Node) -> int:
+        return node.meta.size
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, *operands), node)
 
@@ -271,6 +287,9 @@ class Folding(Op):
 
     def work(self, node: Node) -> int:
         return node.inputs[0].meta.size if node.inputs else node.meta.size
+
+    def operations(self, node: Node) -> int:
+        return node.inputs[0].meta.size * (1 if self.folding()[1] is None else 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -380,6 +399,9 @@ class Scan(Op):
         check_axes(self.name, attrs, len(metas[0].shape))
         NUMERIC.check_converted(self.name, metas[0].dtype)
         return metas[0].shape, metas[0].dtype
+
+    def operations(self, node: Node) -> int:
+        return node.meta.size
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
@@ -524,15 +546,42 @@ class Pad(Op):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Concat(Op):
-    """Operands side by side along the axis `attrs`, each written by a dispatch of its own."""
+class Roll(Op):
+    """x with element ``(i + attrs[a]) % n`` of each axis `a` at place i of it."""
 
-    barrier: ClassVar[bool] = True
+    inline: ClassVar[bool] = True
+    shifts: ClassVar[bool] = True
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        (x,) = metas
+        if len(attrs) != len(x.shape) or any(
+            not 0 <= by < max(n, 1) for n, by in zip(x.shape, attrs, strict=True)
+        ):
+            raise ShapeError(f"{self.name}: shifts {attrs} do not fit the shape {x.shape}")
+        return x.shape, x.dtype
+
+    def places(self, node: Node) -> int:
+        return 2 ** sum(map(bool, node.attrs))
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        axes = tuple(range(len(node.attrs)))
+        return run.np.roll(operands[0], tuple(-by for by in node.attrs), axes)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Concat(Op):
+    """Operands side by side along the axis `attrs`; many are written by a dispatch each."""
+
+    inline: ClassVar[bool] = True
+    shifts: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
 
     @property
     def operands(self) -> None:
         return None
+
+    def is_written_by_parts(self, node: Node) -> bool:
+        return len(node.inputs) > MOST_JOINED
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         """Raises unless dtypes, and all axes but the one, agree."""

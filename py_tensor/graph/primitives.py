@@ -26,6 +26,7 @@ from py_tensor.graph.op import (
     Movement,
     Pad,
     Reduction,
+    Roll,
     Scatter,
     View,
 )
@@ -98,6 +99,11 @@ def _grad_pad(
 ) -> tuple[Any, ...]:
     window = tuple((low, low + n) for (low, _), n in zip(widths, x.shape, strict=True))
     return g.crop(window), None
+
+
+def _grad_roll(g: Any, y: Any, x: Any, by: tuple[int, ...]) -> tuple[Any, ...]:
+    back = tuple(-b % n if n else 0 for b, n in zip(by, x.shape, strict=True))
+    return (type(g)(bind(ROLL, (g._node,), back)),)
 
 
 def _grad_product(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
@@ -190,6 +196,7 @@ EDGES = Glance(
 )
 PAD = Pad("pad", vjp=_grad_pad)
 ASSIGN = Assign("setitem", vjp=_grad_assign)
+ROLL = Roll("roll", vjp=_grad_roll)
 CONCAT = Concat("concat", vjp=_grad_concat)
 GATHER = Gather("take_along_axis", vjp=_grad_gather)
 SCATTER = Scatter("scatter", vjp=_grad_scatter)

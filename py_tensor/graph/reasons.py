@@ -21,10 +21,11 @@ class Reason(Enum):
     LONG = "the kernel that uses it would be too long"
     SHARED = "several kernels use it, and reading it costs less than computing it in each"
     REPEATED = "it is broadcast, and would be computed again for every copy"
+    REREAD = "its elements are used at several places, and would be computed again for each"
     # By `graph/build.py`.
     VIEW = "it is seen in an order that no strides describe"
     OVERWRITES = "it is computed from what it is written over"
-    CONCAT = "each operand of a concatenation is written by a kernel of its own"
+    CONCAT = "a kernel for each operand writes its part of a concatenation"
     SEVERAL = "several kernels use what this one reduces"
     AXES = "what uses it reduces over other axes or another shape as well"
     # By `graph/row_fusion.py`, of what is reduced and looked at by a kernel over the same rows.

@@ -6,7 +6,9 @@ consumer cannot take in, or if inlining it into its consumers would cost more th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import cast
 
 from py_tensor.graph.kernel import FAULTS
@@ -21,6 +23,11 @@ MAX_BODY = 96  # ops inlined into one kernel: bounds compile time and registers
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each compute anew
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_SINKS = 6
+MANY_PLACES = 8
+MANY_TIMES = 2.5  # at which one kernel would compute an element again
+
+
+Place = tuple[int, int, int, bool]  # a kernel's root, a view, points, whether they repeat elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,28 @@ class Decisions:
         self.stored.add(slot)
         self.notes.setdefault(slot, reason)
 
+    def cost(self, slot: int, limit: int) -> int:
+        """Instructions for an element, from what is stored; those past the limit are not counted."""
+        found, seen, stack = 0, {slot}, [slot]
+        while stack and found <= limit:
+            node = self.order[stack.pop()]
+            found += node.op.cost if node.op.inline else 0
+            for operand in node.inputs:
+                below = self.slots[operand]
+                if operand.storage is None and below not in self.stored and below not in seen:
+                    seen.add(below)
+                    if not is_anchor(operand):
+                        stack.append(below)
+        return found
+
+    def is_costly(self, slot: int, points: int) -> bool:
+        """Whether a value is much to compute at so many points rather than at its own."""
+        node = self.order[slot]
+        if node.storage is not None or slot in self.stored:
+            return False
+        limit = CHEAP_UNDER_EXPANSION if points <= 2 * node.meta.size else 1
+        return self.cost(slot, limit) > limit
+
 
 def is_anchor(node: Node) -> bool:
     """Whether the node, if pending, ends a kernel: its consumers see only its result."""
@@ -116,6 +145,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     _consumers(decisions)
     _contractions(decisions)
     _buffered(decisions)
+    _store_reread(decisions)
     _cut_large(decisions, max_buffers)
     _store_shared(decisions)
     _depths(decisions)
@@ -222,6 +252,9 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
         elif node.op.generates:
             d.sources.append(frozenset())
             d.inlined.append(frozenset())
+        elif node.op.is_written_by_parts(node):
+            d.sources.append(frozenset((slot,)))
+            d.inlined.append(frozenset())
         elif is_anchor(node):
             _cut_reduced(d, node, max_buffers)
             d.sources.append(frozenset((slot,)))
@@ -278,6 +311,64 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     d.store(slot, reason)
     d.cut.add(slot)
     return True
+
+
+def _store_reread(d: Decisions) -> None:
+    """Store what one kernel would compute at several places.
+
+    A place is a kernel and the movement through which it sees the value. From the results down, so
+    that places multiply along a chain; and what is stored is one place for all below it.
+    """
+    views: dict[tuple[int, ...], int] = {}
+    places: list[frozenset[Place]] = [frozenset()] * len(d.order)
+    for slot in range(len(d.order) - 1, -1, -1):
+        node = d.order[slot]
+        if node.storage is not None or node.op.generates:
+            continue
+        if node.op.is_written_by_parts(node):
+            d.store(slot, Reason.CONCAT)
+        found: set[Place] = set()
+        for number, consumer in enumerate(d.consumers[slot]):
+            above = d.order[consumer]
+            ends = consumer in d.stored or is_anchor(above)
+            seen = ((consumer, 0, _points(above, node), False),) if ends else places[consumer]
+            if above.op.shifts or (above.op.reads_by_map and not is_flat(above)):
+                operand = number if above.op.shifts else 0  # one node may be several operands
+                expands = above.op.reads_by_map and above.meta.size > node.meta.size
+                for kernel, view, points, expanded in seen:
+                    for place in range(above.op.places(above)):
+                        moved = view, above.key, operand, place
+                        number_of_view = views.setdefault(moved, len(views) + 1)
+                        found.add((kernel, number_of_view, points, expanded or expands))
+            else:
+                found.update(seen)
+            if len(found) > MANY_PLACES:
+                break
+        places[slot] = frozenset(islice(found, MANY_PLACES))
+        if is_inline(node) and slot not in d.stored and _is_reread(d, node, found):
+            d.store(slot, Reason.REREAD)
+
+
+def _is_reread(d: Decisions, node: Node, places: Iterable[Place]) -> bool:
+    """Whether some kernel computes each element of a value more often than a few times.
+
+    A place that sees a part of the value counts as that part, and one that computes it for all
+    points of a larger space as so many; but copies by broadcasting count as one.
+    """
+    if node.meta.stored_nbytes > d.max_bytes or not node.meta.size:
+        return False
+    counts: dict[int, float] = {}
+    for kernel, _, points, expanded in places:
+        times = points / node.meta.size
+        counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
+    return max(counts.values(), default=0.0) >= MANY_TIMES
+
+
+def _points(root: Node, operand: Node) -> int:
+    """The points at which the kernel of `root` computes its operand."""
+    if is_anchor(root) or root.op.is_written_by_parts(root):
+        return operand.meta.size
+    return root.meta.size
 
 
 def _store_shared(d: Decisions) -> None:

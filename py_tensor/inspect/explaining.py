@@ -112,11 +112,14 @@ class Explanation:
         Whether the plan is known, so that nothing has to be planned.
     remarks : tuple of str
         Sentences on what needs no kernel.
+    operations_op_by_op : int
+        Elementwise ops and additions, were each op computed by itself.
     """
 
     kernels: tuple[Kernel, ...]
     is_planned: bool
     remarks: tuple[str, ...]
+    operations_op_by_op: int = 0
 
     @property
     def dispatches(self) -> int:
@@ -147,9 +150,14 @@ class Explanation:
             plan = "planned before" if self.is_planned else "not planned yet"
             head = (
                 f"{_counted(len(self.kernels), 'kernel')} in"
-                f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}; {plan}"
+                f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}"
+                f" (op by op {_count_text(self.operations_op_by_op)}flop); {plan}"
             )
             lines += _wrapped(head, columns)
+            if self.operations > self.operations_op_by_op:
+                more = f"{self.operations / max(1, self.operations_op_by_op):.3g} times"
+                why = "kernels compute some values again rather than store them"
+                lines += _wrapped(f"{more} the operations of op by op: {why}", columns)
         for kernel in self.kernels:
             lines += ["", *_kernel_lines(kernel, columns)]
         return "\n".join(lines)
@@ -177,7 +185,7 @@ def explain(*tensors: Tensor) -> Explanation:
         raise TypeError("explain: there is no tensor to explain")
     kernels: list[Kernel] = []
     remarks: list[str] = []
-    planned = True
+    planned, op_by_op = True, 0
     by_device: dict[Device, list[tuple[Node, Shape]]] = {}
     for x in tensors:
         if not isinstance(x, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -191,9 +199,10 @@ def explain(*tensors: Tensor) -> Explanation:
         elif device is CPU_DEVICE:
             remarks.append(_on_cpu(n for n, _ in pending))
         else:
-            found, known = _on_gpu(device, pending)
+            found, known, alone = _on_gpu(device, pending)
             kernels, planned = [*kernels, *found], planned and known
-    return Explanation(tuple(kernels), planned, tuple(remarks))
+            op_by_op += alone
+    return Explanation(tuple(kernels), planned, tuple(remarks), op_by_op)
 
 
 def _why_nothing_runs(nodes: Iterable[Node]) -> str:
@@ -210,8 +219,13 @@ def _on_cpu(nodes: Iterable[Node]) -> str:
     return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
 
 
-def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool]:
-    """The kernels that compute nodes, each shown with its shape, and whether they are planned."""
+def _on_gpu(
+    device: Device, nodes: Sequence[tuple[Node, Shape]]
+) -> tuple[list[Kernel], bool, int]:
+    """The kernels that compute nodes, each shown with its shape, and whether they are planned.
+
+    And the operations of each op by itself.
+    """
     from py_tensor.backend.webgpu import WebGPU
 
     backend = device.backend
@@ -223,7 +237,9 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     notes: Notes = {}
     planned = backend.kernels_of(wanted, notes)
     described = _Description(wanted, asked, notes, backend)
-    return [described.kernel(n, k) for n, k in enumerate(planned, 1)], backend.has_planned(wanted)
+    found = [described.kernel(n, k) for n, k in enumerate(planned, 1)]
+    alone = sum(node.op.operations(node) for node in wanted.order if node.storage is None)
+    return found, backend.has_planned(wanted), alone
 
 
 class _Description:
@@ -313,7 +329,7 @@ def _ops_of(body: Body) -> Iterator[str]:
             case Convert():
                 yield "astype"
             case Select():
-                yield "pad"
+                yield "select"
             case Gather():
                 yield "take_along_axis"
             case _:

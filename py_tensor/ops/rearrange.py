@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
+from py_tensor.graph.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import Operand, Out, numbers_of, register
+from py_tensor.ops.define import Operand, Out, build, numbers_of, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.gather import gather_nd, take
-from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
     concat,
     diagonal,
@@ -146,16 +146,11 @@ def roll(
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
-    moved = x
-    for given, by in zip(axes, shifts, strict=True):
+    by = [0] * x.ndim
+    for given, shift_along in zip(axes, shifts, strict=True):
         at = normalize_axis("roll", given, x.ndim)
-        n = x.shape[at]
-        cut = -as_index(by) % n if n else 0
-        whole = (slice(None),) * at
-        if cut:
-            behind, front = (getitem(moved, (*whole, s)) for s in (slice(cut, None), slice(cut)))
-            moved = concat([behind, front], at)
-    return x.copy() if moved is x else moved
+        by[at] = (by[at] - as_index(shift_along)) % max(x.shape[at], 1)
+    return build(ROLL, [x], tuple(by)) if any(by) else x.copy()
 
 
 def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor:
@@ -291,8 +286,9 @@ def trace(
 
 
 for _function in (
-    moveaxis, repeat, tile, roll, vstack, hstack, meshgrid, outer, tril, triu, diag, trace,
+    moveaxis, repeat, tile, vstack, hstack, meshgrid, outer, tril, triu, diag, trace,
 ):  # fmt: skip
     register(_function, method=False)
+register(roll, ROLL, method=False)
 install("repeat", repeat)
 install("trace", trace)

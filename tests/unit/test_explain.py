@@ -56,7 +56,8 @@ def test_a_fused_kernel(gpu: GPU) -> None:
         (lambda x, y: _shared(x + y), [(64, 48), (64, 48)], 4, Reason.SHARED),
         (lambda x: pt.exp(x)[None].expand((9, 64)) + 1, [(64,)], 2, Reason.REPEATED),
         (lambda x: x.T.reshape(20)[::2], [(5, 4)], 2, Reason.VIEW),
-        (lambda x, y: pt.concat([x, y]), [(5, 4), (2, 4)], 2, Reason.CONCAT),
+        (lambda *xs: pt.concat(xs), [(5, 4)] * 5, 5, Reason.CONCAT),
+        (lambda x: _neighbours(pt.exp(x) * 2), [(64,)], 2, Reason.REREAD),
         (lambda x: x.sum(0) + x.sum(1), [(64, 64)], 2, Reason.AXES),
         (lambda x: softmax(x), [(128, 2**17)], 3, Reason.ROWS),
         (lambda x: softmax(x, 0), [(512, 512)], 3, Reason.ROWS),
@@ -85,6 +86,10 @@ def _sines(x: pt.Tensor, count: int) -> pt.Tensor:
 def _shared(x: pt.Tensor) -> pt.Tensor:
     y = _sines(x, 6)
     return y.sum(0) + y.max(1).sum()
+
+
+def _neighbours(x: pt.Tensor) -> pt.Tensor:
+    return x[2:] - 2 * x[1:-1] + x[:-2]
 
 
 def test_what_a_tensor_holds_is_stored(gpu: GPU) -> None:

@@ -484,7 +484,7 @@ def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
     y.realize()
     z = y + 1
     for bad in (y, z, y):
-        with pytest.raises(MemoryError, match=r"^max_subtract.*, sum, .*: the GPU is out of"):
+        with pytest.raises(MemoryError, match=r"^max, .*_sum, .*: the GPU is out of"):
             data(bad)
     again = expression(x)
     assert data(again) == data(expression(gpu.tensor(1, 2)))
@@ -554,8 +554,8 @@ def test_results_near_an_odd_limit_do_not_share_a_buffer_too_small(gpu: GPU) -> 
 
 def test_an_intermediate_result_that_fits_no_buffer(gpu: GPU) -> None:
     half = pt.arange(2**27, dtype=pt.float32, device=gpu.device)
-    joined = pt.concat([half, half, half])
-    with pytest.raises(MemoryError, match=r"concat.*: an intermediate result needs 1\.50 GiB"):
+    joined = pt.concat([half] * 5)
+    with pytest.raises(MemoryError, match=r"concat.*: an intermediate result needs 2\.50 GiB"):
         joined.sum().realize()
     assert data(half.sum())
 

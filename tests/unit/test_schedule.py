@@ -48,6 +48,10 @@ def layer_norm(x: pt.Tensor, w: pt.Tensor, b: pt.Tensor) -> pt.Tensor:
     return centred / pt.sqrt(pt.mean(centred * centred, -1, keepdims=True) + 1e-5) * w + b
 
 
+def costly(x: pt.Tensor) -> pt.Tensor:
+    return pt.sin(pt.exp(pt.tanh(x)))
+
+
 def softmax(x: pt.Tensor) -> pt.Tensor:
     e = pt.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
@@ -78,7 +82,10 @@ def softmax(x: pt.Tensor) -> pt.Tensor:
         (1, lambda x: pt.var(x, 1), [(4, 5)]),
         (1, softmax, [(4, 5)]),
         (1, layer_norm, [(4, 5), (5,), (5,)]),
-        (2, lambda x, y: pt.concat([x, y + 1]), [(4, 5), (2, 5)]),
+        (1, lambda x, y: pt.concat([x, y + 1]), [(4, 5), (4, 5)]),
+            (2, lambda x, y: pt.concat([x, y + 1]), [(4, 5), (2, 5)]),
+            (2, lambda x, y: pt.concat([costly(x), costly(y)]), [(4, 5), (4, 5)]),
+            (5, lambda *x: pt.concat(x), [(4, 5)] * 5),
         (1, lambda x: x - x.max(), [(4, 5)]),
         (2, lambda x: x.sum(0) + x.sum(1)[:4], [(5, 4)]),
         (2, lambda a, b, c: a @ b @ c, [(4, 5), (5, 6), (6, 3)]),

@@ -1,0 +1,109 @@
+"""Random programs of stencils: right, and with at most twice the operations of op by op."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.graph.build import schedule
+from py_tensor.graph.order import make_request
+from tests.unit import simulate
+
+PROGRAMS = 60
+STEPS = 12
+SHAPE = (40, 30)
+
+
+def program(source: random.Random) -> list[tuple[Any, ...]]:
+    """Steps, each of which makes a field of earlier ones: (number, its operands, numbers)."""
+    steps: list[tuple[Any, ...]] = []
+    for known in range(2, 2 + source.randint(2, STEPS)):
+        recent = [source.randrange(max(0, known - 3), known) for _ in range(2)]
+        numbers = [source.randint(-2, 2) for _ in range(4)]
+        steps.append((source.randrange(len(STENCILS)), *recent, *numbers))
+    return steps
+
+
+def rolled(xp: Any, a: Any, b: Any, i: int, j: int, *_: int) -> Any:
+    return xp.roll(a, i, 0) + xp.roll(b, j, 1) - 2 * a
+
+
+def rolled_both(xp: Any, a: Any, b: Any, i: int, j: int, *_: int) -> Any:
+    return xp.roll(a, (i, j), (0, 1)) * 0.5 + xp.roll(b, i + j)
+
+
+def laplace(xp: Any, a: Any, b: Any, *_: int) -> Any:
+    inside = a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] - 4 * a[1:-1, 1:-1]
+    return xp.pad(inside * 0.1, 1) + b
+
+
+def padded(xp: Any, a: Any, b: Any, *_: int) -> Any:
+    return xp.pad((a[1:] - a[:-1]) * 0.5, ((1, 0), (0, 0)), constant_values=0.25) + b
+
+
+def joined(xp: Any, a: Any, b: Any, *_: int) -> Any:
+    return xp.concatenate([a[:1], (a[2:] - b[:-2]) * 0.5, b[-1:]])
+
+
+def sides(xp: Any, a: Any, b: Any, *_: int) -> Any:
+    return xp.concatenate([a[:, -1:] * 2, a[:, :2], b[:, :-3] + 1], 1)
+
+
+def stacked(xp: Any, a: Any, b: Any, *_: int) -> Any:
+    return xp.stack([a * 0.5, b[::-1]]).sum(0) * 0.5
+
+
+def pointwise(xp: Any, a: Any, b: Any, i: int, *_: int) -> Any:
+    return xp.sin(a) * 0.5 + b * i * 0.25
+
+
+STENCILS: list[Callable[..., Any]] = [
+    rolled, rolled_both, laplace, padded, joined, sides, stacked, pointwise,
+]  # fmt: skip
+
+
+def run(xp: Any, steps: list[tuple[Any, ...]], fields: list[Any]) -> Any:
+    fields = list(fields)
+    for number, first, second, *numbers in steps:
+        fields.append(STENCILS[number](xp, fields[first], fields[second], *numbers))
+    return fields[-1]
+
+
+@pytest.mark.parametrize("part", range(PROGRAMS // 10))
+def test_values_and_operations(source: random.Random, part: int) -> None:
+    del part  # each has its own random programs
+    for _ in range(10):
+        steps = program(source)
+        rng = np.random.default_rng(source.getrandbits(32))
+        arrays = [rng.standard_normal(SHAPE) for _ in range(2)]
+        place = simulate.device(source.choice((8, 10)))
+        fields = [pt.asarray(a.astype("f"), device=place) for a in arrays]
+        found = run(pt, steps, fields)
+        order = make_request([found._node]).order
+        alone = sum(node.op.operations(node) for node in order if node.storage is None)
+        with np.errstate(all="ignore"):
+            expected = run(np, steps, arrays)
+        scale = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-3, atol=1e-5 * scale)
+        kernels = simulate.kernels_of(place)
+        assert sum(k.operations() for k in kernels) <= 2 * alone, steps
+
+
+@pytest.mark.parametrize("stencil", [rolled, laplace, joined])
+def test_a_loop_is_a_kernel_a_step(stencil: Callable[..., Any]) -> None:
+    """Of one field; neither kernels nor their work grow with the number of steps."""
+
+    def kernels(steps: int) -> list[Any]:
+        x = pt.zeros((16, 16), device=simulate.device(execute=False))
+        for _ in range(steps):
+            x = stencil(pt, x, x, 1, -1)
+        return schedule(make_request([x._node]), 8)
+
+    assert len(kernels(20)) <= 20 + 1
+    few, many = (sum(k.operations() for k in kernels(steps)) for steps in (10, 20))
+    assert many < 2.2 * few
