@@ -34,7 +34,7 @@ from py_tensor.ops.elementwise import (
     square,
     where,
 )
-from py_tensor.ops.movement import converted
+from py_tensor.ops.movement import as_floating
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import atan, exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
@@ -140,8 +140,7 @@ hypot = composed_binary(
 
 def sinc(x: Operand, /) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
-    x = tensor_of(x, "sinc")
-    x = converted(x, dtypes.floating(x.dtype))
+    x = as_floating(x, "sinc")
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirrored, so that the sine is of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)

@@ -11,6 +11,7 @@ from py_tensor.ops.creation import zeros_like
 from py_tensor.ops.define import Operand, Scalar, register
 from py_tensor.ops.elementwise import not_equal, subtract
 from py_tensor.ops.movement import (
+    as_floating,
     broadcast_to,
     concat,
     converted,
@@ -106,8 +107,7 @@ def gradient(x: Operand, /, *spacing: Any, axis: Any = None, edge_order: int = 1
     ShapeError
         For an axis of fewer elements than one more than `edge_order`, or another number of places.
     """
-    x = tensor_of(x, "gradient")
-    x = converted(x, dtypes.floating(x.dtype))
+    x = as_floating(x, "gradient")
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
@@ -143,7 +143,7 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         return concat([first, inside, last], axis)
     if places.shape != (n,):
         raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
-    gaps = converted(places, dtypes.floating(places.dtype))
+    gaps = as_floating(places, "gradient")
     gaps = in_shape(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind

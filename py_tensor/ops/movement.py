@@ -100,6 +100,12 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     return build(CAST, (x,), dtype)
 
 
+def as_floating(x: Operand, op: str) -> Tensor:
+    """The operand in floating point: integers and bools are converted."""
+    x = tensor_of(x, op)
+    return converted(x, dtypes.floating(x.dtype))
+
+
 def _layout(x: Tensor) -> Layout:
     return x._layout  # pyright: ignore[reportPrivateUsage]
 
