@@ -18,8 +18,9 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node
+from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import converted, in_shape, stack
+from py_tensor.ops.operands import as_array, coerce, common_dtype
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install
 

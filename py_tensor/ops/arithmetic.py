@@ -7,16 +7,7 @@ import math
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, FLOATING, NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import (
-    Operand,
-    Scalar,
-    as_array,
-    binary,
-    composed_binary,
-    composed_unary,
-    register,
-    unary,
-)
+from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
     divide,
@@ -35,6 +26,7 @@ from py_tensor.ops.elementwise import (
     where,
 )
 from py_tensor.ops.movement import as_floating
+from py_tensor.ops.operands import Operand, Scalar, as_array
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import atan, exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of

@@ -9,11 +9,13 @@ from typing import Any
 
 from py_tensor.dtypes import bool_, of_scalar
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.ops.define import Operand, as_value, check_kind, number_like, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import as_given, combine, fitted, getitem, setitem, write
 from py_tensor.ops.movement import converted, flatten, in_shape, reshape
+from py_tensor.ops.operands import Operand, as_value, number_like
+from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort

@@ -8,7 +8,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros_like
-from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import not_equal, subtract
 from py_tensor.ops.movement import (
     as_floating,
@@ -22,6 +22,7 @@ from py_tensor.ops.movement import (
     reshape,
     widened,
 )
+from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of

@@ -14,23 +14,18 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
     BinaryMethod,
-    Operand,
-    Out,
     Unary,
     UnaryMethod,
     apply,
-    as_array,
-    assign_result,
     binary,
     binary_of,
     comparison,
-    in_dtype,
     install,
     register,
-    stored,
-    takes,
     unary,
 )
+from py_tensor.ops.operands import Operand, as_array, in_dtype, takes
+from py_tensor.ops.out import Out, assign_result, stored
 from py_tensor.tensor import Tensor
 
 __all__ = [

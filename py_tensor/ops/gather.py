@@ -13,17 +13,11 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    build,
-    empty_node,
-    node_of,
-    register,
-    stored_whole,
-)
+from py_tensor.ops.define import build, empty_node, register
 from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import expand, ravel, widened
+from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.define import Operand, Scalar, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import greater_equal, multiply, power
 from py_tensor.ops.gather import in_mode
 from py_tensor.ops.movement import (
@@ -24,6 +24,7 @@ from py_tensor.ops.movement import (
     stack,
     widened,
 )
+from py_tensor.ops.operands import Operand, Scalar, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, parse_shape, row_major, size_of

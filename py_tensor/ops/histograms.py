@@ -9,10 +9,11 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import Operand, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted, expand_dims, ravel, reshape
+from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import searchsorted

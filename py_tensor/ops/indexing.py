@@ -18,7 +18,7 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, as_array, as_value, constant, number_like
+from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
@@ -28,6 +28,7 @@ from py_tensor.ops.movement import (
     reshape,
     view_by,
 )
+from py_tensor.ops.operands import Operand, as_array, as_value, constant, number_like
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank

@@ -9,7 +9,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.creation import arange, ones, zeros
-from py_tensor.ops.define import Operand, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import logical_not, where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, fitted, getitem, holds_masks
@@ -26,6 +26,7 @@ from py_tensor.ops.movement import (
     split,
     swapaxes,
 )
+from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.scatter import flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort

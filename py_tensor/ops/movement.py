@@ -18,24 +18,20 @@ from py_tensor.graph.bind import bind
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
 from py_tensor.layout import Layout
-from py_tensor.ops.define import (
+from py_tensor.ops.define import build, empty_node, filled, register
+from py_tensor.ops.operands import (
     Operand,
-    Out,
     Scalar,
     as_array,
     as_value,
-    build,
     coerce,
     common_dtype,
     device_of,
-    empty_node,
-    filled,
     lift,
     node_of,
     number_of,
-    register,
-    stored_whole,
 )
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.shapes import (
     Shape,
     check_expansion,

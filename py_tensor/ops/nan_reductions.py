@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from py_tensor.ops.define import Operand, Out, Scalar, register, stored, stored_whole
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import isnan, logical_and, sqrt
 from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.ops.reduction import Axes, all, argmax, argmin, max, mean, min, prod, sum, var
 from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.tensor import Tensor, tensor_of

@@ -11,7 +11,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import Operand, Out, coerce, common_dtype, register, stored
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -28,6 +28,8 @@ from py_tensor.ops.movement import (
     reshape,
     stack,
 )
+from py_tensor.ops.operands import Operand, coerce, common_dtype
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view

@@ -10,11 +10,13 @@ from py_tensor import dtypes
 from py_tensor.dtypes import WORDS
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import Operand, Out, apply, numbers_of, register, stored
+from py_tensor.ops.define import apply, register
 from py_tensor.ops.elementwise import floor, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import as_floating, converted, in_shape, permute, reshape, stack
+from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.reduction import Axes, sum
 from py_tensor.ops.sorting import sort
 from py_tensor.shapes import dropped, normalize_axes, reduced, size_of

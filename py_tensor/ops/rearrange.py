@@ -10,7 +10,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import Operand, Out, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.gather import gather_nd, take
 from py_tensor.ops.indexing import getitem
@@ -25,6 +25,8 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
 )
+from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of

@@ -10,16 +10,11 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    Scalar,
-    build,
-    register,
-    stored_whole,
-)
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import concat, converted, flip, ravel
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import PROD
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of

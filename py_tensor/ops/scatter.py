@@ -9,10 +9,12 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import Operand, Out, build, node_of, register, stored_whole
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
 from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack
+from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major

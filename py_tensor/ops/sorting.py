@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
-from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.define import build, register
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import ravel
+from py_tensor.ops.operands import Operand
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 

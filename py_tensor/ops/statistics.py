@@ -8,7 +8,7 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Operand, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, maximum, sqrt
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -21,6 +21,7 @@ from py_tensor.ops.movement import (
     squeeze,
     transpose,
 )
+from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.reduction import Axes, mean, sum
 from py_tensor.shapes import normalize_axes, size_of
