@@ -14,6 +14,7 @@ from py_tensor.ops.elementwise import logical_not, where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, fitted, getitem, holds_masks
 from py_tensor.ops.movement import (
+    along_axis,
     broadcast_to,
     concat,
     converted,
@@ -202,10 +203,7 @@ def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     DTypeError
         For places that are no integers.
     """
-    x = tensor_of(x, "delete")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("delete", axis, x.ndim)
+    x, at = along_axis("delete", x, axis)
     n = x.shape[at]
     kept = ones((n,), dtypes.bool_, device=x.device)
     count = None
@@ -247,10 +245,7 @@ def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) ->
     DTypeError
         For places that are no integers.
     """
-    x = tensor_of(x, "insert")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("insert", axis, x.ndim)
+    x, at = along_axis("insert", x, axis)
     n = x.shape[at]
     places = _insertion_places(obj, n, x.device)
     given = as_given(x, values, "insert")

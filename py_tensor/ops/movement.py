@@ -176,6 +176,14 @@ def ravel(x: Operand, /, order: str = "C") -> Tensor:
     return reshape(transpose(x) if turned else x, (x.size,), copy=not contiguous or None)
 
 
+def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
+    """The tensor and the axis, counted from 0; of an axis of None, the flattened tensor and 0."""
+    x = tensor_of(x, op)
+    if axis is None:
+        x, axis = x if x.ndim == 1 else ravel(x), 0
+    return x, normalize_axis(op, axis, x.ndim)
+
+
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
     """`ravel`, as a copy."""
     return ravel(x, order).copy()

@@ -15,6 +15,7 @@ from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.gather import gather_nd, take
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import (
+    along_axis,
     concat,
     diagonal,
     expand,
@@ -91,10 +92,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     ShapeError
         Unless there are as many as places along the axis, or one.
     """
-    x = tensor_of(x, "repeat")
-    if axis is None:
-        return repeat(ravel(x), repeats, 0)
-    at = normalize_axis("repeat", axis, x.ndim)
+    x, at = along_axis("repeat", x, axis)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]

@@ -12,7 +12,7 @@ from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
-from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack
+from py_tensor.ops.movement import along_axis, converted, expand, in_shape, ravel, reshape, stack
 from py_tensor.ops.operands import Operand, node_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min
@@ -205,9 +205,7 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
         raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("compress", axis, x.ndim)
+    x, at = along_axis("compress", x, axis)
     places = places_of("compress", mask)
     op = "compress" if mask.size > x.shape[at] else ""
     return stored_whole("compress", gather_nd(x, (at,), (places,), at, op=op), out)
