@@ -26,7 +26,7 @@ from py_tensor.ops.elementwise import (
     where,
 )
 from py_tensor.ops.movement import as_floating
-from py_tensor.ops.operands import Operand, Scalar, as_array
+from py_tensor.ops.operands import Operand, Scalar, as_ndarray
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import atan, exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
@@ -239,7 +239,7 @@ def nan_to_num(
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
     if copy:
-        return as_array(finite)
+        return as_ndarray(finite)
     x[...] = finite
     return x
 

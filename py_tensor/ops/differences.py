@@ -16,10 +16,10 @@ from py_tensor.ops.movement import (
     concat,
     converted,
     in_common_dtype,
-    in_shape,
     members_of,
     ravel,
     reshape,
+    reshape_copy,
     widened,
 )
 from py_tensor.ops.operands import Operand, Scalar
@@ -145,7 +145,7 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     if places.shape != (n,):
         raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
     gaps = as_floating(places, "gradient")
-    gaps = in_shape(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
+    gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind
     inside = (

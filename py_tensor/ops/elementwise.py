@@ -24,7 +24,7 @@ from py_tensor.ops.define import (
     register,
     unary,
 )
-from py_tensor.ops.operands import Operand, as_array, in_dtype, takes
+from py_tensor.ops.operands import Operand, as_ndarray, in_dtype, takes
 from py_tensor.ops.out import Out, assign_result, stored
 from py_tensor.tensor import Tensor
 
@@ -539,7 +539,7 @@ def where(
         return nonzero(condition)
     if x is None or y is None:
         raise TypeError("where: takes a condition alone, or with both x and y")
-    return as_array(apply(WHERE, (condition, x, y)))
+    return as_ndarray(apply(WHERE, (condition, x, y)))
 
 
 register(where, WHERE, method=False)

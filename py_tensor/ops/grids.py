@@ -18,9 +18,9 @@ from py_tensor.ops.movement import (
     concat,
     converted,
     expand_dims,
-    in_shape,
     ravel,
     reshape,
+    reshape_copy,
     stack,
     widened,
 )
@@ -78,7 +78,7 @@ def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Ten
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
         columns.append(multiply(columns[-1], base))
-    return stack([columns[p] for p in powers], 1) if count else in_shape(base[:0], (x.size, 0))
+    return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
 # -- Ranges -------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class _Joined:
         for x in found:
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
-            joined.append(in_shape(x, (1,) * before + x.shape + (1,) * (missing - before)))
+            joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
         return concat(joined, axis)
 
 

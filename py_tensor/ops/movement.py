@@ -22,10 +22,10 @@ from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
-    as_array,
-    as_value,
+    as_ndarray,
     coerce,
     common_dtype,
+    copy_or_scalar,
     device_of,
     lift,
     node_of,
@@ -85,7 +85,7 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
     if x.dtype is target:
         return x.copy() if copy else x
     cast = converted(x, target)
-    return cast if x.is_scalar else as_array(cast)
+    return cast if x.is_scalar else as_ndarray(cast)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -152,9 +152,9 @@ def reshape(
     return build(RESHAPE, (x,), target)
 
 
-def in_shape(x: Tensor, shape: Shape) -> Tensor:
+def reshape_copy(x: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape, as an array of its own and no view."""
-    return as_array(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
+    return as_ndarray(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -292,7 +292,7 @@ def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
-    return view_by(x, _layout(x).flipped(axes)) if x.ndim else as_value(x)
+    return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:

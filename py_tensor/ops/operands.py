@@ -25,16 +25,16 @@ def node_of(x: Tensor) -> Node:
     return x._node  # pyright: ignore[reportPrivateUsage]
 
 
-def as_array(x: Tensor) -> Tensor:
-    """The tensor, of which a 0-d one is an array from now on, and no scalar."""
+def as_ndarray(x: Tensor) -> Tensor:
+    """The tensor as an array: if it is 0-d, it is no scalar from now on."""
     if not node_of(x).meta.shape:
         x._owner()  # pyright: ignore[reportPrivateUsage]
     return x
 
 
-def as_value(x: Tensor) -> Tensor:
+def copy_or_scalar(x: Tensor) -> Tensor:
     """A copy, which is a scalar if it is 0-d."""
-    return x._value()  # pyright: ignore[reportPrivateUsage]
+    return x._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
 
 def takes(y: object) -> bool:

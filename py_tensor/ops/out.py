@@ -73,12 +73,12 @@ def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tens
     """
     given = _target(op, out)
     if given is not None and not isinstance(given, Tensor):
-        held = condition if condition is True else tensor_of(condition, op).numpy()
-        return _stored_on_host(result, given, "same_kind", held)
+        where = condition if condition is True else tensor_of(condition, op).numpy()
+        return _stored_on_host(result, given, "same_kind", where)
     if condition is not True:
-        from py_tensor.ops.elementwise import where
+        from py_tensor.ops.elementwise import where as choose
 
-        result = where(condition, result, False if given is None else given)
+        result = choose(condition, result, False if given is None else given)
     return result if given is None else store(op, given, result)
 
 
@@ -112,6 +112,6 @@ def _target(op: str, out: Out) -> Any:
     raise TypeError(f"{op}: out is a tensor or an array, not {type(given).__name__}")
 
 
-def _stored_on_host(result: Tensor, out: Any, casting: str, held: Any = True) -> Any:
-    bridge.load_numpy().copyto(out, result.numpy(), casting=casting, where=held)
+def _stored_on_host(result: Tensor, out: Any, casting: str, where: Any = True) -> Any:
+    bridge.load_numpy().copyto(out, result.numpy(), casting=casting, where=where)
     return out

@@ -14,7 +14,7 @@ from py_tensor.ops.define import apply, register
 from py_tensor.ops.elementwise import floor, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.movement import as_floating, converted, in_shape, permute, reshape, stack
+from py_tensor.ops.movement import as_floating, converted, permute, reshape, reshape_copy, stack
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.out import Out, stored
 from py_tensor.ops.reduction import Axes, sum
@@ -74,7 +74,7 @@ def _quantiles(
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     n = size_of(tuple(x.shape[a] for a in axes))
-    rows = in_shape(permute(x, (*kept, *axes)), (*(x.shape[a] for a in kept), n))
+    rows = reshape_copy(permute(x, (*kept, *axes)), (*(x.shape[a] for a in kept), n))
     if n:
         at = _among_numbers if without_nan else _among_all
         ordered = sort(rows)

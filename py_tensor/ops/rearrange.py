@@ -20,11 +20,11 @@ from py_tensor.ops.movement import (
     diagonal,
     expand,
     expand_dims,
-    in_shape,
     pad,
     permute,
     ravel,
     reshape,
+    reshape_copy,
 )
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.out import Out
@@ -101,7 +101,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     if len(counts) > 1:
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
     (count,) = counts
-    return in_shape(
+    return reshape_copy(
         expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
         (*before, n * count, *behind),
     )
@@ -115,12 +115,12 @@ def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
     x = tensor_of(x, "tile")
     counts = [_count("tile", n) for n in _sequence(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
-    x = in_shape(x, (1,) * (len(counts) - x.ndim) + x.shape)
+    x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
         if count != 1:
             before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
             copies = expand(expand_dims(x, axis), (*before, count, n, *behind))
-            x = in_shape(copies, (*before, count * n, *behind))
+            x = reshape_copy(copies, (*before, count * n, *behind))
     return x
 
 
@@ -139,7 +139,7 @@ def roll(
     """
     x = tensor_of(x, "roll")
     if axis is None:
-        return in_shape(roll(ravel(x), shift, 0), x.shape)
+        return reshape_copy(roll(ravel(x), shift, 0), x.shape)
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1

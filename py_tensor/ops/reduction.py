@@ -31,7 +31,7 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import Operand, Scalar, as_value, node_of
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of
 from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -222,7 +222,7 @@ def _reduce(
             )
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
-        y = as_value(converted(x, dtype))
+        y = copy_or_scalar(converted(x, dtype))
     else:  # no results
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))

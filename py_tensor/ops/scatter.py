@@ -12,7 +12,15 @@ from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
-from py_tensor.ops.movement import along_axis, converted, expand, in_shape, ravel, reshape, stack
+from py_tensor.ops.movement import (
+    along_axis,
+    converted,
+    expand,
+    ravel,
+    reshape,
+    reshape_copy,
+    stack,
+)
 from py_tensor.ops.operands import Operand, node_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min
@@ -107,13 +115,13 @@ def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") 
     if given.size not in (1, index.size):
         number = arange(index.size, device=x.device)
         given = gather_nd(given, (0,), (number % given.size,), 0, op="")
-    return in_shape(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
+    return reshape_copy(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
 
 
 def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
     """`x` with values where `take_along_axis` with the same indices would take them."""
     if axis is None:
-        return in_shape(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
+        return reshape_copy(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
     at = normalize_axis("put_along_axis", axis, x.ndim)
     found = indices_of("put_along_axis", indices, x, at)
     wide, index = beside("put_along_axis", x, found.tensor, at)
