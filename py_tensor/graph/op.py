@@ -86,7 +86,7 @@ class Op:
         The first operand's elements stay where the op does not write; the result is no view.
     variadic : bool
         It takes any number of operands, which `attrs` does not tell.
-    glances : bool
+    previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
     operands : int or None
         How many it takes; None where the attributes or the operands tell.
@@ -109,7 +109,7 @@ class Op:
     constant: ClassVar[bool] = False
     writes: ClassVar[bool] = False
     variadic: ClassVar[bool] = False
-    glances: ClassVar[bool] = False
+    previews: ClassVar[bool] = False
     stored_because: ClassVar[Reason] = Reason.GATHERED
 
     @property
@@ -469,10 +469,10 @@ class View(Movement):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Glance(Movement):
+class Preview(Movement):
     """The elements that are shown of a large tensor."""
 
-    glances: ClassVar[bool] = True
+    previews: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ from typing import Any
 
 from py_tensor.graph.node import Node
 
-GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
-GLANCED_NODES = 32
+PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
+PREVIEWED_NODES = 32
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
@@ -95,7 +95,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     order, slots = _walk(roots)
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
-    most = min(max_bytes, GLANCED_BYTES) if is_glance(order) else max_bytes
+    most = min(max_bytes, PREVIEWED_BYTES) if is_preview(order) else max_bytes
     held = [node for node in order if node.taken > node.dropped and node.storage is None]
     for node in held:
         if node.meta.stored_nbytes <= most:
@@ -109,7 +109,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     return Request(order, slots, wanted, max_bytes, held)
 
 
-def is_glance(order: list[Node]) -> bool:
+def is_preview(order: list[Node]) -> bool:
     """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
 
     It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
@@ -119,9 +119,9 @@ def is_glance(order: list[Node]) -> bool:
     for node in order:
         if node.storage is None and not node.op.constant:
             pending.append(node)
-            if len(pending) > GLANCED_NODES:
+            if len(pending) > PREVIEWED_NODES:
                 return False
-    return any(n.op.glances for n in pending) and all(
+    return any(n.op.previews for n in pending) and all(
         n.op.reads_by_map or n.op.generates or (n.op.inline and not n.op.buffered(n))
         for n in pending
     )

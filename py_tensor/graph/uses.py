@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom, is_glance
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom, is_preview
 
 FEW = 16  # pending nodes outside a flush, however small, that are looked through for it
 
@@ -147,7 +147,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
         for node in order
         if node.inputs and not node.live and not _will_be_at_hand(request, node)
     ]
-    if not passing or is_glance(order):
+    if not passing or is_preview(order):
         return []
     shared = _shared(request, pending, uses)
     needed = [node for node in passing if slots[node] in shared]
