@@ -13,7 +13,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, make_request
-from py_tensor.graph.uses import Uses, dependents, spare_leaves
+from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
@@ -265,7 +265,7 @@ class Device:
                 return
 
     def _carry_out(self, request: Request) -> None:
-        """Compute a request; whoever runs while the backend waits has to spare what it reads."""
+        """Compute a request. What runs while the backend waits must not overwrite its operands."""
         uses = self._uses
         counted = uses.counted(request.order)
         self._under_way.add(request)
@@ -297,7 +297,7 @@ class Device:
         if others:
             wanted = make_request([*nodes, *others], backend.max_bytes)
         wanted.recorded = recorded
-        wanted.spare = spare_leaves(
+        wanted.overwritable = overwritable_leaves(
             wanted,
             self._pending,
             self._uses,

@@ -575,7 +575,7 @@ class Assign(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         whole, value = operands
-        return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.spare)
+        return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.overwrite)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -655,7 +655,7 @@ class Scatter(Op):
         base, values, *indices = operands
         axes, at, op, mode, _ = node.attrs
         where, inside = arrays.places(run, base, tuple(indices), axes, at, op)
-        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.spare)
+        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.overwrite)
 
 
 def layout_of(node: Node) -> Layout:

@@ -24,7 +24,7 @@ class Request:
         at a time.
     held : sequence of Node
         Those that tensors hold and nothing has computed.
-    spare : frozenset of int
+    overwritable : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
     recorded : Node, optional
         One that is no part of the flush and about to become pending.
@@ -37,12 +37,12 @@ class Request:
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
     held: Sequence[Node] = ()
-    spare: frozenset[int] = frozenset()
+    overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
 
     def signature(self) -> tuple[int, ...]:
-        """Equal signatures have equal plans: structure, sharing, what is stored, what is spare.
+        """Equal signatures have equal plans: structure, sharing, what is stored or overwritable.
 
         The operands of all nodes follow each other; how many each has, its key tells.
         """
@@ -52,7 +52,7 @@ class Request:
         slots = self.slots
         parts += [slots[operand] for node in self.order for operand in node.inputs]
         parts.append(len(self.order))
-        parts += [-1, *sorted(self.spare)] if self.spare else ()
+        parts += [-1, *sorted(self.overwritable)] if self.overwritable else ()
         return tuple(parts)
 
 

@@ -84,7 +84,7 @@ class Uses(dict[Node, int]):
         self.is_changing = False
 
 
-def spare_leaves(
+def overwritable_leaves(
     request: Request,
     pending: Mapping[Node, int],
     uses: Uses,
