@@ -37,7 +37,7 @@ else:
 
 
 _WRITING = RLock()
-"""Held by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
+"""Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
 
 
 class Owner:

@@ -135,7 +135,7 @@ class AdapterProfile:
 
     @property
     def ahead_work(self) -> int:
-        """Elements visited by results held, from which on they are computed while more is recorded.
+        """Elements visited by live results, from which on they are computed while more is recorded.
 
         Half a millisecond of a large GPU. A software adapter works on the cores that record.
         """

@@ -22,7 +22,7 @@ class Request:
     slots : dict
         The position of each node in `order`: a table of this request, so that several may be made
         at a time.
-    held : sequence of Node
+    live : sequence of Node
         Those that tensors hold and nothing has computed.
     overwritable : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
@@ -36,7 +36,7 @@ class Request:
     slots: dict[Node, int]
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
-    held: Sequence[Node] = ()
+    live: Sequence[Node] = ()
     overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
@@ -96,8 +96,8 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
     most = min(max_bytes, PREVIEWED_BYTES) if is_preview(order) else max_bytes
-    held = [node for node in order if node.taken > node.dropped and node.storage is None]
-    for node in held:
+    live = [node for node in order if node.taken > node.dropped and node.storage is None]
+    for node in live:
         if node.meta.stored_nbytes <= most:
             if node.op.inline:  # as most are: no view, and no constant
                 wanted.add(slots[node])
@@ -106,7 +106,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)
-    return Request(order, slots, wanted, max_bytes, held)
+    return Request(order, slots, wanted, max_bytes, live)
 
 
 def is_preview(order: list[Node]) -> bool:
@@ -128,7 +128,7 @@ def is_preview(order: list[Node]) -> bool:
 
 
 def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = False) -> None:
-    """Mark what has to be stored for a node to be at hand.
+    """Mark what has to be stored for the elements of a node to be available.
 
     A view needs no storage of its own where its operand is stored; of a pending operand no larger
     than the view, the operand is stored. Constants and index ranges are stored only when asked

@@ -145,7 +145,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     passing = [
         node
         for node in order
-        if node.inputs and not node.live and not _will_be_at_hand(request, node)
+        if node.inputs and not node.live and not _will_be_stored(request, node)
     ]
     if not passing or is_preview(order):
         return []
@@ -164,10 +164,10 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
     """How many pending nodes are no part of a flush."""
-    return len(pending) - sum(map(pending.__contains__, request.held))
+    return len(pending) - sum(map(pending.__contains__, request.live))
 
 
-def _will_be_at_hand(request: Request, node: Node) -> bool:
+def _will_be_stored(request: Request, node: Node) -> bool:
     below = bottom(node)
     return below.storage is not None or request.slots[below] in request.wanted
 

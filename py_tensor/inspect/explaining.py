@@ -284,7 +284,7 @@ class _Description:
         if slot in self.asked:
             yield Reason.ASKED
         elif slot in self.request.wanted:
-            yield Reason.HELD
+            yield Reason.LIVE
         if slot in self.notes:
             yield self.notes[slot]
 
