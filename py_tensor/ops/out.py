@@ -68,8 +68,8 @@ def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
 def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tensor:
     """A result as `out` and `where` ask for it.
 
-    Where `condition` is false stands what `out` held; without `out`, 0. For an array of NumPy's as
-    `out`, the result is read.
+    Where `condition` is false, `out` keeps its elements; without `out` there is 0. For an array of
+    NumPy's as `out`, the result is read.
     """
     given = _target(op, out)
     if given is not None and not isinstance(given, Tensor):
