@@ -109,9 +109,12 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.differences import *  # noqa: F403
     from py_tensor.ops.functional import *  # noqa: F403
     from py_tensor.ops.grids import *  # noqa: F403
+    from py_tensor.ops.histograms import *  # noqa: F403
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
+    from py_tensor.ops.nan_reductions import *  # noqa: F403
     from py_tensor.ops.products import *  # noqa: F403
+    from py_tensor.ops.quantiles import *  # noqa: F403
     from py_tensor.ops.searching import *  # noqa: F403
     from py_tensor.ops.setops import *  # noqa: F403
     from py_tensor.ops.statistics import *  # noqa: F403
@@ -140,20 +143,22 @@ else:
             "logspace mgrid ogrid r_ ravel_multi_index s_ tri tril_indices tril_indices_from "
             "triu_indices triu_indices_from unravel_index vander"
         ),
+        "ops.histograms": "histogram histogram2d histogram_bin_edges",
         "ops.joining": (
             "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
             "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
             "vsplit"
         ),
         "ops.kernel": "kernel",
+        "ops.nan_reductions": (
+            "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
+            "nanvar"
+        ),
         "ops.products": "convolve correlate cross einsum inner kron tensordot vdot",
+        "ops.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
         "ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
         "ops.setops": "intersect1d setdiff1d setxor1d union1d unique",
-        "ops.statistics": (
-            "average corrcoef cov histogram histogram2d histogram_bin_edges median nanargmax "
-            "nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
-            "nanquantile nanstd nansum nanvar percentile quantile"
-        ),
+        "ops.statistics": "average corrcoef cov",
         "ops.windows": "as_strided sliding_window_view",
         "typing": "typing",
     }

@@ -66,7 +66,7 @@ class DType:
         from py_tensor.tensor import tensor_of
 
         made = tensor_of(value, self.name, dtype=self)
-        return made if made.ndim else made._value()  # pyright: ignore[reportPrivateUsage]
+        return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
     @property
     def dtype(self) -> Any:

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
-from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops import movement, rearrange
 from py_tensor.ops.creation import eye
-from py_tensor.ops.define import Operand, Scalar, stored
 from py_tensor.ops.elementwise import abs, not_equal, power, sqrt, square
 from py_tensor.ops.linalg import matmul as matmul
-from py_tensor.ops.movement import broadcast_to, converted, ravel, reshape
+from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import stored
 from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
 from py_tensor.ops.rearrange import outer as outer
@@ -63,8 +63,7 @@ def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = Fal
     ShapeError
         For more than two axes.
     """
-    x = tensor_of(x, "norm")
-    x = converted(x, dtypes.floating(x.dtype))
+    x = as_floating(x, "norm")
     if axis is None and ord is None:
         found = _length(ravel(x), 0, False)
         return reshape(found, (1,) * x.ndim) if keepdims else found

@@ -25,10 +25,11 @@ from py_tensor.graph.node import Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import const, index
 from py_tensor.ops.creation import arange, zeros
-from py_tensor.ops.define import Operand, empty_node, int_like, number_like, register
+from py_tensor.ops.define import empty_node, register
 from py_tensor.ops.elementwise import equal, exp, minimum, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import converted, expand_dims, reshape
+from py_tensor.ops.operands import Operand, int_like, number_like
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.sorting import argsort

@@ -110,7 +110,7 @@ def empty_cache() -> None:
 def synchronize() -> None:
     """Wait until the default device has done all that was submitted.
 
-    Submits what is recorded and held where it looks whether indices are in range.
+    Submits the pending results of live tensors if some check that indices are in range.
 
     Raises
     ------

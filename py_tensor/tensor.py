@@ -37,7 +37,7 @@ else:
 
 
 _WRITING = RLock()
-"""Held by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
+"""Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
 
 
 class Owner:
@@ -359,12 +359,12 @@ class Tensor(Methods):
 
         Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
         """
-        copied = self._value()
+        copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()
         return copied
 
-    def _value(self) -> Tensor:
+    def _copy_or_scalar(self) -> Tensor:
         """A copy, which is a scalar if it is 0-d."""
         return Tensor(_apart(self._node))
 

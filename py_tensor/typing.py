@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from py_tensor.backend.device import Device
     from py_tensor.ops import bitwise, elementwise, rounding, transcendental
     from py_tensor.ops.assignment import Flat
-    from py_tensor.ops.define import Operand, Out, Scalar
+    from py_tensor.ops.operands import Operand, Scalar
+    from py_tensor.ops.out import Out
     from py_tensor.ops.reduction import Axes
 
     Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None

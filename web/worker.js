@@ -243,7 +243,7 @@ function endPromises(ofBridge) {
  * @param {() => Result} work
  */
 function settleSignals(work) {
-  return signals.held(() => {
+  return signals.deferred(() => {
     try {
       py.checkInterrupt();
     } catch (error) {

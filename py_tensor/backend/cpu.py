@@ -31,9 +31,9 @@ class _Flush:
         self._uses = Counter([x for node in order if node.storage is None for x in node.inputs])
         self._left = self._uses.copy()
         # Nodes whose arrays are a stored one's that nobody can read once the flush is done.
-        self._lent = {order[slot] for slot in request.spare}
+        self._lent = {order[slot] for slot in request.overwritable}
 
-    def is_spare(self, node: Node) -> bool:
+    def may_overwrite_operand(self, node: Node) -> bool:
         """Whether a node may be written over the array of its first operand.
 
         A flush that fails is computed again from what is stored. So what was stored before is
@@ -105,12 +105,12 @@ class CPU:
         """Compute a node, and let go of what nothing else in the flush needs."""
         inputs = node.inputs
         operands = [flush.arrays[x] for x in inputs]
-        spare = node.op.writes and flush.is_spare(node)
-        array = node.op.compute(Run(self.np, self._note, spare), node, *operands)
+        overwrite = node.op.writes and flush.may_overwrite_operand(node)
+        array = node.op.compute(Run(self.np, self._note, overwrite), node, *operands)
         if node.op.reads_by_map:
             flush.arrays[node] = array
             return  # a view: its operand is needed for as long as it is
-        if not spare and any(self.np.may_share_memory(array, x) for x in operands):
+        if not overwrite and any(self.np.may_share_memory(array, x) for x in operands):
             array = array.copy()
         flush.arrays[node] = array
         for operand in inputs:

@@ -13,13 +13,13 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, make_request
-from py_tensor.graph.uses import Uses, dependents, spare_leaves
+from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 
 MAX_PENDING_NODES = 2048
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
-MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is at hand now
-LOOK = 16  # nodes, or work that counts as much, between two looks at what is held
+MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is stored now
+LOOK = 16  # nodes, or work that counts as much, between two looks at what is pending
 YOUNG = 16  # of the pending nodes, which an expression still being written may have a use for
 FEWEST_AHEAD = 8  # results: computing fewer takes the host longer than the GPU
 
@@ -29,7 +29,7 @@ class Backend(Protocol):
 
     max_bytes: int  # of one tensor
     pending_work: int  # elements visited by pending ops, from which on they are computed
-    ahead_work: int  # the same of results held, from which on they are, while others are recorded
+    ahead_work: int  # the same of live results, from which on they are, while others are recorded
 
     def info(self) -> dict[str, Any]: ...
     def check(self, op: str, meta: Meta) -> None: ...
@@ -49,7 +49,7 @@ class Device:
     """A place where tensors live; `str(device)` is its name.
 
     Nodes are recorded as they are made, and computed when somebody reads; when so many are
-    pending that neither memory nor latency may grow further; and where many large results are held,
+    pending that neither memory nor latency may grow further; and where many large results are live,
     so that the GPU has work while Python records more: by functions of the graph alone.
 
     Attributes
@@ -81,7 +81,7 @@ class Device:
         self._load = 0.0
         self._per_node = 0.0
         self._per_element = 0.0
-        self._step = 0.0  # of the load, from one look at what is held to the next
+        self._step = 0.0  # of the load, from one look at what is pending to the next
         self._look = 0.0  # the load from which on `record` has more to do
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class Device:
             elements = node.op.work(node)
         if self._load >= self._look:
             self._relieve(node)
-            if self._is_view_at_hand(node):
+            if self._is_stored(node):
                 return
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
@@ -156,7 +156,7 @@ class Device:
         elif not self.is_ready:
             _ = self.backend  # and with it the limit
         else:
-            # Without memory for all that is held now, what is read later may still find enough.
+            # Without memory for all that is live now, what is read later may still find enough.
             with suppress(MemoryError):
                 if self._load >= 1:
                     self.flush(node)
@@ -164,7 +164,7 @@ class Device:
                     self._compute_ahead(node)
 
     def _compute_ahead(self, recorded: Node) -> None:
-        """Compute what is held besides the youngest pending nodes, where that is much work.
+        """Compute what is live besides the youngest pending nodes, where that is much work.
 
         It will have to be stored, and a GPU that waits until all is recorded loses the time that
         recording takes. With it 64 results of softmax of 4096 x 4096 take an H200 107 µs each,
@@ -175,18 +175,18 @@ class Device:
         if old < FEWEST_AHEAD:
             return
         # list(): finalizers may take nodes out while this runs.
-        held = dict(islice(list(self._pending.items()), old))
-        work = sum(held.values())
+        older = dict(islice(list(self._pending.items()), old))
+        work = sum(older.values())
         if work < self.backend.ahead_work:
             return
-        self._compute_held(held, recorded)
-        self._forget_all_at_hand(held)
+        self._compute_live(older, recorded)
+        self._forget_all_stored(older)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
 
-    def _compute_held(self, nodes: Iterable[Node], recorded: Node | None) -> None:
+    def _compute_live(self, nodes: Iterable[Node], recorded: Node | None) -> None:
         limit = self.backend.max_bytes
-        held = [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
-        self.compute(held, recorded=recorded)
+        live = [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
+        self.compute(live, recorded=recorded)
 
     def _count_anew(self) -> None:
         """Begin with no load."""
@@ -208,7 +208,7 @@ class Device:
         self._count_anew()
         self.has_checks = False
         # list(): finalizers may take nodes out while this runs.
-        self._compute_held(list(self._pending), recorded)
+        self._compute_live(list(self._pending), recorded)
 
     def forget(self, node: Node) -> None:
         """No tensor holds the node any more."""
@@ -220,8 +220,8 @@ class Device:
             if below is not None:
                 below.dropped += 1
 
-    def _is_view_at_hand(self, node: Node) -> bool:
-        """Whether the elements of a held node are stored; if it is a view of them, note that."""
+    def _is_stored(self, node: Node) -> bool:
+        """Whether the elements of a live node are stored; if it is a view of them, note that."""
         below = bottom(node)
         if below.storage is None:
             return False
@@ -241,7 +241,7 @@ class Device:
     ) -> None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds.
 
-        What else is held and needs what they compute in passing is computed too, unless `alone` is
+        What else is live and needs what they compute in passing is computed too, unless `alone` is
         asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
         as soon as this returns, `recorded` one that is about to become pending.
         """
@@ -265,7 +265,7 @@ class Device:
                 return
 
     def _carry_out(self, request: Request) -> None:
-        """Compute a request; whoever runs while the backend waits has to spare what it reads."""
+        """Compute a request. What runs while the backend waits must not overwrite its operands."""
         uses = self._uses
         counted = uses.counted(request.order)
         self._under_way.add(request)
@@ -285,7 +285,7 @@ class Device:
     def request(
         self, nodes: Sequence[Node], *, alone: bool = False, recorded: Node | None = None
     ) -> Request:
-        """What is computed for `nodes`: their ancestors, and what else is held and needs those.
+        """What is computed for `nodes`: their ancestors, and what else is live and needs those.
 
         The arguments are those of `compute`.
         """
@@ -297,7 +297,7 @@ class Device:
         if others:
             wanted = make_request([*nodes, *others], backend.max_bytes)
         wanted.recorded = recorded
-        wanted.spare = spare_leaves(
+        wanted.overwritable = overwritable_leaves(
             wanted,
             self._pending,
             self._uses,
@@ -321,25 +321,25 @@ class Device:
         many steps as the flush itself took.
         """
         pending = self._pending
-        for node in request.held:
+        for node in request.live:
             if node.storage is not None:
                 pending.pop(node, None)
             elif node in pending:
-                self._forget_at_hand(node)
+                self._forget_stored(node)
         if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.order)):
-            self._forget_all_at_hand(list(pending))
+            self._forget_all_stored(list(pending))
         if not pending:
             self._count_anew()
 
-    def _forget_all_at_hand(self, nodes: Iterable[Node]) -> None:
+    def _forget_all_stored(self, nodes: Iterable[Node]) -> None:
         """Take those of the nodes off the list whose elements are stored by now."""
         for node in nodes:
-            if node in self._pending and self._forget_at_hand(node) and node in self._uses:
+            if node in self._pending and self._forget_stored(node) and node in self._uses:
                 self._uses = Uses()
 
-    def _forget_at_hand(self, node: Node) -> bool:
+    def _forget_stored(self, node: Node) -> bool:
         """Take a pending node off the list if its elements are stored; whether they are."""
-        if not self._is_view_at_hand(node):
+        if not self._is_stored(node):
             return False
         self._pending.pop(node, None)
         if not node.live:  # a finalizer came before it was noted as a view

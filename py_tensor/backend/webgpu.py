@@ -275,7 +275,7 @@ class WebGPU(Connection):
         sources: set[Submission],
         made: list[Storage],
     ) -> bool:
-        """Send long work a part at a time: what is not sent yet is all that an interrupt can spare.
+        """Send long work a part at a time: an interrupt can only drop what is not sent yet.
 
         Others may run in between; but a part whose device is gone is not sent to the next one.
         """
@@ -314,7 +314,7 @@ class WebGPU(Connection):
     def plan_for(self, profile: AdapterProfile, request: Request) -> Plan:
         """A new plan of a request, by the choices of `profile`."""
         kernels = self.kernels_of(request)
-        plan = self._plan_kernels(profile, request, kernels, request.spare)
+        plan = self._plan_kernels(profile, request, kernels, request.overwritable)
         if plan.replaced and not plan.is_submitted_at_once:
             # A part that fails would leave overwritten what the next try needs.
             plan = self._plan_kernels(profile, request, kernels, frozenset())
@@ -341,13 +341,13 @@ class WebGPU(Connection):
         more dispatch.
         """
         bases = set[int]().union(*(kernel.bases() for kernel in kernels))
-        spare = {
+        overwritable = {
             slot: node.meta.stored_nbytes
             for slot, node in enumerate(request.order)
             if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
             and (slot in leaves or (node.storage is None and slot not in request.wanted))
         }
-        lowered = lower(kernels, profile, self.programs, spare)
+        lowered = lower(kernels, profile, self.programs, overwritable)
         self._check_temporaries(request, lowered)
         work = profile.submit_work
         return make_plan(request, lowered, work, work, profile.dispatch_work)

@@ -74,7 +74,7 @@ class AdapterProfile:
         """Vectors or elements that an invocation of an elementwise kernel computes, each in turn.
 
         Single elements share the divisions that find their coordinates. A software adapter tests
-        the bounds of every read of a parameter, which one for all turns spares, and goes through
+        the bounds of every read of a parameter, which one for all turns saves, and goes through
         every four invocations of a workgroup, whether they have work or not. 1024 squared on
         SwiftShader, product and padding by 1, and a sum of 16 elements, in ms: 4 invocations of 128
         turns take 3.9, 5.5 and 0.017; 64 of 8 turns 5.8, 11.7 and 0.026.
@@ -135,7 +135,7 @@ class AdapterProfile:
 
     @property
     def ahead_work(self) -> int:
-        """Elements visited by results held, from which on they are computed while more is recorded.
+        """Elements visited by live results, from which on they are computed while more is recorded.
 
         Half a millisecond of a large GPU. A software adapter works on the cores that record.
         """

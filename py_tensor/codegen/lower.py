@@ -62,11 +62,11 @@ def lower(
     kernels: Sequence[Kernel],
     profile: AdapterProfile,
     programs: Programs,
-    spare: Mapping[int, int] | None = None,
+    overwritable: Mapping[int, int] | None = None,
 ) -> Lowered:
     """Lower kernels that are in order.
 
-    `spare` has the bytes of the slots that nobody needs after their last use by these kernels.
+    `overwritable` has the bytes of those slots that nobody needs after their last use here.
     """
     sizes: list[int] = []
     replaced: dict[int, int] = {}
@@ -88,15 +88,15 @@ def lower(
     for n, kernel in enumerate(kernels):
         if kernel.over is not None:
             (output,), whole = kernel.outputs, kernel.over
-            if spare and whole.slot in spare and last_use[whole.slot] == n:
+            if overwritable and whole.slot in overwritable and last_use[whole.slot] == n:
                 replaced[output.slot] = whole.slot
             else:
                 dispatches.append(lower_map(_copy(whole, output), profile, programs))
             # What it reads of the whole is what it writes over: it reads that there.
             kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
-        elif spare and not kernel.slab and (over := _family_of(kernel).over) is not None:
-            slots = kernel.reads() & spare.keys()
-            last = {slot: spare[slot] for slot in slots if last_use[slot] == n}
+        elif overwritable and not kernel.slab and (over := _family_of(kernel).over) is not None:
+            slots = kernel.reads() & overwritable.keys()
+            last = {slot: overwritable[slot] for slot in slots if last_use[slot] == n}
             ahead, kernel, pairs = over(kernel, last, context)
             dispatches += ahead
             replaced |= pairs

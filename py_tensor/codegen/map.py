@@ -187,22 +187,22 @@ class Sweep:
         return Sweep(merged, padded(merged.extents, len(self.extents), 1))
 
 
-def writing_over(kernel: Kernel, spare: Mapping[int, int]) -> tuple[Kernel, dict[int, int]]:
+def writing_over(kernel: Kernel, overwritable: Mapping[int, int]) -> tuple[Kernel, dict[int, int]]:
     """The kernel with outputs that stand where operands stood, and which replaces which.
 
-    `spare` has the bytes of the slots that may be written over. An operand's every load must be of
-    the very element that is stored, so that no invocation reads what another one writes; so what is
-    gathered from stays. In the kernel that is returned such loads are of the output's own slot.
+    `overwritable` has the bytes of the slots that may be written over. An operand's every load must
+    be of the very element that is stored, so that no invocation reads what another one writes; so
+    what is gathered from stays. In the kernel returned such loads are of the output's own slot.
     """
     replaced: dict[int, int] = {}
     points = size_of(kernel.kept)
     anywhere = {gather.slot for gather in kernel.row.gathers()}
     for output in kernel.outputs:
-        for slot in sorted(spare.keys() - anywhere - set(replaced.values())):
+        for slot in sorted(overwritable.keys() - anywhere - set(replaced.values())):
             loads = [load for load in kernel.row.loads() if load.slot == slot]
             if (
                 output.whole
-                and spare[slot] == points * output.dtype.stored_itemsize
+                and overwritable[slot] == points * output.dtype.stored_itemsize
                 and all(x.dtype.storage == output.dtype.storage for x in loads)
                 and all(x.access == output.access for x in loads)
             ):

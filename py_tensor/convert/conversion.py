@@ -18,8 +18,9 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.ops.define import as_array, coerce, common_dtype, empty_node
-from py_tensor.ops.movement import converted, in_shape, stack
+from py_tensor.ops.define import empty_node
+from py_tensor.ops.movement import converted, reshape_copy, stack
+from py_tensor.ops.operands import as_ndarray, coerce, common_dtype
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install
 
@@ -98,7 +99,7 @@ def array(
     tensor([[1, 2, 3]])
     """
     x = asarray(data, dtype, device=device, copy=copy, op="array")
-    return in_shape(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
+    return reshape_copy(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
 
 
 def asarray(
@@ -133,7 +134,7 @@ def asarray(
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
     if x is data and not (copy or x.is_scalar):
         return x
-    return as_array(x.copy() if x is data else x)
+    return as_ndarray(x.copy() if x is data else x)
 
 
 asanyarray = asarray

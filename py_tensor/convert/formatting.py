@@ -15,9 +15,9 @@ from py_tensor.convert.printing import (
 )
 from py_tensor.graph.bind import bind
 from py_tensor.graph.primitives import COPY, EDGES
-from py_tensor.ops.define import node_of
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import concat
+from py_tensor.ops.operands import node_of
 from py_tensor.shapes import MAX_RANK, size_of
 from py_tensor.tensor import Tensor, install
 

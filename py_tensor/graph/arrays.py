@@ -25,13 +25,13 @@ class Run:
         NumPy.
     note : callable
         ``note(op, axis, shape, index)`` is called for an index out of range.
-    spare : bool
+    overwrite : bool
         Whether the array of the first operand may be written over.
     """
 
     np: Any
     note: Callable[[str, int, Shape, int], None]
-    spare: bool
+    overwrite: bool
 
 
 def cast(np: Any, x: Array, dtype: str) -> Array:

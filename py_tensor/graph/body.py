@@ -167,7 +167,7 @@ class Mask(Source):
 
 @dataclass(frozen=True, slots=True)
 class Const(Source):
-    """The scalar held by the constant node in `slot`."""
+    """The scalar of the constant node in `slot`."""
 
     slot: int
     dtype: DType

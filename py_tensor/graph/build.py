@@ -135,7 +135,7 @@ class Builder:
 
     Attributes
     ----------
-    order, slots, wanted, spare
+    order, slots, wanted, overwritable
         As of the request.
     decisions : Decisions
     kernels : list of Kernel
@@ -148,7 +148,7 @@ class Builder:
         self.order = request.order
         self.slots = request.slots
         self.wanted = request.wanted
-        self.spare = request.spare
+        self.overwritable = request.overwritable
         self.max_buffers = max_buffers
         self.apart = apart  # computed by a kernel of their own
         self.decisions: Decisions = decide(request, max_buffers, cut)
@@ -250,7 +250,7 @@ class Builder:
         whole, value = node.inputs
         layout = Layout(*node.attrs)
         if is_window(layout, whole.meta.shape) and (
-            layout.size * MOST_LEFT >= whole.meta.size or not self._is_spare(whole)
+            layout.size * MOST_LEFT >= whole.meta.size or not self._is_overwritable(whole)
         ):
             written = self.slots[value]
             if (
@@ -280,10 +280,10 @@ class Builder:
             self.need(base)
             kernel.over = Whole(base, whole.meta.size)
 
-    def _is_spare(self, node: Node) -> bool:
+    def _is_overwritable(self, node: Node) -> bool:
         """Whether a kernel that is the last to read a node may write over its elements."""
         slot = self.slots[node]
-        return slot in self.spare if node.storage is not None else slot not in self.wanted
+        return slot in self.overwritable if node.storage is not None else slot not in self.wanted
 
     def scan(self, slot: int, node: Node) -> None:
         op = cast("Scan", node.op)

@@ -32,10 +32,10 @@ from py_tensor.graph.op import (
     Concat,
     Count,
     Elementwise,
-    Glance,
     Movement,
     Op,
     Pad,
+    Preview,
     Roll,
     View,
     layout_of,
@@ -321,9 +321,7 @@ class Evaluator:
         start = 0
         for operand in node.inputs:
             stop = start + operand.meta.shape[axis]
-            widths = tuple(
-                (start, n - stop) if a == axis else (0, 0) for a, n in enumerate(shape)
-            )
+            widths = tuple((start, n - stop) if a == axis else (0, 0) for a, n in enumerate(shape))
             windows.append(Window(self.slots[operand], widths))
             start = stop
         return self._chosen(slot, node, view, windows)
@@ -391,7 +389,7 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
     Count: Evaluator.index,
     Elementwise: Evaluator.apply,
     GatherOp: Evaluator.gather,
-    Glance: Evaluator.moved,
+    Preview: Evaluator.moved,
     Movement: Evaluator.moved,
     Pad: Evaluator.padded,
     Roll: Evaluator.rolled,

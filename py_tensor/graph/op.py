@@ -87,7 +87,7 @@ class Op:
         The first operand's elements stay where the op does not write; the result is no view.
     variadic : bool
         It takes any number of operands, which `attrs` does not tell.
-    glances : bool
+    previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
     operands : int or None
         How many it takes; None where the attributes or the operands tell.
@@ -110,7 +110,7 @@ class Op:
     constant: ClassVar[bool] = False
     writes: ClassVar[bool] = False
     variadic: ClassVar[bool] = False
-    glances: ClassVar[bool] = False
+    previews: ClassVar[bool] = False
     stored_because: ClassVar[Reason] = Reason.GATHERED
 
     @property
@@ -491,10 +491,10 @@ class View(Movement):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Glance(Movement):
+class Preview(Movement):
     """The elements that are shown of a large tensor."""
 
-    glances: ClassVar[bool] = True
+    previews: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -624,7 +624,7 @@ class Assign(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         whole, value = operands
-        return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.spare)
+        return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.overwrite)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -704,7 +704,7 @@ class Scatter(Op):
         base, values, *indices = operands
         axes, at, op, mode, _ = node.attrs
         where, inside = arrays.places(run, base, tuple(indices), axes, at, op)
-        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.spare)
+        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.overwrite)
 
 
 def layout_of(node: Node) -> Layout:

@@ -8,8 +8,8 @@ from typing import Any
 
 from py_tensor.graph.node import Node
 
-GLANCED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
-GLANCED_NODES = 32
+PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
+PREVIEWED_NODES = 32
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
@@ -22,9 +22,9 @@ class Request:
     slots : dict
         The position of each node in `order`: a table of this request, so that several may be made
         at a time.
-    held : sequence of Node
+    live : sequence of Node
         Those that tensors hold and nothing has computed.
-    spare : frozenset of int
+    overwritable : frozenset of int
         Large leaves that nobody can read once the flush is done: no tensor, no pending node.
     recorded : Node, optional
         One that is no part of the flush and about to become pending.
@@ -36,13 +36,13 @@ class Request:
     slots: dict[Node, int]
     wanted: set[int]
     max_bytes: int = 2**62  # of one buffer
-    held: Sequence[Node] = ()
-    spare: frozenset[int] = frozenset()
+    live: Sequence[Node] = ()
+    overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
 
     def signature(self) -> tuple[int, ...]:
-        """Equal signatures have equal plans: structure, sharing, what is stored, what is spare.
+        """Equal signatures have equal plans: structure, sharing, what is stored or overwritable.
 
         The operands of all nodes follow each other; how many each has, its key tells.
         """
@@ -52,7 +52,7 @@ class Request:
         slots = self.slots
         parts += [slots[operand] for node in self.order for operand in node.inputs]
         parts.append(len(self.order))
-        parts += [-1, *sorted(self.spare)] if self.spare else ()
+        parts += [-1, *sorted(self.overwritable)] if self.overwritable else ()
         return tuple(parts)
 
 
@@ -95,9 +95,9 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     order, slots = _walk(roots)
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
-    most = min(max_bytes, GLANCED_BYTES) if is_glance(order) else max_bytes
-    held = [node for node in order if node.taken > node.dropped and node.storage is None]
-    for node in held:
+    most = min(max_bytes, PREVIEWED_BYTES) if is_preview(order) else max_bytes
+    live = [node for node in order if node.taken > node.dropped and node.storage is None]
+    for node in live:
         if node.meta.stored_nbytes <= most:
             if node.op.inline:  # as most are: no view, and no constant
                 wanted.add(slots[node])
@@ -106,10 +106,10 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)
-    return Request(order, slots, wanted, max_bytes, held)
+    return Request(order, slots, wanted, max_bytes, live)
 
 
-def is_glance(order: list[Node]) -> bool:
+def is_preview(order: list[Node]) -> bool:
     """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
 
     It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
@@ -119,16 +119,16 @@ def is_glance(order: list[Node]) -> bool:
     for node in order:
         if node.storage is None and not node.op.constant:
             pending.append(node)
-            if len(pending) > GLANCED_NODES:
+            if len(pending) > PREVIEWED_NODES:
                 return False
-    return any(n.op.glances for n in pending) and all(
+    return any(n.op.previews for n in pending) and all(
         n.op.reads_by_map or n.op.generates or (n.op.inline and not n.op.buffered(n))
         for n in pending
     )
 
 
 def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = False) -> None:
-    """Mark what has to be stored for a node to be at hand.
+    """Mark what has to be stored for the elements of a node to be available.
 
     A view needs no storage of its own where its operand is stored; of a pending operand no larger
     than the view, the operand is stored. Constants and index ranges are stored only when asked

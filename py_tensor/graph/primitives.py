@@ -22,9 +22,9 @@ from py_tensor.graph.op import (
     Count,
     Elementwise,
     Gather,
-    Glance,
     Movement,
     Pad,
+    Preview,
     Reduction,
     Roll,
     Scatter,
@@ -188,7 +188,7 @@ VIEW = View(
     layout=lambda attrs, source: layout.Layout(*attrs),
 )
 # (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
-EDGES = Glance(
+EDGES = Preview(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
     layout=lambda attrs, source: layout.edges(source, *attrs),

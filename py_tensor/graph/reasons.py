@@ -12,7 +12,7 @@ class Reason(Enum):
     """A reason as a clause that goes on after "stored:"."""
 
     ASKED = "it was asked for"
-    HELD = "a tensor holds it"
+    LIVE = "a tensor holds it"
     # By `graph/store.py`.
     FACTOR = "operand of a matrix product, which reads it many times"
     GATHERED = "an index selects from it, which may name any of its elements"

@@ -86,7 +86,7 @@ class Decisions:
         self.notes.setdefault(slot, reason)
 
     def cost(self, slot: int, limit: int) -> int:
-        """Instructions for an element, from what is stored; those past the limit are not counted."""
+        """Instructions for an element, from what is stored; past the limit they are not counted."""
         found, seen, stack = 0, {slot}, [slot]
         while stack and found <= limit:
             node = self.order[stack.pop()]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom, is_glance
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom, is_preview
 
 FEW = 16  # pending nodes outside a flush, however small, that are looked through for it
 
@@ -84,7 +84,7 @@ class Uses(dict[Node, int]):
         self.is_changing = False
 
 
-def spare_leaves(
+def overwritable_leaves(
     request: Request,
     pending: Mapping[Node, int],
     uses: Uses,
@@ -145,9 +145,9 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     passing = [
         node
         for node in order
-        if node.inputs and not node.live and not _will_be_at_hand(request, node)
+        if node.inputs and not node.live and not _will_be_stored(request, node)
     ]
-    if not passing or is_glance(order):
+    if not passing or is_preview(order):
         return []
     shared = _shared(request, pending, uses)
     needed = [node for node in passing if slots[node] in shared]
@@ -164,10 +164,10 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
     """How many pending nodes are no part of a flush."""
-    return len(pending) - sum(map(pending.__contains__, request.held))
+    return len(pending) - sum(map(pending.__contains__, request.live))
 
 
-def _will_be_at_hand(request: Request, node: Node) -> bool:
+def _will_be_stored(request: Request, node: Node) -> bool:
     below = bottom(node)
     return below.storage is not None or request.slots[below] in request.wanted
 

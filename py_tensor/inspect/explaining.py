@@ -219,9 +219,7 @@ def _on_cpu(nodes: Iterable[Node]) -> str:
     return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
 
 
-def _on_gpu(
-    device: Device, nodes: Sequence[tuple[Node, Shape]]
-) -> tuple[list[Kernel], bool, int]:
+def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool, int]:
     """The kernels that compute nodes, each shown with its shape, and whether they are planned.
 
     And the operations of each op by itself.
@@ -300,7 +298,7 @@ class _Description:
         if slot in self.asked:
             yield Reason.ASKED
         elif slot in self.request.wanted:
-            yield Reason.HELD
+            yield Reason.LIVE
         if slot in self.notes:
             yield self.notes[slot]
 

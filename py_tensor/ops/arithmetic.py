@@ -7,16 +7,7 @@ import math
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, FLOATING, NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import (
-    Operand,
-    Scalar,
-    as_array,
-    binary,
-    composed_binary,
-    composed_unary,
-    register,
-    unary,
-)
+from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
     divide,
@@ -34,7 +25,8 @@ from py_tensor.ops.elementwise import (
     square,
     where,
 )
-from py_tensor.ops.movement import converted
+from py_tensor.ops.movement import as_floating
+from py_tensor.ops.operands import Operand, Scalar, as_ndarray
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import atan, exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
@@ -140,8 +132,7 @@ hypot = composed_binary(
 
 def sinc(x: Operand, /) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
-    x = tensor_of(x, "sinc")
-    x = converted(x, dtypes.floating(x.dtype))
+    x = as_floating(x, "sinc")
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirrored, so that the sine is of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
@@ -248,7 +239,7 @@ def nan_to_num(
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
     if copy:
-        return as_array(finite)
+        return as_ndarray(finite)
     x[...] = finite
     return x
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from py_tensor.dtypes import bool_, of_scalar
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.ops.define import Operand, as_value, check_kind, number_like, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.indexing import as_given, combine, fitted, getitem, setitem, write
-from py_tensor.ops.movement import converted, flatten, in_shape, reshape
+from py_tensor.ops.indexing import as_given, cast_and_broadcast, combine, getitem, setitem, write
+from py_tensor.ops.movement import converted, flatten, reshape, reshape_copy
+from py_tensor.ops.operands import Operand, copy_or_scalar, number_like
+from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
@@ -115,7 +117,7 @@ def copyto(
     condition = tensor_of(where, "copyto", device=x.device)
     if broadcast("copyto", x.shape, condition.shape) != x.shape:
         raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {x.shape}")
-    _overwrite(x, choose(condition, fitted(x, given, x.shape, "copyto"), x))
+    _overwrite(x, choose(condition, cast_and_broadcast(x, given, x.shape, "copyto"), x))
 
 
 def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
@@ -131,19 +133,19 @@ def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
         For a tensor or an array of floats for integers, or of numbers for bools.
     """
     _target("putmask", x)
-    held, given = tensor_of(mask, "putmask", device=x.device), as_given(x, values, "putmask")
-    if held.size != x.size:
-        raise ShapeError(f"putmask: a mask of shape {held.shape} for a tensor of {x.shape}")
+    mask, given = tensor_of(mask, "putmask", device=x.device), as_given(x, values, "putmask")
+    if mask.size != x.size:
+        raise ShapeError(f"putmask: a mask of shape {mask.shape} for a tensor of {x.shape}")
     if getattr(values, "ndim", 0):
         check_kind("putmask", given.dtype, x.dtype, "pt.copyto(..., casting='unsafe')")
     if given.size and x.size:
         repeated = converted(_repeated(given, x.size), x.dtype)
-        _overwrite(x, choose(in_shape(held, x.shape), in_shape(repeated, x.shape), x))
+        _overwrite(x, choose(reshape_copy(mask, x.shape), reshape_copy(repeated, x.shape), x))
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
     """The elements over and over, so many in all."""
-    flat = in_shape(values, (values.size,))
+    flat = reshape_copy(values, (values.size,))
     if flat.size == size:
         return flat
     return getitem(tile(flat, -(-size // flat.size)), slice(size))
@@ -160,16 +162,16 @@ def place(x: Tensor, mask: Operand, values: Operand, /) -> None:
         If there is a place and no value.
     """
     _target("place", x)
-    held, given = tensor_of(mask, "place", device=x.device), as_given(x, values, "place")
-    held = converted(held, bool_)
-    if held.size != x.size:
-        raise ShapeError(f"place: a mask of shape {held.shape} for a tensor of {x.shape}")
-    held = in_shape(held, x.shape)
-    count = int(held.sum())
+    mask, given = tensor_of(mask, "place", device=x.device), as_given(x, values, "place")
+    mask = converted(mask, bool_)
+    if mask.size != x.size:
+        raise ShapeError(f"place: a mask of shape {mask.shape} for a tensor of {x.shape}")
+    mask = reshape_copy(mask, x.shape)
+    count = int(mask.sum())
     if count and not given.size:
         raise ValueError("place: there are no values")
     if count:
-        setitem(x, held, _repeated(given, count))
+        setitem(x, mask, _repeated(given, count))
 
 
 def fill_diagonal(x: Tensor, value: Operand, /, wrap: bool = False) -> None:
@@ -217,7 +219,7 @@ class Flat:
         place = self._place(key)
         if place is None:
             return getitem(flatten(self.base), key)
-        return as_value(getitem(self.base, place))
+        return copy_or_scalar(getitem(self.base, place))
 
     def __setitem__(self, key: Any, value: Operand) -> None:
         """Assign the elements of `value` in order, over and over where there are too few."""
@@ -233,10 +235,10 @@ class Flat:
             selected = getitem(flat, key)
             if selected.size and not given.size:
                 raise ValueError("flat: there are no values")
-            value = in_shape(_repeated(given, selected.size), selected.shape)
+            value = reshape_copy(_repeated(given, selected.size), selected.shape)
         setitem(flat, key, value)
         if not is_view:
-            _overwrite(x, in_shape(flat, x.shape))
+            _overwrite(x, reshape_copy(flat, x.shape))
 
     def copy(self) -> Tensor:
         """The elements as a tensor of one axis."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.ops.creation import ones_like, zeros_like
-from py_tensor.ops.define import Operand, numbers_of, register
+from py_tensor.ops.define import register
+from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 

@@ -17,18 +17,10 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import EXPAND, RESHAPE, index
-from py_tensor.ops.define import (
-    Operand,
-    Scalar,
-    as_array,
-    build,
-    empty_node,
-    filled,
-    number_of,
-    register,
-)
+from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
 from py_tensor.ops.movement import converted, expand, expand_dims
+from py_tensor.ops.operands import Operand, Scalar, as_ndarray, number_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -72,7 +64,7 @@ def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: An
     sizes = parse_shape(op.name, shape)
     place.backend.check(op.name, meta_of((), dtype, place))
     made = filled(value, meta_of(sizes, dtype, place), op)
-    return made if sizes else as_array(made)
+    return made if sizes else as_ndarray(made)
 
 
 def _parsed(dtype: object) -> DType:

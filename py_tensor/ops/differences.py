@@ -8,19 +8,21 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros_like
-from py_tensor.ops.define import Operand, Scalar, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import not_equal, subtract
 from py_tensor.ops.movement import (
+    as_floating,
     broadcast_to,
     concat,
     converted,
     in_common_dtype,
-    in_shape,
     members_of,
     ravel,
     reshape,
+    reshape_copy,
     widened,
 )
+from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -106,8 +108,7 @@ def gradient(x: Operand, /, *spacing: Any, axis: Any = None, edge_order: int = 1
     ShapeError
         For an axis of fewer elements than one more than `edge_order`, or another number of places.
     """
-    x = tensor_of(x, "gradient")
-    x = converted(x, dtypes.floating(x.dtype))
+    x = as_floating(x, "gradient")
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
@@ -143,8 +144,8 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         return concat([first, inside, last], axis)
     if places.shape != (n,):
         raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
-    gaps = converted(places, dtypes.floating(places.dtype))
-    gaps = in_shape(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
+    gaps = as_floating(places, "gradient")
+    gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind
     inside = (

@@ -14,23 +14,18 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
     BinaryMethod,
-    Operand,
-    Out,
     Unary,
     UnaryMethod,
     apply,
-    as_array,
-    assign_result,
     binary,
     binary_of,
     comparison,
-    in_dtype,
     install,
     register,
-    stored,
-    takes,
     unary,
 )
+from py_tensor.ops.operands import Operand, as_ndarray, in_dtype, takes
+from py_tensor.ops.out import Out, assign_result, stored
 from py_tensor.tensor import Tensor
 
 __all__ = [
@@ -544,7 +539,7 @@ def where(
         return nonzero(condition)
     if x is None or y is None:
         raise TypeError("where: takes a condition alone, or with both x and y")
-    return as_array(apply(WHERE, (condition, x, y)))
+    return as_ndarray(apply(WHERE, (condition, x, y)))
 
 
 register(where, WHERE, method=False)

@@ -10,11 +10,12 @@ from itertools import islice, product
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.ops.define import Operand, Scalar, as_value, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.shapes import normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
@@ -108,7 +109,7 @@ class vectorize:  # noqa: N801 - NumPy's name
             reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype)), shape)
             for column, dtype in zip(columns, types, strict=True)
         ]
-        return tuple(made) if many else made[0] if shape else as_value(made[0])
+        return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
 
 
 def _parsed(dtype: Any) -> Any:

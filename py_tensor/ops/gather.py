@@ -13,18 +13,12 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    build,
-    empty_node,
-    node_of,
-    register,
-    stored_whole,
-)
+from py_tensor.ops.define import build, empty_node, register
 from py_tensor.ops.elementwise import clip, remainder
-from py_tensor.ops.movement import expand, ravel, widened
-from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axis, size_of
+from py_tensor.ops.movement import along_axis, expand, widened
+from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.out import Out, stored_whole
+from py_tensor.shapes import Shape, broadcast, check_rank, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["take", "take_along_axis"]
@@ -63,10 +57,7 @@ def take(
     >>> pt.take(pt.tensor([10, 20, 30]), [2, 0, -1])
     tensor([30, 10, 30])
     """
-    x = tensor_of(x, "take")
-    if axis is None:
-        x, axis = x if x.ndim == 1 else ravel(x), 0
-    at = normalize_axis("take", axis, x.ndim)
+    x, at = along_axis("take", x, axis)
     found = indices_of("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
     return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
 
@@ -112,10 +103,7 @@ def take_along_axis(x: Operand, /, indices: Operand, axis: int | None = -1) -> T
     tensor([[10, 20, 30],
             [ 4,  5,  6]])
     """
-    x = tensor_of(x, "take_along_axis")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("take_along_axis", axis, x.ndim)
+    x, at = along_axis("take_along_axis", x, axis)
     found = indices_of("take_along_axis", indices, x, at)
     x, index = beside("take_along_axis", x, found.tensor, at)
     return gathered(x, (at,), (index,), at, found.op)

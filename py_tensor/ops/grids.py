@@ -10,7 +10,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.define import Operand, Scalar, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import greater_equal, multiply, power
 from py_tensor.ops.gather import in_mode
 from py_tensor.ops.movement import (
@@ -18,12 +18,13 @@ from py_tensor.ops.movement import (
     concat,
     converted,
     expand_dims,
-    in_shape,
     ravel,
     reshape,
+    reshape_copy,
     stack,
     widened,
 )
+from py_tensor.ops.operands import Operand, Scalar, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, parse_shape, row_major, size_of
@@ -77,7 +78,7 @@ def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Ten
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
         columns.append(multiply(columns[-1], base))
-    return stack([columns[p] for p in powers], 1) if count else in_shape(base[:0], (x.size, 0))
+    return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
 # -- Ranges -------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ class _Joined:
         for x in found:
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
-            joined.append(in_shape(x, (1,) * before + x.shape + (1,) * (missing - before)))
+            joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
         return concat(joined, axis)
 
 

@@ -18,16 +18,17 @@ from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import Binary, Operand, as_array, as_value, constant, number_like
+from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
     broadcast_to,
     converted,
-    in_shape,
     reshape,
+    reshape_copy,
     view_by,
 )
+from py_tensor.ops.operands import Operand, as_ndarray, constant, copy_or_scalar, number_like
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
@@ -53,8 +54,8 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # of one integer is an int, but what it selects is a copy.
         is_view = found.ndim or Ellipsis in keys
         if not is_view or any(map(_is_array, keys)):
-            return as_value(found)
-        return as_array(as_value(found)) if x.is_scalar and not found.ndim else found
+            return copy_or_scalar(found)
+        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not found.ndim else found
     selection = _Selection.of(x, keys)
     is_view = selection.window.ndim > len(selection.parts) or any(k is Ellipsis for k in keys)
     if is_view and all(map(_is_basic, keys)):
@@ -110,10 +111,10 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
     number = number_like(value)
     if number is not None:
         return constant("setitem", number, x.dtype, x.device)
-    return fitted(x, value, shape)._node  # pyright: ignore[reportPrivateUsage]
+    return cast_and_broadcast(x, value, shape)._node  # pyright: ignore[reportPrivateUsage]
 
 
-def fitted(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
+def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
     """A value as a tensor in the dtype and on the device of `x`, broadcast to a shape.
 
     Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
@@ -370,7 +371,8 @@ class _Selection:
             indices, axes = self._indices()
             spread = broadcast("setitem", *(i.shape for i in indices))
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
-            values = fitted(window, value, (*rest[: self.at], *spread, *rest[self.at :]))
+            shape = (*rest[: self.at], *spread, *rest[self.at :])
+            values = cast_and_broadcast(window, value, shape)
             unique, op = self.mask is not None, self.op and "setitem"
             written = scatter(window, axes, indices, self.at, values, mode, unique=unique, op=op)
         layout = window._layout  # pyright: ignore[reportPrivateUsage]
@@ -404,20 +406,20 @@ class _Selection:
                     return None
                 if given.shape[-len(rest) - 1] != 1:
                     return self._placed(mask, given, rest)
-            given = in_shape(fitted(window, given, (1, *rest)), rest)
-        held = in_shape(mask, (*mask.shape, *(1 for _ in rest)))
-        return where(held, given, window)
+            given = reshape_copy(cast_and_broadcast(window, given, (1, *rest)), rest)
+        mask = reshape_copy(mask, (*mask.shape, *(1 for _ in rest)))
+        return where(mask, given, window)
 
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
         """The window with the n-th of some values at the n-th place where a mask holds."""
         window = self.window
         found = nonzero(mask)[0].size
-        values = fitted(window, value, (found, *rest))
+        values = cast_and_broadcast(window, value, (found, *rest))
         if not found:
             return window
-        counts = in_shape(cumsum(in_shape(mask, (mask.size,))), mask.shape)
+        counts = reshape_copy(cumsum(reshape_copy(mask, (mask.size,))), mask.shape)
         taken = gather_nd(values, [0], [where(mask, counts - 1, 0)], 0, op="")
-        return where(in_shape(mask, (*mask.shape, *(1 for _ in rest))), taken, window)
+        return where(reshape_copy(mask, (*mask.shape, *(1 for _ in rest))), taken, window)
 
 
 def _is_mask(key: Any) -> bool:
@@ -440,7 +442,7 @@ def _selects_many(key: Any) -> bool:
 def _flag(key: Any, x: Tensor) -> Tensor:
     """A single bool as a mask of one place."""
     if isinstance(key, Tensor):
-        return in_shape(key, (1,))
+        return reshape_copy(key, (1,))
     return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
 
 

@@ -9,23 +9,25 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.creation import arange, ones, zeros
-from py_tensor.ops.define import Operand, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import logical_not, where
 from py_tensor.ops.gather import gather_nd, indices_of
-from py_tensor.ops.indexing import as_given, fitted, getitem, holds_masks
+from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
 from py_tensor.ops.movement import (
+    along_axis,
     broadcast_to,
     concat,
     converted,
     expand_dims,
     flip,
     in_common_dtype,
-    in_shape,
     ravel,
     reshape,
+    reshape_copy,
     split,
     swapaxes,
 )
+from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.scatter import flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
@@ -141,7 +143,7 @@ def block(tensors: Any, /) -> Tensor:
         if isinstance(part, list):
             return concat([joined(x, level - 1) for x in cast("list[Any]", part)], -level)
         x = tensor_of(part, "block")
-        return in_shape(x, (1,) * (rank - x.ndim) + x.shape)
+        return reshape_copy(x, (1,) * (rank - x.ndim) + x.shape)
 
     return joined(tensors, depth)
 
@@ -201,10 +203,7 @@ def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     DTypeError
         For places that are no integers.
     """
-    x = tensor_of(x, "delete")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("delete", axis, x.ndim)
+    x, at = along_axis("delete", x, axis)
     n = x.shape[at]
     kept = ones((n,), dtypes.bool_, device=x.device)
     count = None
@@ -246,19 +245,16 @@ def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) ->
     DTypeError
         For places that are no integers.
     """
-    x = tensor_of(x, "insert")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("insert", axis, x.ndim)
+    x, at = along_axis("insert", x, axis)
     n = x.shape[at]
     places = _insertion_places(obj, n, x.device)
     given = as_given(x, values, "insert")
     if places.size == 1:  # before which all values go
-        given = in_shape(given, (1,) * (x.ndim - given.ndim) + given.shape)
+        given = reshape_copy(given, (1,) * (x.ndim - given.ndim) + given.shape)
         given = given if places.ndim else moveaxis(given, 0, at)
         places = broadcast_to(places, (given.shape[at],))
     shape = (*x.shape[:at], places.size, *x.shape[at + 1 :])
-    new = fitted(x, given, shape, "insert")
+    new = cast_and_broadcast(x, given, shape, "insert")
     order = argsort(concat([places, arange(n, device=x.device)]))  # equal ones stay: new first
     return gather_nd(concat([new, x], at), (at,), (order,), at, op="")
 
@@ -300,7 +296,7 @@ def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
     size = size_of(shape)
     if not x.size or not size:
         return zeros(shape, x.dtype, device=x.device)
-    return in_shape(getitem(tile(ravel(x), -(-size // x.size)), slice(size)), shape)
+    return reshape_copy(getitem(tile(ravel(x), -(-size // x.size)), slice(size)), shape)
 
 
 # -- Turning ------------------------------------------------------------------------------------

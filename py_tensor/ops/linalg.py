@@ -11,21 +11,10 @@ from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    assign_result,
-    build,
-    coerce,
-    common_dtype,
-    node_of,
-    register,
-    steps_to,
-    stored,
-    stored_whole,
-    takes,
-)
+from py_tensor.ops.define import build, register
 from py_tensor.ops.movement import converted, expand
+from py_tensor.ops.operands import Operand, coerce, common_dtype, node_of, steps_to, takes
+from py_tensor.ops.out import Out, assign_result, stored, stored_whole
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 

@@ -18,24 +18,20 @@ from py_tensor.graph.bind import bind
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
 from py_tensor.layout import Layout
-from py_tensor.ops.define import (
+from py_tensor.ops.define import build, empty_node, filled, register
+from py_tensor.ops.operands import (
     Operand,
-    Out,
     Scalar,
-    as_array,
-    as_value,
-    build,
+    as_ndarray,
     coerce,
     common_dtype,
+    copy_or_scalar,
     device_of,
-    empty_node,
-    filled,
     lift,
     node_of,
     number_of,
-    register,
-    stored_whole,
 )
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.shapes import (
     Shape,
     check_expansion,
@@ -89,7 +85,7 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
     if x.dtype is target:
         return x.copy() if copy else x
     cast = converted(x, target)
-    return cast if x.is_scalar else as_array(cast)
+    return cast if x.is_scalar else as_ndarray(cast)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -98,6 +94,12 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
         return x
     x.device.backend.check("astype", meta_of((), dtype, x.device))
     return build(CAST, (x,), dtype)
+
+
+def as_floating(x: Operand, op: str) -> Tensor:
+    """The operand in floating point: integers and bools are converted."""
+    x = tensor_of(x, op)
+    return converted(x, dtypes.floating(x.dtype))
 
 
 def _layout(x: Tensor) -> Layout:
@@ -150,9 +152,9 @@ def reshape(
     return build(RESHAPE, (x,), target)
 
 
-def in_shape(x: Tensor, shape: Shape) -> Tensor:
+def reshape_copy(x: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape, as an array of its own and no view."""
-    return as_array(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
+    return as_ndarray(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
 def _is_column_major(op: str, order: str, x: Tensor) -> bool:
@@ -172,6 +174,14 @@ def ravel(x: Operand, /, order: str = "C") -> Tensor:
     turned = _is_column_major("ravel", order, x)
     contiguous = x.flags.f_contiguous if turned else x.flags.c_contiguous
     return reshape(transpose(x) if turned else x, (x.size,), copy=not contiguous or None)
+
+
+def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
+    """The tensor and the axis, counted from 0; of an axis of None, the flattened tensor and 0."""
+    x = tensor_of(x, op)
+    if axis is None:
+        x, axis = x if x.ndim == 1 else ravel(x), 0
+    return x, normalize_axis(op, axis, x.ndim)
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
@@ -282,7 +292,7 @@ def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
     x = tensor_of(x, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
-    return view_by(x, _layout(x).flipped(axes)) if x.ndim else as_value(x)
+    return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:

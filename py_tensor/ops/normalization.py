@@ -5,9 +5,10 @@ from __future__ import annotations
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING
 from py_tensor.errors import ShapeError
-from py_tensor.ops.define import Operand, coerce, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import converted, reshape
+from py_tensor.ops.operands import Operand, coerce
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.shapes import normalize_axes
 from py_tensor.tensor import Tensor, tensor_of

@@ -11,7 +11,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import Operand, Out, coerce, common_dtype, register, stored
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -21,13 +21,15 @@ from py_tensor.ops.movement import (
     expand_dims,
     flip,
     in_common_dtype,
-    in_shape,
     pad,
     permute,
     ravel,
     reshape,
+    reshape_copy,
     stack,
 )
+from py_tensor.ops.operands import Operand, coerce, common_dtype
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view
@@ -85,8 +87,8 @@ def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
     rows, columns = tuple(a.shape[i] for i in of_left), tuple(b.shape[i] for i in of_right)
     inside = math.prod(a.shape[i] for i in left)
     product = matmul(
-        in_shape(permute(a, (*of_left, *left)), (size_of(rows), inside)),
-        in_shape(permute(b, (*right, *of_right)), (inside, size_of(columns))),
+        reshape_copy(permute(a, (*of_left, *left)), (size_of(rows), inside)),
+        reshape_copy(permute(b, (*right, *of_right)), (inside, size_of(columns))),
     )
     return reshape(product, (*rows, *columns))
 
@@ -101,8 +103,8 @@ def kron(x: Operand, y: Operand, /) -> Tensor:
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
     blocks = multiply(
-        in_shape(a, tuple(chain.from_iterable((n, 1) for n in left))),
-        in_shape(b, tuple(chain.from_iterable((1, n) for n in right))),
+        reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left))),
+        reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right))),
     )
     return reshape(blocks, tuple(n * m for n, m in zip(left, right, strict=True)))
 
@@ -345,7 +347,7 @@ def _product(
         """Axes in the order of the groups, of which each becomes one axis."""
         order = tuple(own.index(c) for group in (batch, *groups) for c in group)
         merged = (math.prod(size[c] for c in group) for group in groups)
-        return in_shape(permute(x, order), (*(size[c] for c in batch), *merged))
+        return reshape_copy(permute(x, order), (*(size[c] for c in batch), *merged))
 
     found = (*batch, *rows, *columns)
     if inside:

@@ -11,20 +11,23 @@ from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.graph.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import Operand, Out, build, numbers_of, register
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.gather import gather_nd, take
 from py_tensor.ops.movement import (
+    along_axis,
     concat,
     diagonal,
     expand,
     expand_dims,
-    in_shape,
     pad,
     permute,
     ravel,
     reshape,
+    reshape_copy,
 )
+from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of
@@ -89,10 +92,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     ShapeError
         Unless there are as many as places along the axis, or one.
     """
-    x = tensor_of(x, "repeat")
-    if axis is None:
-        return repeat(ravel(x), repeats, 0)
-    at = normalize_axis("repeat", axis, x.ndim)
+    x, at = along_axis("repeat", x, axis)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
@@ -101,7 +101,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     if len(counts) > 1:
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
     (count,) = counts
-    return in_shape(
+    return reshape_copy(
         expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
         (*before, n * count, *behind),
     )
@@ -115,12 +115,12 @@ def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
     x = tensor_of(x, "tile")
     counts = [_count("tile", n) for n in _sequence(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
-    x = in_shape(x, (1,) * (len(counts) - x.ndim) + x.shape)
+    x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
         if count != 1:
             before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
             copies = expand(expand_dims(x, axis), (*before, count, n, *behind))
-            x = in_shape(copies, (*before, count * n, *behind))
+            x = reshape_copy(copies, (*before, count * n, *behind))
     return x
 
 
@@ -139,7 +139,7 @@ def roll(
     """
     x = tensor_of(x, "roll")
     if axis is None:
-        return in_shape(roll(ravel(x), shift, 0), x.shape)
+        return reshape_copy(roll(ravel(x), shift, 0), x.shape)
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1

@@ -16,17 +16,7 @@ from py_tensor.graph.node import Meta
 from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import RESHAPE, SUM
 from py_tensor.ops.creation import full, ones_like
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    Scalar,
-    as_value,
-    build,
-    node_of,
-    register,
-    stored,
-    stored_whole,
-)
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import (
     absolute,
     add,
@@ -41,6 +31,8 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of
+from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -230,7 +222,7 @@ def _reduce(
             )
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
-        y = as_value(converted(x, dtype))
+        y = copy_or_scalar(converted(x, dtype))
     else:  # no results
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))

@@ -8,18 +8,10 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    UnaryMethod,
-    install,
-    register,
-    stored,
-    takes,
-    unary,
-    unary_of,
-)
+from py_tensor.ops.define import UnaryMethod, install, register, unary, unary_of
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
+from py_tensor.ops.operands import Operand, takes
+from py_tensor.ops.out import Out, stored
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]

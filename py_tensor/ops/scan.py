@@ -10,16 +10,11 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import (
-    Operand,
-    Out,
-    Scalar,
-    build,
-    register,
-    stored_whole,
-)
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import equal, where
-from py_tensor.ops.movement import concat, converted, flip, ravel
+from py_tensor.ops.movement import along_axis, concat, converted, flip
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import PROD
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -68,11 +63,8 @@ CUMPROD = Scan(
 
 def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
     """A running fold in `dtype`, or in that of a sum."""
-    x = tensor_of(x, name)
+    x, at = along_axis(name, x, axis)
     target = SUMMED.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis(name, axis, x.ndim)
     if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
         return converted(scanned(op, name, converted(x, target), at, dtypes.int32), target)
     x = converted(x, target)

@@ -9,10 +9,20 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import Operand, Out, build, node_of, register, stored_whole
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
-from py_tensor.ops.movement import converted, expand, in_shape, ravel, reshape, stack
+from py_tensor.ops.movement import (
+    along_axis,
+    converted,
+    expand,
+    ravel,
+    reshape,
+    reshape_copy,
+    stack,
+)
+from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
@@ -105,13 +115,13 @@ def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") 
     if given.size not in (1, index.size):
         number = arange(index.size, device=x.device)
         given = gather_nd(given, (0,), (number % given.size,), 0, op="")
-    return in_shape(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
+    return reshape_copy(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
 
 
 def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
     """`x` with values where `take_along_axis` with the same indices would take them."""
     if axis is None:
-        return in_shape(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
+        return reshape_copy(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
     at = normalize_axis("put_along_axis", axis, x.ndim)
     found = indices_of("put_along_axis", indices, x, at)
     wide, index = beside("put_along_axis", x, found.tensor, at)
@@ -203,9 +213,7 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
         raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis("compress", axis, x.ndim)
+    x, at = along_axis("compress", x, axis)
     places = places_of("compress", mask)
     op = "compress" if mask.size > x.shape[at] else ""
     return stored_whole("compress", gather_nd(x, (at,), (places,), at, op=op), out)

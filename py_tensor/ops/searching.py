@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import Operand, Scalar, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
     clip,
     equal,
@@ -29,6 +29,7 @@ from py_tensor.ops.movement import (
     members_of,
     ravel,
 )
+from py_tensor.ops.operands import Operand, Scalar, numbers_of
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of

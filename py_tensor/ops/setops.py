@@ -7,10 +7,11 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.ops.creation import full, ones, zeros
-from py_tensor.ops.define import Operand, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, isnan, subtract
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import concat, in_common_dtype, ravel, reshape
+from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all
 from py_tensor.ops.scan import cumsum

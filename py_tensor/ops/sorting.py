@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
-from py_tensor.ops.define import Operand, build, register
+from py_tensor.ops.define import build, register
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.movement import ravel
-from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.ops.movement import along_axis
+from py_tensor.ops.operands import Operand
+from py_tensor.tensor import Tensor
 
 __all__ = ["argsort", "sort"]
 
@@ -24,10 +24,7 @@ ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 
 
 def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
-    x = tensor_of(x, op.name)
-    if axis is None:
-        x, axis = ravel(x), 0
-    at = normalize_axis(op.name, axis, x.ndim)
+    x, at = along_axis(op.name, x, axis)
     return build(op, (x,), (at, bool(descending)))
 
 

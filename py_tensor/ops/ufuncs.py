@@ -17,20 +17,13 @@ from py_tensor.errors import DTypeError
 from py_tensor.graph.op import Scan
 from py_tensor.ops import arithmetic, bitwise, elementwise
 from py_tensor.ops.creation import arange, zeros_like
-from py_tensor.ops.define import (
-    REGISTRY,
-    Operand,
-    Out,
-    Scalar,
-    build,
-    numbers_of,
-    stored,
-    stored_whole,
-)
+from py_tensor.ops.define import REGISTRY, build
 from py_tensor.ops.elementwise import equal, maximum, negative, not_equal, remainder, where
 from py_tensor.ops.gather import gathered
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import concat, converted, expand, reshape
+from py_tensor.ops.operands import Operand, Scalar, numbers_of
+from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.ops.reduction import MAX, MIN, Axes, all, any, max, min, prod, sum
 from py_tensor.ops.scan import CUMSUM, cumprod, cumsum, scanned
 from py_tensor.ops.scatter import scattered

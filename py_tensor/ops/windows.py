@@ -7,8 +7,9 @@ from typing import Any
 
 from py_tensor.errors import ShapeError
 from py_tensor.layout import Layout
-from py_tensor.ops.define import Operand, numbers_of, register
+from py_tensor.ops.define import register
 from py_tensor.ops.movement import view_by
+from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.shapes import normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 

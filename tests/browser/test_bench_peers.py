@@ -32,9 +32,9 @@ _ASK_ALL = """async ([name, cases]) => {
       const data = arrays.map((array) => new Float32Array(array));
       const known = await ask("prepare", { ...about, operands }, data);
       const first = known && (await ask("first", {}));
-      if (known) await ask("sample", { count: 3, held: 2 });
+      if (known) await ask("sample", { count: 3, kept: 2 });
       const values = known && (await ask("values", { call: -1, places }));
-      const metered = known && (await ask("meter", { count: 2, held: 1 }));
+      const metered = known && (await ask("meter", { count: 2, kept: 1 }));
       const again = known && (await ask("values", { call: 0, places }));
       answers.push({ known, first, values, metered, again });
       await ask("release", {});

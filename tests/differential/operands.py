@@ -387,12 +387,12 @@ class Operands:
         kind = self.rng.random()
         if kind < 0.5:
             near_fits = near and self.names[near].dtype.name in dtypes and self.chance(0.5)
-            fitted = self.fit(near if near_fits else self.array(dtypes), shape)
-            if fitted and self.value(fitted).dtype.name in dtypes:
+            broadcastable = self.fit(near if near_fits else self.array(dtypes), shape)
+            if broadcastable and self.value(broadcastable).dtype.name in dtypes:
                 if kind < 0.1 and dtypes[0] not in ("bool", *UNSIGNED):
-                    dtype = self.value(fitted).dtype.name
-                    return f"{fitted} {'^' if dtype == 'bool' else '*'} {self.scalar(dtype)}"
-                return fitted
+                    dtype = self.value(broadcastable).dtype.name
+                    return f"{broadcastable} {'^' if dtype == 'bool' else '*'} {self.scalar(dtype)}"
+                return broadcastable
         if kind < 0.7 and math.prod(shape) <= 40:
             sizes = [1 if self.chance(0.15) else n for n in shape]
             return self.literal(tuple(sizes[self.rng.choice([0, 0, 1]) :]), self.rng.choice(dtypes))

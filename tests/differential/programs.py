@@ -385,9 +385,9 @@ class Maker(Operands):
 
     def condition(self, text: str, x: np.ndarray) -> str:
         """A boolean array that can be broadcast to the shape of `x`."""
-        fitted = self.fit(self.array(("bool",)), x.shape)
-        if fitted and self.chance(0.4) and self.value(fitted).dtype == bool:
-            return fitted
+        broadcastable = self.fit(self.array(("bool",)), x.shape)
+        if broadcastable and self.chance(0.4) and self.value(broadcastable).dtype == bool:
+            return broadcastable
         if x.dtype != bool and self.chance(0.6):
             return f"{text} > {self.rng.randint(-2, 4)}"
         return self.literal(x.shape[self.rng.choice([0, 0, 1]) :], "bool")

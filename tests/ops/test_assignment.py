@@ -367,10 +367,10 @@ def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
     pt.set_default_device(device)
     try:
         for use in (lambda i: x.__setitem__(i, 5), lambda i: x[i] + 1, lambda i: pt.take(x, i, 0)):
-            held = use(pt.tensor([1, 3], device=device))
+            live = use(pt.tensor([1, 3], device=device))
             with pytest.raises(IndexError, match="3 is out of range for axis 0"):
                 pt.synchronize()
-            del held
+            del live
             pt.synchronize()
     finally:
         pt.set_default_device(before)

@@ -163,10 +163,10 @@ def test_lists_of_one_shape(
         data = _mapped(lambda v: int(v) if v == int(v) else v, data)
     elif kind == "NumPy's":
         data = _mapped(np.float32, data)
-    held = 0 not in shape
-    dtype = {"ints": "int32", "bools": "bool"}.get(kind, "float32") if held else "float32"
+    has_elements = 0 not in shape
+    dtype = {"ints": "int32", "bools": "bool"}.get(kind, "float32") if has_elements else "float32"
     if kind == "mixed" and np.all(made == made.astype(int)):
-        dtype = "int32" if held else "float32"
+        dtype = "int32" if has_elements else "float32"
     expected = np.array(made, dtype).reshape(_seen(shape))
     same(pt.tensor(data, device=device), expected, f"{kind} {shape}")
     same(pt.tensor(tuple(data), device=device), expected, f"{kind} {shape}, a tuple")

@@ -61,7 +61,7 @@ def test_values(form: str, count: int, rng: np.random.Generator, device: str) ->
 
 def test_values_while_others_come_and_go(rng: np.random.Generator, device: str) -> None:
     """Results that stay keep their values, whatever uses the memory of those that went."""
-    held: list[tuple[str, Any, Any]] = []
+    live: list[tuple[str, Any, Any]] = []
     names = list(FORMS)
     for _ in range(ROUNDS):
         form = names[rng.integers(len(names))]
@@ -70,16 +70,16 @@ def test_values_while_others_come_and_go(rng: np.random.Generator, device: str) 
         tensors = [pt.tensor(a, device=device) for a in arrays]
         # Some operands are results of packs themselves, and read while others beside them are.
         kind = arrays[0].shape, arrays[0].dtype
-        alike = [n for n, (_, _, x) in enumerate(held) if (x.shape, x.dtype) == kind]
+        alike = [n for n, (_, _, x) in enumerate(live) if (x.shape, x.dtype) == kind]
         for place, n in zip(rng.permutation(len(arrays)), rng.permutation(alike), strict=False):
-            if np.abs(held[n][2]).max(initial=0) < 10:
-                _, tensors[place], arrays[place] = held[n]
+            if np.abs(live[n][2]).max(initial=0) < 10:
+                _, tensors[place], arrays[place] = live[n]
         results = FORMS[form](pt, tensors)
         pt.realize(*results)
         made = zip(results, FORMS[form](np, arrays), strict=True)
-        held += [(f"{form}, {x.dtype}{list(x.shape)}", got, x) for got, x in made]
+        live += [(f"{form}, {x.dtype}{list(x.shape)}", got, x) for got, x in made]
         del results, tensors, made
-        rng.shuffle(held)
-        del held[int(rng.integers(60)) :]
-        for what, got, expected in held:
+        rng.shuffle(live)
+        del live[int(rng.integers(60)) :]
+        for what, got, expected in live:
             same(got, expected, what)

@@ -114,7 +114,7 @@ def test_a_fused_intermediate_past_2_to_the_32(device: str) -> None:
     n = 66000 if device == "webgpu" else 660
     x = pt.arange(n, device=device).reshape(n, 1)
     y = pt.arange(n, device=device).reshape(1, n)
-    wide = (x % 7) * (y % 5)  # held by a tensor, and yet never stored
+    wide = (x % 7) * (y % 5)  # live, and yet never stored
     row = wide.max(1)
     np.testing.assert_array_equal(row.numpy(), (np.arange(n) % 7) * 4)
     assert int(row.sum()) == 4 * int((np.arange(n) % 7).sum())
@@ -169,9 +169,9 @@ def test_many_small_tensors(device: str, size: int, rng: np.random.Generator) ->
 @pytest.mark.computes
 def test_ten_thousand_pending_nodes(device: str) -> None:
     x = pt.zeros(16, device=device)
-    held = [x + i for i in range(10_000)]
-    assert float(held[9_999][3]) == 9_999
-    assert float(held[1][0]) == 1
+    live = [x + i for i in range(10_000)]
+    assert float(live[9_999][3]) == 9_999
+    assert float(live[1][0]) == 1
 
 
 @pytest.mark.computes

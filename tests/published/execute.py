@@ -94,12 +94,12 @@ def _recorded(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
             about = {"kind": array.dtype.kind, "shape": array.shape, "tensor": ours}
             yield name, {**about, "data": base64.b64encode(flat.tobytes()).decode()}
         return
-    held = value if isinstance(value, dict) else {}
+    members = value if isinstance(value, dict) else {}
     if isinstance(value, list | tuple):
-        held = dict(enumerate(value[:ITEMS]))
+        members = dict(enumerate(value[:ITEMS]))
     elif type(value).__module__ == "__main__":
-        held = getattr(value, "__dict__", {})
-    for key, item in list(held.items())[:ITEMS] if depth else ():
+        members = getattr(value, "__dict__", {})
+    for key, item in list(members.items())[:ITEMS] if depth else ():
         yield from _recorded(f"{name}[{key!r}]", item, depth - 1)
 
 

@@ -132,7 +132,7 @@ def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None
         assert array_of(x) == before or not in_place
         assert in_place or array_of(x) != before
         before = array_of(x)
-        assert array_of(expected) != array_of(copied)  # which is still held
+        assert array_of(expected) != array_of(copied)  # which is still live
     assert x.tolist() == expected.tolist()
 
 
@@ -152,17 +152,17 @@ def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None
 def test_what_somebody_holds_keeps_its_elements(
     make: Callable[[], pt.Tensor], hold: Callable[[pt.Tensor], Any]
 ) -> None:
-    def elements(held: Any) -> list[float]:
-        return [float(v) for v, _ in zip(held, range(20), strict=False)]
+    def elements(live: Any) -> list[float]:
+        return [float(v) for v, _ in zip(live, range(20), strict=False)]
 
     expected = elements(hold(make()))
     x = make()
-    held = hold(x)
+    live = hold(x)
     for i in range(3):
         assign(x, i)
         assign_by_list(x, i + 3)
         assert float(x[i]) == 1.0
-    assert elements(held) == expected
+    assert elements(live) == expected
 
 
 def test_what_was_uploaded_is_not_written_over() -> None:
@@ -239,11 +239,11 @@ def increase_a_part(x: pt.Tensor) -> None:
 
 @pytest.mark.parametrize("folder", ["backend", "graph"])
 @pytest.mark.parametrize("writes", [write, increase_a_part])
-@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("live", [False, True])
 def test_an_interrupt_loses_nothing(
-    folder: str, writes: Callable[[pt.Tensor], object], held: bool
+    folder: str, writes: Callable[[pt.Tensor], object], live: bool
 ) -> None:
-    """What is computed again has what it needs, and what is held is as it was."""
+    """What is computed again has what it needs, and what is live is as it was."""
     whole = numbers()
     writes(whole)
     expected, old = whole.tolist()[:32], numbers().tolist()[:32]
@@ -251,7 +251,7 @@ def test_an_interrupt_loses_nothing(
     while interrupter is None or interrupter.where:
         count += 1
         x = numbers()
-        kept = x.copy() if held else None
+        kept = x.copy() if live else None
         writes(x)
         sums = x.sum(), x[:32] * 2
         interrupter = Interrupter(folder, count * 7)

@@ -94,11 +94,11 @@ def _neighbours(x: pt.Tensor) -> pt.Tensor:
 
 def test_what_a_tensor_holds_is_stored(gpu: GPU) -> None:
     x = stored(gpu, 64)
-    held = pt.exp(x)
-    (kernel,) = pt.explain(held * 2).kernels
+    live = pt.exp(x)
+    (kernel,) = pt.explain(live * 2).kernels
     reasons = [value.reasons for value in kernel.outputs]
-    assert reasons == [(Reason.HELD.value,), (Reason.ASKED.value,)]
-    del held
+    assert reasons == [(Reason.LIVE.value,), (Reason.ASKED.value,)]
+    del live
     assert len(pt.explain(pt.exp(x) * 2).kernels[0].outputs) == 1
 
 
@@ -133,7 +133,7 @@ BINARY: tuple[Expression, ...] = (
 
 
 def graph(source: Random, x: pt.Tensor) -> list[pt.Tensor]:
-    """Square tensors of one shape, each made of those before; some are held."""
+    """Square tensors of one shape, each made of those before; some are live."""
     pool = [x]
     for _ in range(source.randint(1, 12)):
         if source.random() < 0.6:
@@ -155,7 +155,7 @@ def test_it_tells_what_then_runs(gpu: GPU, source: Random, monkeypatch: pytest.M
     monkeypatch.setattr(gpu.bridge, "_perform", note)
     x = pt.ones((6, 6), device=gpu.device).realize()
     for _ in range(60):
-        result, *_held = graph(source, x)
+        result, *_live = graph(source, x)
         before = gpu.backend.stats(), gpu.backend.memory_info()
         found = pt.explain(result)
         assert (gpu.backend.stats(), gpu.backend.memory_info()) == before

@@ -121,7 +121,7 @@ def test_views_of_what_is_computed_do_not_count_as_pending(
         pt.realize(*results)
         assert not gpu.device._pending
     assert gpu.backend.planned == 1
-    assert len(results) == 200  # held while the next ones are made
+    assert len(results) == 200  # live while the next ones are made
 
 
 @pytest.mark.parametrize("grow", [independent, layers, reductions])
@@ -154,7 +154,7 @@ def test_an_unread_loop_is_bounded(gpu: GPU) -> None:
     assert gpu.backend.planned <= 4
 
 
-def test_large_results_that_are_held_are_computed_while_more_is_recorded(gpu: GPU) -> None:
+def test_large_live_results_are_computed_while_more_is_recorded(gpu: GPU) -> None:
     """In flushes that come at the same places again, so that they are planned once."""
     x = pt.ones((64, 64), device=gpu.device).realize()
     gpu.backend.ahead_work = 10 * x.size
@@ -169,23 +169,23 @@ def test_large_results_that_are_held_are_computed_while_more_is_recorded(gpu: GP
         del results
 
 
-def test_what_is_not_held_is_not_computed_ahead(gpu: GPU) -> None:
+def test_what_is_not_live_is_not_computed_ahead(gpu: GPU) -> None:
     x = pt.ones((64, 64), device=gpu.device).realize()
     gpu.backend.ahead_work = 10 * x.size
     y = x
     for n in range(40):
         y = y + n
     assert gpu.bridge.counts["flushes"] == 1  # of the operand
-    held = [x * n for n in range(devices.YOUNG)]
+    live = [x * n for n in range(devices.YOUNG)]
     z = x + y
-    del held
+    del live
     assert gpu.bridge.counts["flushes"] == 1
     z.realize()
     assert gpu.bridge.counts["dispatches"] == 2
 
 
-def test_small_results_that_are_held_wait(gpu: GPU) -> None:
+def test_small_live_results_wait(gpu: GPU) -> None:
     x = gpu.tensor(1.0)
-    held = [x + n for n in range(500)]
+    live = [x + n for n in range(500)]
     assert gpu.bridge.counts["flushes"] == 1
-    assert len(held) == 500
+    assert len(live) == 500

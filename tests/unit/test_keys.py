@@ -84,7 +84,7 @@ def test_equal_structures_have_equal_keys(gpu: GPU) -> None:
 
 def test_what_differs_has_another_key(gpu: GPU) -> None:
     x, y, z = gpu.tensor(1, 2), gpu.tensor(3, 4), gpu.tensor(5, 6, 7)
-    held = x + y
+    live = x + y
     different = [
         x + x,
         x + y,
@@ -99,13 +99,13 @@ def test_what_differs_has_another_key(gpu: GPU) -> None:
         x.astype(pt.bool),
         pt.exp(x) + y,
         y + pt.exp(x),
-        pt.exp(held) + held,
+        pt.exp(live) + live,
         x.pad(1),
         x.pad((1, 2)),
         z[::2] + x,
         z[:2] + x,
     ]
-    del held
+    del live
     signatures = {signature(t) for t in different}
     assert len(signatures) == len(different)
 
@@ -113,8 +113,8 @@ def test_what_differs_has_another_key(gpu: GPU) -> None:
 def test_what_is_stored_is_part_of_the_key(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     dropped = signature(pt.exp(x) * 2)
-    held = pt.exp(x)
-    assert signature(held * 2) != dropped
+    live = pt.exp(x)
+    assert signature(live * 2) != dropped
 
 
 def test_the_key_of_a_realized_node_is_a_leafs(gpu: GPU) -> None:

@@ -42,16 +42,16 @@ class Fake:
         self.name = name
         self.log = [] if log is None else log
         self.counts: list[int] = []
-        self.held = 0
+        self.prepared = 0
 
     async def prepare(self, case: benchmarks.Case, operands: Sequence[Any]) -> None:
-        self.held += 1
+        self.prepared += 1
         self.result = np.exp(operands[0].reshape(-1).astype(np.float64))
 
     async def first(self) -> First:
         return First(1.5, 1.0)
 
-    async def sample(self, count: int, held: int) -> float:
+    async def sample(self, count: int, kept: int) -> float:
         self.log.append(self.name)
         self.counts.append(count)
         return 0.004 * count
@@ -59,11 +59,11 @@ class Fake:
     async def values(self, call: int, places: Sequence[int]) -> list[float]:
         return self.result[list(places)].tolist()
 
-    async def metered(self, count: int, held: int) -> Metered:
+    async def metered(self, count: int, kept: int) -> Metered:
         return Metered(0.003 * count, 2 * count, 3)
 
     async def release(self) -> None:
-        self.held -= 1
+        self.prepared -= 1
 
 
 def run(*those: Fake, config: Config = CONFIG) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ def test_rounds_take_turns_and_all_is_told() -> None:
     those = Fake("a", log), Fake("b", log)
     (result,) = run(*those)
     assert log[-12:] == ["a", "b"] * 6
-    assert [fake.held for fake in those] == [0, 0]
+    assert [fake.prepared for fake in those] == [0, 0]
     case = benchmarks.SUITES["square"].cases("64")[0]
     assert (result["flops"], result["bytes"], result["unit"]) == (case.flops, case.bytes, "GB/s")
     outcome = result["contenders"]["a"]
@@ -99,8 +99,8 @@ def test_rounds_take_turns_and_all_is_told() -> None:
 
 def test_warming_up_lasts_until_samples_agree() -> None:
     class Warming(Fake):
-        async def sample(self, count: int, held: int) -> float:
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            await super().sample(count, kept)
             return count * (0.02 + 0.02 / len(self.counts) ** 2)
 
     (result,) = run(Warming("a"))
@@ -109,8 +109,8 @@ def test_warming_up_lasts_until_samples_agree() -> None:
     assert outcome["warm_ups"] > 2
 
     class Restless(Fake):
-        async def sample(self, count: int, held: int) -> float:
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            await super().sample(count, kept)
             return count * (0.02, 0.03)[len(self.counts) % 2]
 
     (result,) = run(Restless("a"))
@@ -143,7 +143,7 @@ def test_samples_are_taken_at_the_full_clock(idles: bool) -> None:
     class Clocked(Fake):
         worked = 0.0
 
-        async def sample(self, count: int, held: int) -> float:
+        async def sample(self, count: int, kept: int) -> float:
             seconds = count * (0.001 if self.worked > 0.3 else 0.005)
             self.worked += seconds
             return seconds
@@ -151,9 +151,9 @@ def test_samples_are_taken_at_the_full_clock(idles: bool) -> None:
     class OnCpu(Fake):
         on_gpu = False
 
-        async def sample(self, count: int, held: int) -> float:
+        async def sample(self, count: int, kept: int) -> float:
             on_gpu.worked = 0.0
-            return await super().sample(count, held)
+            return await super().sample(count, kept)
 
     on_gpu = Clocked("gpu")
     those = (on_gpu, OnCpu("cpu")) if idles else (on_gpu,)
@@ -174,9 +174,9 @@ def test_the_gpu_works_before_its_samples_where_it_idled_meanwhile() -> None:
     class Sleepy(Fake):
         """Its clock has fallen after every sample of the other, and rises with the second."""
 
-        async def sample(self, count: int, held: int) -> float:
+        async def sample(self, count: int, kept: int) -> float:
             factor = 3 if "cpu" in self.log[-2:] else 1
-            return factor * await super().sample(count, held)
+            return factor * await super().sample(count, kept)
 
     log = []
     (result,) = run(OnCpu("cpu", log), Sleepy("gpu", log))
@@ -188,8 +188,8 @@ def test_the_gpu_works_before_its_samples_where_it_idled_meanwhile() -> None:
         async def first(self) -> First:
             return First(16.0, 0.0)
 
-        async def sample(self, count: int, held: int) -> float:
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            await super().sample(count, kept)
             return 16.0 * count
 
     log = []
@@ -198,27 +198,27 @@ def test_the_gpu_works_before_its_samples_where_it_idled_meanwhile() -> None:
     assert log[log.index("gpu") :] == ["gpu", "cpu"] * CONFIG.rounds
 
 
-def test_results_are_held_as_memory_allows() -> None:
+def test_results_are_kept_as_memory_allows() -> None:
     class Holding(Fake):
-        async def sample(self, count: int, held: int) -> float:
-            self.held_calls = held
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            self.kept_calls = kept
+            await super().sample(count, kept)
             return 1e-5 * count
 
     fake = Holding("a")
     run(fake)
-    assert fake.held_calls == measuring.MOST_HELD
+    assert fake.kept_calls == measuring.MOST_KEPT
     assert fake.counts[-1] == measuring.MOST_CALLS
     run(fake, config=replace(CONFIG, result_bytes=10 * 64 * 64 * 4))
-    assert fake.held_calls == 5  # of two groups
+    assert fake.kept_calls == 5  # of two groups
     run(fake, config=replace(CONFIG, result_bytes=1))
-    assert fake.held_calls == 1
+    assert fake.kept_calls == 1
 
 
 def test_more_calls_where_a_single_one_mostly_waits() -> None:
     class Waiting(Fake):
-        async def sample(self, count: int, held: int) -> float:
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            await super().sample(count, kept)
             return 0.01 + 1e-4 * count
 
     (result,) = run(Waiting("a"))
@@ -237,7 +237,7 @@ def test_a_wrong_answer_is_not_timed() -> None:
     assert outcome["reason"] == "off by 0.001 (relative); at most 1e-06 is right"
     assert outcome["error"] == pytest.approx(0.001)
     assert "samples" not in outcome
-    assert (fake.counts, fake.held) == ([], 0)
+    assert (fake.counts, fake.prepared) == ([], 0)
     assert result["contenders"]["b"]["status"] == "measured"
 
 
@@ -254,14 +254,14 @@ def test_what_goes_wrong_later_is_found() -> None:
 
 def test_failures_leave_the_others() -> None:
     class Failing(Fake):
-        async def sample(self, count: int, held: int) -> float:
+        async def sample(self, count: int, kept: int) -> float:
             if len(self.counts) > 4:
                 raise RuntimeError("lost")
-            return await super().sample(count, held)
+            return await super().sample(count, kept)
 
     class Lacking(Fake):
         async def prepare(self, case: benchmarks.Case, operands: Sequence[Any]) -> None:
-            self.held += 1
+            self.prepared += 1
             raise MissingError("")
 
     those = Fake("a"), Failing("b"), Lacking("c")
@@ -269,7 +269,7 @@ def test_failures_leave_the_others() -> None:
     found = result["contenders"]
     assert [found[name]["status"] for name in "abc"] == ["measured", "failed", "missing"]
     assert [found[name]["reason"] for name in "abc"] == [None, "RuntimeError: lost", None]
-    assert [fake.held for fake in those] == [0, 0, 0]
+    assert [fake.prepared for fake in those] == [0, 0, 0]
 
 
 def test_a_cancelled_run_holds_nothing() -> None:
@@ -280,13 +280,13 @@ def test_a_cancelled_run_holds_nothing() -> None:
     fake = Stuck("a")
     with pytest.raises(asyncio.CancelledError):
         run(fake)
-    assert fake.held == 0
+    assert fake.prepared == 0
 
 
 def test_what_would_take_too_long_is_skipped() -> None:
     class Slow(Fake):
-        async def sample(self, count: int, held: int) -> float:
-            await super().sample(count, held)
+        async def sample(self, count: int, kept: int) -> float:
+            await super().sample(count, kept)
             return 0.1 * count
 
     config = replace(CONFIG, suites=[Chosen("square", ("64", "2048"), ("exp",))])
@@ -301,7 +301,7 @@ def test_what_would_take_too_long_is_skipped() -> None:
 
 def test_a_small_budget_leaves_fewer_rounds() -> None:
     class Slow(Fake):
-        async def sample(self, count: int, held: int) -> float:
+        async def sample(self, count: int, kept: int) -> float:
             await asyncio.sleep(0.05)
             return 0.05 * count
 

@@ -68,16 +68,16 @@ def test_a_chain_of_several_kernels_holds_one_temporary_besides(gpu: GPU) -> Non
     assert x.nbytes == SIZE
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_a_chain_whose_every_step_is_realized(gpu: GPU, held: bool) -> None:
+@pytest.mark.parametrize("live", [False, True])
+def test_a_chain_whose_every_step_is_realized(gpu: GPU, live: bool) -> None:
     """Each step is written over the one before; the first one over x, if nobody holds that."""
     y = large(gpu)
-    x = y if held else None
+    x = y if live else None
     for _ in range(20):
         y = y * 1.0001 + 0.1
         y.realize()
-    assert needed(gpu) == 1 + held
-    assert (x is None) != held
+    assert needed(gpu) == 1 + live
+    assert (x is None) != live
 
 
 def test_a_chain_of_reductions_and_maps(gpu: GPU) -> None:
@@ -162,11 +162,11 @@ def test_small_tensors_are_not(gpu: GPU) -> None:
 def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor], object]) -> None:
     x = large(gpu, LARGE).reshape(512, 512)
     before = buffer_of(x)
-    held = hold(x)
+    live = hold(x)
     y = x + 1
     del x
     assert buffer_of(y.realize()) != before
-    del held
+    del live
     assert data(y)
 
 
@@ -182,18 +182,18 @@ def _reshaped(gpu: GPU) -> pt.Tensor:
 
 
 @pytest.mark.parametrize("make", [_summed, _reshaped])
-@pytest.mark.parametrize("held", [False, True])
-def test_a_view_at_hand_keeps_what_it_shows(
-    gpu: GPU, make: Callable[[GPU], pt.Tensor], held: bool
+@pytest.mark.parametrize("live", [False, True])
+def test_a_stored_view_keeps_what_it_shows(
+    gpu: GPU, make: Callable[[GPU], pt.Tensor], live: bool
 ) -> None:
     """No tensor holds the node that is stored."""
     x = make(gpu)
     assert x._node.storage is None
     before = buffer_of(x)
-    y, kept = x + 1, x if held else None
+    y, kept = x + 1, x if live else None
     del x
-    assert (buffer_of(y.realize()) != before) == held
-    assert (kept is None) != held
+    assert (buffer_of(y.realize()) != before) == live
+    assert (kept is None) != live
 
 
 def test_views_of_views_are_counted_once_each(gpu: GPU) -> None:
@@ -231,17 +231,17 @@ def test_a_write_to_a_part_is_made_in_place(
 ) -> None:
     x = large(gpu, LARGE)
     view, before, info = x[5:], buffer_of(x), gpu.backend.memory_info()
-    held = None if hold is None else hold(x)
+    live = None if hold is None else hold(x)
     for place in range(1, 4):
         x[place] = 7.0
         x.realize()
         if hold is not None:
             break
-    assert (buffer_of(x) == before) == (held is None)
+    assert (buffer_of(x) == before) == (live is None)
     assert view.shape == (x.size - 5,)
     after = gpu.backend.memory_info()
-    assert after["live_buffers"] - info["live_buffers"] == (held is not None)
-    assert after["device_buffers"] - info["device_buffers"] == (held is not None)
+    assert after["live_buffers"] - info["live_buffers"] == (live is not None)
+    assert after["device_buffers"] - info["device_buffers"] == (live is not None)
 
 
 @pytest.mark.parametrize("recorded", [False, True])
@@ -351,7 +351,7 @@ def test_who_resumes_after_its_operand_was_written_over_begins_anew(
     assert contents(gpu, results[0]) == expected
 
 
-def is_at_hand(node: Node) -> bool:
+def is_stored(node: Node) -> bool:
     """Whether the elements are stored, the node's own or those that it is a view of."""
     return bottom(node).storage is not None
 
@@ -362,8 +362,8 @@ def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) ->
     first, second, other = shared + 1, shared.sum(), x + 3
     del shared
     first.realize()
-    assert is_at_hand(second._node)
-    assert not is_at_hand(other._node)
+    assert is_stored(second._node)
+    assert not is_stored(other._node)
 
 
 def test_of_states_that_depend_on_each_other_one_may_be_read(gpu: GPU) -> None:
@@ -375,7 +375,7 @@ def test_of_states_that_depend_on_each_other_one_may_be_read(gpu: GPU) -> None:
         for _ in range(3):
             u, v = u - u * v, v + u * v
         v.realize()
-        assert is_at_hand(u._node)
+        assert is_stored(u._node)
         dispatches.append(gpu.backend.stats()["dispatches"] - before)
     assert dispatches == dispatches[:1] * 6
 
@@ -384,13 +384,13 @@ def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
     """What holds a value that is computed in passing may be no tensor that is pending."""
     x, y = large(gpu, LARGE), large(gpu, LARGE, 2.0)
     shared = x * 2
-    held = shared._node
+    live = shared._node
     result = shared + y
     _other = (y - 1, x - y)
     del shared
     wanted = gpu.device.request([result._node])
     assert [wanted.slots[node] for node in wanted.order] == list(range(len(wanted.order)))
-    assert held in wanted.order
+    assert live in wanted.order
 
 
 def test_without_memory_for_them_others_are_left(gpu: GPU) -> None:
@@ -402,8 +402,8 @@ def test_without_memory_for_them_others_are_left(gpu: GPU) -> None:
     gpu.bridge.allocations = ["out-of-memory"] * 2  # the pool is emptied after the first
     first.realize()
     assert gpu.bridge.allocations == []
-    assert is_at_hand(first._node)
-    assert not any(is_at_hand(other._node) for other in others)
+    assert is_stored(first._node)
+    assert not any(is_stored(other._node) for other in others)
 
 
 def test_two_results_of_one_operand(gpu: GPU) -> None:
@@ -420,11 +420,11 @@ def test_the_plan_depends_on_who_holds_the_operand(gpu: GPU) -> None:
     buffers: list[bool] = []
     for hold in (True, False, True, False):
         x = large(gpu, LARGE)
-        before, held = buffer_of(x), x if hold else None
+        before, live = buffer_of(x), x if hold else None
         y = x + 1
         del x
         buffers.append(buffer_of(y.realize()) == before)
-        del held
+        del live
     assert buffers == [False, True, False, True]
 
 

@@ -115,10 +115,10 @@ def test_only_results_alike_share_a_slab() -> None:
     """What only the flush needs has a buffer of its own."""
     place = simulate.device(10)
     xs = [pt.full((4, 4), float(n), device=place).realize() for n in range(1, 25)]
-    held = [x * 2 for x in xs]
+    live = [x * 2 for x in xs]
     products = [pt.exp(x) @ x for x in xs]
     mixed = [y for x in xs for y in (x > 3, x.astype(pt.int32))]
-    pt.realize(*held, *products, *mixed)
+    pt.realize(*live, *products, *mixed)
     kernels = [k for k in simulate.kernels_of(place) if not k.stages]
     slabs = [k for k in kernels if k.slab]
     backend = place.backend
@@ -126,7 +126,7 @@ def test_only_results_alike_share_a_slab() -> None:
     wanted = backend.requests[-1].wanted
     for kernel in kernels:
         assert kernel.slab == (kernel.writes() <= wanted and len(kernel.outputs) > 1)
-    assert sum(len(k.outputs) for k in slabs) == len(held) + len(mixed)
+    assert sum(len(k.outputs) for k in slabs) == len(live) + len(mixed)
 
 
 @pytest.mark.parametrize(

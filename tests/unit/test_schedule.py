@@ -252,12 +252,12 @@ def test_a_live_reduction_is_a_second_output() -> None:
 def test_what_nobody_holds_is_not_computed() -> None:
     place = simulate.device()
     x = pt.tensor(np.ones((3, 4), "float32"), device=place)
-    held = pt.exp(x)
+    live = pt.exp(x)
     for _ in range(10):
         pt.tanh(x).sum()
     place.flush()
     assert [k.label for k in simulate.kernels_of(place)] == ["exp"]
-    assert held._node.storage is not None
+    assert live._node.storage is not None
 
 
 def test_independent_results_of_one_flush() -> None:
@@ -311,8 +311,8 @@ def test_kernels_do_not_depend_on_the_clock_or_on_hashes() -> None:
     def labels() -> list[str]:
         place = simulate.device()
         x = pt.tensor(np.ones((3, 4), "float32"), device=place)
-        held = [softmax(x + n) for n in range(5)]
-        pt.realize(*held)
+        live = [softmax(x + n) for n in range(5)]
+        pt.realize(*live)
         return [
             f"{k.label} {sorted(k.reads())} {sorted(k.writes())}"
             for k in simulate.kernels_of(place)

@@ -91,23 +91,23 @@ def test_a_loop_has_the_same_slabs_in_turns(gpu: GPU) -> None:
     assert gpu.backend.memory_info()["live_bytes"] <= 2 * 4 * LARGEST * (COUNT + 3)
 
 
-def test_whatever_is_held_keeps_its_values(gpu: GPU, source: Random) -> None:
-    """No slab is written while a result in it is held: the fake bridge would tell."""
+def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
+    """No slab is written while a result in it is live: the fake bridge would tell."""
     x = operand(gpu)
-    held: list[tuple[pt.Tensor, bytes]] = []
+    live: list[tuple[pt.Tensor, bytes]] = []
     for step in range(60):
-        operands = [y for y, _ in held] or [x]
+        operands = [y for y, _ in live] or [x]
         new = [source.choice(operands) * (n + step) for n in range(source.randrange(2, 40))]
         realize(new)
-        held += [(y, data(y)) for y in new]
-        source.shuffle(held)
-        del held[source.randrange(50) :], operands, new
-        assert [data(y) for y, _ in held] == [expected for _, expected in held]
+        live += [(y, data(y)) for y in new]
+        source.shuffle(live)
+        del live[source.randrange(50) :], operands, new
+        assert [data(y) for y, _ in live] == [expected for _, expected in live]
         info = gpu.backend.memory_info()
         assert info["live_buffers"] + info["pooled_buffers"] == info["device_buffers"]
         assert info["live_bytes"] + info["pooled_bytes"] == info["device_bytes"]
-        assert info["live_bytes"] <= 4 * LARGEST * (MOST * len(held) + 1)
-    del x, held
+        assert info["live_bytes"] <= 4 * LARGEST * (MOST * len(live) + 1)
+    del x, live
     assert gpu.is_clean()
 
 

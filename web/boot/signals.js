@@ -26,12 +26,12 @@ export class Signals {
   constructor(shared) {
     this.byte = new Uint8Array(shared ?? new ArrayBuffer(1));
     this.taken = 0;
-    this.isHeld = false;
+    this.isDeferred = false;
   }
 
   /** Read and written by CPython, to which this is an array. */
   get 0() {
-    this.taken = this.isHeld ? 0 : this.byte[0];
+    this.taken = this.isDeferred ? 0 : this.byte[0];
     if (this.taken !== 0) this.flag();
     return this.taken;
   }
@@ -64,12 +64,12 @@ export class Signals {
    * @template Result
    * @param {() => Result} work
    */
-  held(work) {
-    this.isHeld = true;
+  deferred(work) {
+    this.isDeferred = true;
     try {
       return work();
     } finally {
-      this.isHeld = false;
+      this.isDeferred = false;
     }
   }
 }

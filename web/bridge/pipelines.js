@@ -18,12 +18,12 @@ import { Branch } from "./bind_groups.js";
 /**
  * @typedef {Omit<PipelineSource, "label">} Code what a pipeline computes, whatever it is called
  *
- * @typedef {object} Spare
+ * @typedef {object} Precompiled
  * @property {GPUComputePipeline | null} compiled
  * @property {Promise<GPUComputePipeline>} compiling
  */
 
-/** As many as a software adapter has cores to spare for, while Python starts on another. */
+/** As many as a software adapter has free cores for, while Python starts on another. */
 const PRECOMPILED_AT_ONCE = 2;
 
 /** A pipeline of one device, compiled or not yet. */
@@ -60,8 +60,8 @@ export class Pipelines {
   #warming = new Set();
   /** @type {Map<string, Code>} to be compiled before anybody asks */
   #likely = new Map();
-  /** @type {Map<string, Spare>} compiled before anybody asked, until somebody does */
-  #spares = new Map();
+  /** @type {Map<string, Precompiled>} compiled before anybody asked, until somebody does */
+  #precompiled = new Map();
 
   /**
    * @param {GPUDevice} device
@@ -113,23 +113,23 @@ export class Pipelines {
   precompile(likely) {
     for (const code of likely) this.#likely.set(contentOf(code), code);
     const turns = this.#likely.entries();
-    for (let lane = 0; lane < PRECOMPILED_AT_ONCE; lane++) this.#compileSpares(turns);
+    for (let lane = 0; lane < PRECOMPILED_AT_ONCE; lane++) this.#precompileEach(turns);
   }
 
   /** @param {Iterable<[content: string, Code]>} turns shared with others who do the same */
-  async #compileSpares(turns) {
+  async #precompileEach(turns) {
     for (const [content, { wgsl, storageCount, writableMask }] of turns) {
       const { pipelineLayout } = this.#layoutsFor(storageCount, writableMask);
       const compiling = this.#compileAsync(() => {
         const module = this.#device.createShaderModule({ code: wgsl });
         return { layout: pipelineLayout, compute: { module, entryPoint: "main" } };
       });
-      /** @type {Spare} */
-      const spare = { compiled: null, compiling };
+      /** @type {Precompiled} */
+      const entry = { compiled: null, compiling };
       this.#likely.delete(content);
-      this.#spares.set(content, spare);
+      this.#precompiled.set(content, entry);
       this.#counters.precompiles++;
-      spare.compiled = await compiling.catch(() => null); // where it is used, it is compiled again
+      entry.compiled = await compiling.catch(() => null); // where it is used, it is compiled again
     }
   }
 
@@ -179,19 +179,19 @@ export class Pipelines {
     const { layout, pipelineLayout } = this.#layoutsFor(source.storageCount, source.writableMask);
     const pipeline = new Pipeline(source, layout, pipelineLayout);
     this.#pipelines.set(id, pipeline);
-    this.#takeSpare(pipeline);
+    this.#takePrecompiled(pipeline);
     return pipeline;
   }
 
   /** @param {Pipeline} pipeline */
-  #takeSpare(pipeline) {
+  #takePrecompiled(pipeline) {
     const content = contentOf(pipeline.source);
     this.#likely.delete(content);
-    const spare = this.#spares.get(content);
-    if (spare === undefined) return;
-    this.#spares.delete(content);
-    if (spare.compiled) adopt(pipeline, spare.compiled);
-    else this.#expect(pipeline, spare.compiling);
+    const entry = this.#precompiled.get(content);
+    if (entry === undefined) return;
+    this.#precompiled.delete(content);
+    if (entry.compiled) adopt(pipeline, entry.compiled);
+    else this.#expect(pipeline, entry.compiling);
   }
 
   /**

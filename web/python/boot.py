@@ -59,7 +59,7 @@ class Console:
         self._interrupts = _interrupts = Interrupts(providers, end_promises)
         # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
-        finder = VendoredFinder(providers, load, self._interrupts.held)
+        finder = VendoredFinder(providers, load, self._interrupts.deferred)
         sys.meta_path.append(finder)
         importlib.import_module("py_tensor.backend.bridge").wait_by(run_sync_of_bridge)
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync

@@ -73,7 +73,7 @@ class PyTensor:
             seconds = await self.sample(1, 1)
         return First(seconds, sum(c.time for c in profile.compilations) / 1e9)
 
-    async def sample(self, count: int, held: int) -> float:
+    async def sample(self, count: int, kept: int) -> float:
         self._calls = []
         self._numbers.clear()
         case, pt = self._case, self._pt
@@ -89,7 +89,7 @@ class PyTensor:
                 pt.realize(*group[-1])
             if case.finish == "each":
                 await self._synchronize()
-            if len(group) == held or number == count - 1:
+            if len(group) == kept or number == count - 1:
                 pt.realize(*(x for call in group for x in call))
                 self._calls, group = group, []
         await self._synchronize()
@@ -112,13 +112,13 @@ class PyTensor:
     async def _array(self, x: Any) -> Any:
         return x.numpy() if self._can_block() else await x.to_numpy_async()
 
-    async def metered(self, count: int, held: int) -> Metered:
+    async def metered(self, count: int, kept: int) -> Metered:
         from py_tensor.testing import stats
 
         before = stats()
         timing = self._pt.profile() if self._has_clock else contextlib.nullcontext()
         with timing as profile:
-            await self.sample(count, held)
+            await self.sample(count, kept)
             after = stats()
         gpu = None if profile is None else profile.time / 1e9
         dispatches, submits = (after[name] - before[name] for name in ("dispatches", "submits"))
@@ -152,7 +152,7 @@ class NumPy:
     async def first(self) -> First:
         return First(await self.sample(1, 1), None)
 
-    async def sample(self, count: int, held: int) -> float:
+    async def sample(self, count: int, kept: int) -> float:
         import numpy as np
 
         self._calls = []
@@ -162,7 +162,7 @@ class NumPy:
         for number in range(count):
             result = case.op(np, *self._operands)
             group.append(float(result) if case.finish == "number" else result)
-            if len(group) == held or number == count - 1:
+            if len(group) == kept or number == count - 1:
                 self._calls, group = group, []
         return time.perf_counter() - started
 
@@ -170,7 +170,7 @@ class NumPy:
         result = self._calls[call]
         return _at(result if isinstance(result, list) else [result], places)
 
-    async def metered(self, count: int, held: int) -> Metered:
+    async def metered(self, count: int, kept: int) -> Metered:
         return Metered()
 
     async def release(self) -> None:
@@ -205,14 +205,14 @@ class Peer:
     async def first(self) -> First:
         return First(**await self._ask(self.name, "first", {}, []))
 
-    async def sample(self, count: int, held: int) -> float:
-        return await self._ask(self.name, "sample", {"count": count, "held": held}, [])
+    async def sample(self, count: int, kept: int) -> float:
+        return await self._ask(self.name, "sample", {"count": count, "kept": kept}, [])
 
     async def values(self, call: int, places: Sequence[int]) -> list[float]:
         return await self._ask(self.name, "values", {"call": call, "places": list(places)}, [])
 
-    async def metered(self, count: int, held: int) -> Metered:
-        return Metered(**await self._ask(self.name, "meter", {"count": count, "held": held}, []))
+    async def metered(self, count: int, kept: int) -> Metered:
+        return Metered(**await self._ask(self.name, "meter", {"count": count, "kept": kept}, []))
 
     async def release(self) -> None:
         if self._is_open():

@@ -67,7 +67,7 @@ class Interrupts:
         self._is_noted = False  # to be raised at the next chance: nobody has heard of it
         self._heard: set[asyncio.Task[Any] | None] = set()  # in which a signal was raised
         self._waits: set[Wait] = set()
-        self._holds = 0
+        self._deferring = 0
         self._came = False
 
     def install(self, session: Session) -> None:
@@ -116,7 +116,7 @@ class Interrupts:
         """
         is_new = not self._is_ending
         self._is_ending = self._is_owed = False
-        if is_new and not self.hold():
+        if is_new and not self.defer():
             self._end_waits()
         self._heard.clear()
 
@@ -190,25 +190,25 @@ class Interrupts:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def deferred(self) -> Iterator[None]:
         """Let the block run to its end, and tasks that run while it waits; then deliver."""
-        self._holds += 1
+        self._deferring += 1
         try:
             yield
         finally:
-            self._holds -= 1
-            if self._came and not self._holds:
+            self._deferring -= 1
+            if self._came and not self._deferring:
                 self._came = False
                 self._deliver(sys._getframe())
 
-    def hold(self) -> bool:
-        """Keep an interrupt that came now for the end of the block that holds it, if one does."""
-        self._came = self._holds > 0
+    def defer(self) -> bool:
+        """Keep an interrupt that came now for the end of the block that defers it, if one does."""
+        self._came = self._deferring > 0
         return self._came
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         self._is_owed = True
-        if not self.hold():
+        if not self.defer():
             self._deliver(frame)
 
     def _deliver(self, frame: FrameType | None) -> None:

@@ -29,19 +29,19 @@ class VendoredFinder:
         From a module's name to the name of the package in the lock file that provides it.
     load
         Loads a package by its name.
-    held
-        Holds interrupts back: a wheel is not left half unpacked.
+    deferred
+        Defers interrupts: a wheel is not left half unpacked.
     """
 
     def __init__(
         self,
         packages: Mapping[str, str],
         load: Load,
-        held: Callable[[], AbstractContextManager[None]],
+        deferred: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._packages = packages
         self._load = load
-        self._held = held
+        self._deferred = deferred
         self._loading: set[str] = set()
 
     async def load_imports(self, source: str) -> None:
@@ -50,7 +50,7 @@ class VendoredFinder:
             return
         for name in find_imports(source):
             if name in self._packages and name not in sys.modules:
-                with self._held():
+                with self._deferred():
                     await self._load(self._packages[name])
 
     def find_spec(
@@ -64,7 +64,7 @@ class VendoredFinder:
             return None
         self._loading.add(package)
         try:
-            with self._held():
+            with self._deferred():
                 run_sync(self._load(package))
         finally:
             self._loading.discard(package)

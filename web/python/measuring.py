@@ -2,7 +2,7 @@
 
 The rule. A sample is a number of calls of the case's op, each with a result of its own, all of
 which are done before the clock is read. There are so many calls that a sample takes some
-milliseconds, and one wait for all of them: what is timed is work. Results are held, as many as
+milliseconds, and one wait for all of them: what is timed is work. Results are kept, as many as
 memory allows; older ones make room. A contender first makes one call, whose time is reported apart
 (it compiles and plans), and its answer is compared with float64: nothing is timed that is wrong.
 Then it warms up until two samples in a row agree. Then the rounds begin: one sample of each
@@ -30,8 +30,8 @@ SAMPLE_SECONDS = 0.02
 """What a sample should take at least,"""
 MOST_CALLS = 2000
 """with no more calls than this."""
-MOST_HELD = 200
-"""Of so many calls the results are held; then they make room for those of the next ones."""
+MOST_KEPT = 200
+"""Of so many calls the results are kept; then they make room for those of the next ones."""
 AGREED = 0.1
 """Two samples agree that are apart by no more than this part."""
 WARM_UPS = 8
@@ -92,8 +92,8 @@ class Contender(Protocol):
         """Call the op once."""
         ...
 
-    async def sample(self, count: int, held: int) -> float:
-        """Seconds for `count` calls of the op by the rule above, in groups of `held`.
+    async def sample(self, count: int, kept: int) -> float:
+        """Seconds for `count` calls of the op by the rule above, in groups of `kept`.
 
         The results of the last group are kept.
         """
@@ -106,7 +106,7 @@ class Contender(Protocol):
         """
         ...
 
-    async def metered(self, count: int, held: int) -> Metered:
+    async def metered(self, count: int, kept: int) -> Metered:
         """What can be told of such a sample but for its time, which this may change."""
         ...
 
@@ -267,7 +267,7 @@ class _Turn:
     _last: float = 0.0
     """Seconds of the last sample of so many calls."""
     _spent: float = 0.0
-    _is_held: bool = False
+    _is_prepared: bool = False
 
     @property
     def is_alive(self) -> bool:
@@ -307,8 +307,8 @@ class _Turn:
         self.samples.clear()
 
     async def release(self) -> None:
-        if self._is_held:
-            self._is_held = False
+        if self._is_prepared:
+            self._is_prepared = False
             try:
                 await self.contender.release()
             except Exception as error:  # it may be what has just failed
@@ -316,7 +316,7 @@ class _Turn:
 
     async def begin(self, arrays: Sequence[Array], answer: Answer) -> None:
         """Bring the operands, check, find out how many calls a sample takes, warm up."""
-        self._is_held = True
+        self._is_prepared = True
         started = time.perf_counter()
         await self.contender.prepare(self.case, arrays)
         self.first = await self.contender.first()
@@ -367,14 +367,14 @@ class _Turn:
             tries, worked, before = tries + 1, worked + last, min(before, last)
 
     async def _sample(self) -> float:
-        self._last = await self.contender.sample(self.calls, self._held)
+        self._last = await self.contender.sample(self.calls, self._kept)
         return self._last
 
     async def end(self, answer: Answer) -> None:
         """Check the last answers, ask the GPU's clock, count dispatches."""
         await self._check(answer)
         if self._spent + self.samples[-1] * self._ops < self.config.budget:
-            self.metered = await self.contender.metered(self.calls, self._held)
+            self.metered = await self.contender.metered(self.calls, self._kept)
 
     @property
     def _ops(self) -> int:
@@ -388,13 +388,13 @@ class _Turn:
         return max(1, min(round(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5), MOST_CALLS))
 
     @property
-    def _held(self) -> int:
+    def _kept(self) -> int:
         """Calls in a group; the results of one are still there while the next one computes."""
         by_memory = self.config.result_bytes // (2 * _product(self.case.result_shape) * _FLOAT)
-        return max(1, min(by_memory, MOST_HELD))
+        return max(1, min(by_memory, MOST_KEPT))
 
     async def _check(self, answer: Answer) -> None:
-        """Compare the answers of the first and the last call whose results are held."""
+        """Compare the answers of the first and the last call whose results are kept."""
         for call in (0, -1):
             error = answer.error(await self.contender.values(call, answer.places))
             self.error = max(error, self.error or 0.0)

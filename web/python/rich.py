@@ -38,12 +38,12 @@ class Port(Protocol):
 class Kept:
     """The tensors shown last, by number.
 
-    The newest are held while they take little memory, the others by weak references.
+    The newest by strong references while they take little memory, the others by weak ones.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, weakref.ref[pt.Tensor]] = OrderedDict()
-        self._held: OrderedDict[int, pt.Tensor] = OrderedDict()
+        self._strong: OrderedDict[int, pt.Tensor] = OrderedDict()
         self._last = 0
 
     def add(self, x: pt.Tensor, instead_of: int | None = None) -> int:
@@ -52,18 +52,18 @@ class Kept:
             self.drop(instead_of)
         self._last += 1
         self._known[self._last] = weakref.ref(x)
-        self._held[self._last] = x
+        self._strong[self._last] = x
         while len(self._known) > KEPT_TENSORS:
             number, _ = self._known.popitem(last=False)
-            self._held.pop(number, None)
-        while sum(map(_bytes_kept_by, self._held.values())) > KEPT_BYTES:
-            self._held.popitem(last=False)
+            self._strong.pop(number, None)
+        while sum(map(_bytes_kept_by, self._strong.values())) > KEPT_BYTES:
+            self._strong.popitem(last=False)
         return self._last
 
     def drop(self, number: int) -> None:
         """Forget a tensor that is not shown any more."""
         self._known.pop(number, None)
-        self._held.pop(number, None)
+        self._strong.pop(number, None)
 
     def get(self, number: int) -> pt.Tensor | None:
         """The tensor; None if it is gone."""

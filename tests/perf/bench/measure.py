@@ -165,7 +165,7 @@ class _Turn:
         self._answer = answer
         self._effort = effort
         self._spent = 0.0
-        self._is_held = False
+        self._is_prepared = False
 
     def attempt(self, step: Callable[[], None], mend: Callable[[], bool]) -> bool:
         """Takes a step, if nothing has gone wrong before; an exception becomes the outcome.
@@ -182,7 +182,7 @@ class _Turn:
             self._give_up("wrong", error)
         except Exception as error:
             anew = mend()
-            self._is_held &= not anew
+            self._is_prepared &= not anew
             self._give_up("failed", error)
             return anew
         return False
@@ -193,8 +193,8 @@ class _Turn:
         self._release()
 
     def _release(self) -> None:
-        if self._is_held:
-            self._is_held = False
+        if self._is_prepared:
+            self._is_prepared = False
             with contextlib.suppress(Exception):  # it may be what has just failed
                 self.contender.release()
 
@@ -204,7 +204,7 @@ class _Turn:
 
     def begin(self, operands: Sequence[Made]) -> None:
         """Brings the operands, finds out how many calls a sample takes, checks, warms up."""
-        self._is_held = True
+        self._is_prepared = True
         self.contender.prepare(self._case, operands)
         single = self._sample(1)
         if self.has_time:  # that one may have compiled something

@@ -25,10 +25,10 @@ class Fake:
         self.name = name
         self.log = [] if log is None else log
         self.counts: list[int] = []
-        self.held = 0
+        self.prepared = 0
 
     def prepare(self, case: cases.Case, operands: Sequence[Made]) -> None:
-        self.held += 1
+        self.prepared += 1
         self.result: Array = np.exp(operands[0].array.reshape(-1))
 
     def sample(self, count: int) -> Sample:
@@ -46,7 +46,7 @@ class Fake:
         return None
 
     def release(self) -> None:
-        self.held -= 1
+        self.prepared -= 1
 
 
 def run(*contenders: Fake, anew: bool = False) -> dict[str, Outcome]:
@@ -80,7 +80,7 @@ def test_a_wrong_answer_is_not_timed() -> None:
 
     contender = Wrong("a")
     outcome = run(contender)["a"]
-    assert (outcome.status, outcome.samples, contender.held) == ("wrong", [], 0)
+    assert (outcome.status, outcome.samples, contender.prepared) == ("wrong", [], 0)
 
 
 def test_what_goes_wrong_later_is_found() -> None:
@@ -106,7 +106,7 @@ def test_a_failure_leaves_the_others() -> None:
     contenders = Fake("a"), Failing("b"), Lacking("c")
     found = run(*contenders)
     assert [found[name].status for name in "abc"] == ["measured", "failed", "missing"]
-    assert [contender.held for contender in contenders] == [0, 0, -1]
+    assert [contender.prepared for contender in contenders] == [0, 0, -1]
     assert found["b"].reason == "lost"
 
 
@@ -118,7 +118,7 @@ def test_after_a_new_start_the_others_begin_again() -> None:
     first = Fake("a")
     found = run(first, Failing("b"), anew=True)
     assert [found[name].status for name in "ab"] == ["measured", "failed"]
-    assert first.held == 1  # what it held the first time went with the page
+    assert first.prepared == 1  # what it held the first time went with the page
     assert len(found["a"].samples) == EFFORT.rounds
 
 

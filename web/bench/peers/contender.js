@@ -119,12 +119,12 @@ export class Contender {
   }
 
   /**
-   * Calls the case's function so many times, in groups whose results are held together; all is done when the time is taken.
+   * Calls the case's function so many times, in groups whose results are kept together; all is done when the time is taken.
    *
-   * @param {{ count: number, held?: number }} calls
+   * @param {{ count: number, kept?: number }} calls
    * @returns {Promise<number>} seconds
    */
-  async sample({ count, held = count }) {
+  async sample({ count, kept = count }) {
     this.#forget();
     const { library } = this;
     /** @type {T[][]} */
@@ -140,7 +140,7 @@ export class Contender {
         library.submit(results);
         await this.wait();
       }
-      if (group.length === held || i === count - 1) {
+      if (group.length === kept || i === count - 1) {
         if (this.#finish === "all") library.submit(group.flat());
         this.#dispose();
         this.#calls = group;
@@ -154,7 +154,7 @@ export class Contender {
   /**
    * Makes a sample of which all is told but its time.
    *
-   * @param {{ count: number, held?: number }} calls
+   * @param {{ count: number, kept?: number }} calls
    * @returns {Promise<import("./meter.js").Metered>}
    */
   async metered(calls) {
@@ -163,7 +163,7 @@ export class Contender {
   }
 
   /**
-   * @param {{ call: number, places: number[] }} which of the calls whose results are held, from the end where
+   * @param {{ call: number, places: number[] }} which of the calls whose results are kept, from the end where
    *   negative, and flat indices into all its results
    */
   async values({ call, places }) {

@@ -29,9 +29,9 @@ const METHODS = {
   /** @param {import("./contender.js").CaseSpec} about */
   prepare: (about) => started().prepare(about),
   first: () => started().first(),
-  /** @param {{ count: number, held: number }} about */
+  /** @param {{ count: number, kept: number }} about */
   sample: (about) => started().sample(about),
-  /** @param {{ count: number, held: number }} about */
+  /** @param {{ count: number, kept: number }} about */
   meter: (about) => started().metered(about),
   /** @param {{ call: number, places: number[] }} about */
   values: (about) => started().values(about),

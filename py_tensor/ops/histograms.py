@@ -1,0 +1,169 @@
+"""Counts of elements in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange, full, zeros
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import equal
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.movement import as_floating, converted, expand_dims, ravel, reshape
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.reduction import max, min, sum
+from py_tensor.ops.scatter import scatter
+from py_tensor.ops.searching import searchsorted
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges"]
+
+
+Bins = int | Operand
+
+
+def histogram_bin_edges(
+    x: Operand,
+    /,
+    bins: Bins = 10,
+    range: tuple[float, float] | None = None,
+    weights: Operand | None = None,
+) -> Tensor:
+    """The edges that `histogram` uses; `weights` change nothing."""
+    return _edges("histogram_bin_edges", ravel(as_floating(x, "histogram_bin_edges")), bins, range)
+
+
+def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Tensor:
+    if isinstance(bins, str):
+        raise ValueError(f"{op}: takes a number of bins, or their edges, not {bins!r}")
+    if not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
+        edges = as_floating(tensor_of(bins, op, device=x.device), op)
+        if edges.ndim != 1 or edges.size < 2:
+            raise ShapeError(f"{op}: edges are a vector of at least 2, not of shape {edges.shape}")
+        return edges
+    count = as_index(bins)
+    if count < 1:
+        raise ValueError(f"{op}: the number of bins is {count}; it is at least 1")
+    if limits is None and x.size:
+        low, high = min(x), max(x)
+    else:
+        low, high = (full((), float(v), x.dtype, device=x.device) for v in limits or (0.0, 1.0))
+        if limits is not None and not limits[0] <= limits[1]:
+            raise ValueError(f"{op}: the range {limits} does not rise")
+    alike = equal(low, high)
+    low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
+    number = arange(count + 1, device=x.device)
+    return choose(equal(number, count), high, low + (high - low) * (number / count))
+
+
+def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
+    """The number of each element's bin, and of no bin where it has none."""
+    count = edges.size - 1
+    number = searchsorted(edges, x, "right") - 1
+    number = choose(equal(x, edges[-1]), count - 1, number)
+    return choose((x >= edges[0]) & (x <= edges[-1]), number, count)
+
+
+def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
+    """How many elements each bin has, or the sums of their weights."""
+    dtype = dtypes.int32 if weights is None else weights.dtype
+    none = zeros(count, dtype, device=number.device)
+    return scatter(none, (0,), (number,), 0, 1 if weights is None else weights, "add", op="")
+
+
+def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
+    found = tensor_of(weights, op, device=x.device)
+    return converted(found, dtypes.int32) if found.dtype is dtypes.bool_ else found
+
+
+def histogram(
+    x: Operand,
+    /,
+    bins: Bins = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, Tensor]:
+    """How many elements lie in each bin, and the edges of the bins.
+
+    Parameters
+    ----------
+    bins
+        How many of one width, or a vector of rising edges.
+    range : tuple, optional
+        Where the first bin begins and the last ends; by default the least and largest element.
+    density : bool
+        Whether to give shares, divided by the widths of the bins.
+    weights : optional
+        As what each element counts.
+
+    Raises
+    ------
+    ShapeError
+        For weights of another shape, or edges that are no vector.
+    ValueError
+        For a number of bins below 1, or a range that does not rise.
+    """
+    x = ravel(as_floating(x, "histogram"))
+    edges = _edges("histogram", x, bins, range)
+    given = None if weights is None else ravel(_weights("histogram", weights, x))
+    if given is not None and given.shape != x.shape:
+        raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
+    counts = _counted(_bin_of(x, edges), edges.size - 1, given)
+    if density:
+        counts = counts / sum(counts) / (edges[1:] - edges[:-1])
+    return counts, edges
+
+
+def histogram2d(
+    x: Operand,
+    /,
+    y: Operand,
+    bins: Any = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """How many points lie in each field of a grid, and the edges along each axis.
+
+    Parameters
+    ----------
+    bins
+        As of `histogram`: for both axes, or a pair.
+    range
+        A pair of ranges.
+    density, weights
+        As of `histogram`.
+
+    Raises
+    ------
+    ShapeError
+        Unless there are as many `x` as `y`, in vectors.
+    """
+    first = as_floating(x, "histogram2d")
+    second = as_floating(tensor_of(y, "histogram2d", device=first.device), "histogram2d")
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ShapeError(f"histogram2d: points of shapes {first.shape} and {second.shape}")
+    is_pair = type(bins) in (list, tuple) and len(bins) == 2
+    pair: Sequence[Any] = bins if is_pair else (bins, bins)
+    limits: Sequence[Sequence[float] | None] = (None, None) if range is None else range
+    given = None if weights is None else _weights("histogram2d", weights, first)
+    edges = [
+        _edges("histogram2d", v, b, r)
+        for v, b, r in zip((first, second), pair, limits, strict=True)
+    ]
+    n, m = (e.size - 1 for e in edges)
+    row, column = (_bin_of(v, e) for v, e in zip((first, second), edges, strict=True))
+    field = choose(equal(row, n) | equal(column, m), n * m, row * m + column)
+    counts = reshape(converted(_counted(field, n * m, given), first.dtype), (n, m))
+    if density:
+        widths = [e[1:] - e[:-1] for e in edges]
+        counts = counts / sum(counts) / (expand_dims(widths[0], 1) * widths[1])
+    return counts, edges[0], edges[1]
+
+
+for _function in (histogram, histogram2d, histogram_bin_edges):
+    register(_function, method=False)

@@ -1,0 +1,191 @@
+"""Reductions and running folds that leave NaN out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import isnan, logical_and, sqrt
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import Out, stored, stored_whole
+from py_tensor.ops.reduction import Axes, all, argmax, argmin, max, mean, min, prod, sum, var
+from py_tensor.ops.scan import cumprod, cumsum
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
+]  # fmt: skip
+
+
+def nansum(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`sum` of the elements that are not NaN."""
+    x, where = _without_nan("nansum", x, where)
+    return sum(x, axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`prod` of the elements that are not NaN."""
+    x, where = _without_nan("nanprod", x, where)
+    return prod(x, axis, dtype, out, keepdims, initial, where)
+
+
+def nanmean(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+) -> Tensor:
+    """`mean` of the elements that are not NaN; NaN if there are none."""
+    x, where = _without_nan("nanmean", x, where)
+    return mean(x, axis, dtype, out, keepdims, where=where)
+
+
+def nanvar(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
+) -> Tensor:
+    """`var` of the elements that are not NaN; NaN if there are not more than `ddof`.
+
+    Of integers it is `var`.
+    """
+    least = ddof if correction is None else correction
+    x, where = _without_nan("nanvar", x, where)
+    found = var(x, axis, dtype, None, least, keepdims, where=where)
+    if x.dtype.kind == "f":
+        found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
+    return stored_whole("nanvar", found, out)
+
+
+def nanstd(
+    x: Operand,
+    axis: Axes = None,
+    dtype: object = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Operand = True,
+    correction: float | None = None,
+) -> Tensor:
+    """`std` of the elements that are not NaN; NaN if there are not more than `ddof`."""
+    x = tensor_of(x, "nanstd")
+    found = nanvar(x, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+    return stored_whole("nanstd", sqrt(found), out)
+
+
+def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
+    """A tensor, and which of its elements count: those of `where` that are no NaN."""
+    x = tensor_of(x, op)
+    if x.dtype.kind != "f":
+        return x, where
+    return x, ~isnan(x) if where is True else logical_and(where, ~isnan(x))
+
+
+def _replaced(x: Operand, op: str, value: float) -> Tensor:
+    """The elements, with a number in place of NaN."""
+    x = tensor_of(x, op)
+    return choose(isnan(x), value, x) if x.dtype.kind == "f" else x
+
+
+def nanmax(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`max` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    return _extreme(max, "nanmax", -math.inf, x, axis, out, keepdims, initial, where)
+
+
+def nanmin(
+    x: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """`min` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    return _extreme(min, "nanmin", math.inf, x, axis, out, keepdims, initial, where)
+
+
+def _extreme(
+    fold: Callable[..., Tensor],
+    op: str,
+    beyond: float,
+    x: Operand,
+    axis: Axes,
+    out: Out,
+    keepdims: bool,
+    initial: Scalar | None,
+    where: Operand,
+) -> Tensor:
+    x = tensor_of(x, op)
+    found = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+    if initial is None and x.dtype.kind == "f":
+        found = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+    return stored(op, found, out)
+
+
+def nanargmax(
+    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+) -> Tensor:
+    """`argmax` of the elements that are not NaN; 0 if there are none."""
+    return argmax(_replaced(x, "nanargmax", -math.inf), axis, out, keepdims=keepdims)
+
+
+def nanargmin(
+    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+) -> Tensor:
+    """`argmin` of the elements that are not NaN; 0 if there are none."""
+    return argmin(_replaced(x, "nanargmin", math.inf), axis, out, keepdims=keepdims)
+
+
+def nancumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+    """`cumsum`, in which NaN counts as 0."""
+    return cumsum(_replaced(x, "nancumsum", 0.0), axis, dtype, out)
+
+
+def nancumprod(
+    x: Operand, axis: int | None = None, dtype: object = None, out: Out = None
+) -> Tensor:
+    """`cumprod`, in which NaN counts as 1."""
+    return cumprod(_replaced(x, "nancumprod", 1.0), axis, dtype, out)
+
+
+for _function in (
+    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
+    nanvar,
+):  # fmt: skip
+    register(_function, method=False)

@@ -1,0 +1,191 @@
+"""Operands of ops: from what a caller gives to Python numbers, tensors and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device
+from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.graph.bind import Step, follow, steps
+from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.op import Op
+from py_tensor.graph.primitives import CAST, EXPAND, const
+from py_tensor.shapes import Shape
+from py_tensor.tensor import Tensor, tensor_of
+
+Scalar = bool | int | float
+Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
+
+
+def node_of(x: Tensor) -> Node:
+    return x._node  # pyright: ignore[reportPrivateUsage]
+
+
+def as_ndarray(x: Tensor) -> Tensor:
+    """The tensor as an array: if it is 0-d, it is no scalar from now on."""
+    if not node_of(x).meta.shape:
+        x._owner()  # pyright: ignore[reportPrivateUsage]
+    return x
+
+
+def copy_or_scalar(x: Tensor) -> Tensor:
+    """A copy, which is a scalar if it is 0-d."""
+    return x._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
+
+
+def takes(y: object) -> bool:
+    """Whether an operator accepts the other operand, or leaves it to that operand's own."""
+    return (
+        isinstance(y, Tensor | bool | int | float | complex | list | tuple)
+        or hasattr(y, "__buffer__")
+        or hasattr(y, "dtype")
+    )
+
+
+def number_of(op: str, name: str, value: object) -> Scalar:
+    """A Python number, which may come as one of NumPy's; a tensor would have to be read."""
+    number = number_like(value)
+    if number is not None:
+        return number
+    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        raise dtypes.no_complex(op)
+    raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
+
+
+def number_like(value: object) -> Scalar | None:
+    """A Python number, also where it comes as one of NumPy's; None for anything else."""
+    if isinstance(value, bool | int | float):
+        return value
+    if not isinstance(value, Tensor) and _is_number(value):
+        given = cast("Any", value)
+        found = float(given) if given.dtype.kind == "f" else given.item()
+        return found if isinstance(found, bool | int | float) else None
+    return None
+
+
+def int_like(value: Any) -> int | None:
+    """A Python int, also where it comes as one of NumPy's; None for anything else."""
+    is_int = hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+    return as_index(value) if is_int else None
+
+
+def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
+    """The elements of an operand as Python numbers, and its shape; a tensor is read."""
+    if isinstance(given, list | tuple | range):
+        parts = [numbers_of(op, part) for part in cast("list[Any]", given)]
+        shapes = {shape for _, shape in parts} or {()}
+        if len(shapes) > 1:
+            raise ShapeError(f"{op}: the lists are ragged: parts of shapes {sorted(shapes)}")
+        return [n for numbers, _ in parts for n in numbers], (len(parts), *shapes.pop())
+    number = number_like(given)
+    if number is not None:
+        return [number], ()
+    if not hasattr(given, "tolist"):
+        raise TypeError(f"{op}: takes numbers, not {type(given).__name__}")
+    return given.reshape(-1).tolist(), tuple(given.shape)
+
+
+def _is_number(x: object) -> bool:
+    """Whether it is a NumPy scalar, or an array without axes."""
+    return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
+
+
+def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
+    """Operands as tensors and Python scalars, at least one of them a tensor; on one device.
+
+    NumPy's scalars beside tensors are as weak as Python's, but for integers beside tensors of
+    integers of fewer bits, 8 or 16. Arrays come in at the default precision, but beside a tensor of
+    64 bits in their own.
+    """
+    result: list[Tensor | Scalar] = []
+    device: Device | None = None
+    wide = False
+    for x in operands:
+        if isinstance(x, Tensor):
+            if device is not None and x.device is not device:
+                raise DeviceError(
+                    f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
+                )
+            device = x.device
+            wide = wide or x.dtype.itemsize == 8
+    for x in operands:
+        if isinstance(x, Tensor | bool | int | float):
+            result.append(x)
+        elif device is not None and _is_number(x):
+            strong = _is_wider(x, operands)
+            result.append(
+                tensor_of(x, op, device=device) if strong else number_of(op, "an operand", x)
+            )
+        else:
+            own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
+            found = dtypes.BY_NAME.get(own or "")
+            result.append(tensor_of(x, op, dtype=found, device=device))
+    if not any(isinstance(x, Tensor) for x in result):
+        result[0] = tensor_of(result[0], op)
+    return result
+
+
+def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
+    """Whether one of NumPy's integers has more bits than integers of 8 and 16 bits beside it."""
+    given = [x.dtype for x in operands if isinstance(x, Tensor)]
+    return (
+        number.dtype.kind in "iu"
+        and number.dtype.itemsize > max(dtype.itemsize for dtype in given)
+        and all(dtype.is_small for dtype in given)
+        and (number.dtype.kind == "i" or all(dtype.kind == "u" for dtype in given))
+    )
+
+
+def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
+    """The promoted dtype: tensors among themselves, then scalars, which are weak."""
+    tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
+    dtype = tensors[0]
+    for other in tensors[1:]:
+        dtype = dtypes.promote(op, dtype, other)
+    for x in operands:
+        if not isinstance(x, Tensor):
+            dtype = dtypes.with_scalar(dtype, x)
+    return dtype
+
+
+def device_of(operands: Sequence[Tensor | Scalar]) -> Device:
+    return next(x.device for x in operands if isinstance(x, Tensor))
+
+
+def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
+    """An operand converted to a dtype that the caller asked to compute in."""
+    given = tensor_of(x, op)
+    target = dtypes.parse(dtype)
+    if given.dtype is target:
+        return given
+    given.device.backend.check(op, meta_of((), target, given.device))
+    return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
+
+
+def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
+    """The cast and the expansion that lead from `meta` to a shape and a dtype."""
+    applied: list[tuple[Op, Any]] = []
+    if meta.dtype is not dtype:
+        applied.append((CAST, dtype))
+    if meta.shape != shape:
+        applied.append((EXPAND, shape))
+    return steps(meta, *applied)
+
+
+def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device) -> Node:
+    """An operand as the node an elementwise op takes: a constant stays 0-d."""
+    if isinstance(x, Tensor):
+        node = node_of(x)
+        return follow(node, steps_to(node.meta, shape, dtype))
+    return constant(op, x, dtype, device)
+
+
+def constant(op: str, value: Scalar, dtype: DType, device: Device) -> Node:
+    """A Python number in a dtype that must hold it."""
+    dtypes.check_range(op, value, dtype)
+    convert = {"f": float, "b": bool}.get(dtype.kind, int)
+    return const(convert(value), dtype, device)

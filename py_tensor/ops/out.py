@@ -1,0 +1,117 @@
+"""Storing results: in what `out` names, where `where` holds, and by in-place operators."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from py_tensor.backend import bridge
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.bind import follow
+from py_tensor.ops.operands import Operand, node_of, steps_to
+from py_tensor.shapes import broadcast
+from py_tensor.tensor import Tensor, tensor_of
+
+Out = Any  # where a result is to be written: a Tensor, a NumPy array, a tuple of one, or None
+
+_SYMBOLS = {
+    "iadd": "+", "isub": "-", "imul": "*", "itruediv": "/", "ifloordiv": "//", "imod": "%",
+    "ipow": "**", "imatmul": "@", "iand": "&", "ior": "|", "ixor": "^", "ilshift": "<<",
+    "irshift": ">>",
+}  # fmt: skip
+_KINDS = "buif"  # a result is stored in a tensor of the same or a later kind
+
+
+def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
+    """Raise DTypeError where a dtype's kind is beyond that of where it is to be stored."""
+    if _KINDS.index(given.kind) > _KINDS.index(target.kind):
+        raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
+
+
+def store(op: str, target: Tensor, result: Tensor) -> Tensor:
+    """Write the result of an op to a tensor, which is returned: what `out` and ``+=`` do.
+
+    Raises
+    ------
+    ValueError
+        If the target is read-only, or the result does not broadcast to its shape.
+    DTypeError
+        If the result's kind of dtype is beyond the target's: a float for an integer tensor.
+    """
+    target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    symbol = _SYMBOLS.get(op)
+    instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
+    check_kind(op, result.dtype, target.dtype, instead)
+    if target.shape != broadcast(op, target.shape, result.shape):
+        raise ShapeError(
+            f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
+        )
+    return _written(target, result)
+
+
+def _written(target: Tensor, result: Tensor) -> Tensor:
+    """A tensor with a result in it, which broadcasts to its shape and is converted."""
+    node = follow(node_of(result), steps_to(node_of(result).meta, target.shape, target.dtype))
+    layout = target._layout  # pyright: ignore[reportPrivateUsage]
+    target._assign(layout, node)  # pyright: ignore[reportPrivateUsage]
+    return target
+
+
+def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
+    """What an in-place operator returns: the tensor, written to.
+
+    A scalar in NumPy's sense, as sums and elements are, never changes: a name is bound anew.
+    """
+    return result if target.is_scalar else store(op, target, result)
+
+
+def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tensor:
+    """A result as `out` and `where` ask for it.
+
+    Where `condition` is false, `out` keeps its elements; without `out` there is 0. For an array of
+    NumPy's as `out`, the result is read.
+    """
+    given = _target(op, out)
+    if given is not None and not isinstance(given, Tensor):
+        where = condition if condition is True else tensor_of(condition, op).numpy()
+        return _stored_on_host(result, given, "same_kind", where)
+    if condition is not True:
+        from py_tensor.ops.elementwise import where as choose
+
+        result = choose(condition, result, False if given is None else given)
+    return result if given is None else store(op, given, result)
+
+
+def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
+    """The result of a function that is not elementwise, as `out` asks for it.
+
+    As in NumPy, `out` has the shape of the result, and any dtype, to which the result is converted.
+
+    Raises
+    ------
+    ValueError
+        If `out` is read-only, or has another shape.
+    """
+    target = _target(op, out)
+    if target is None:
+        return result
+    if isinstance(target, Tensor):
+        target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    if tuple(target.shape) != result.shape:
+        raise ShapeError(f"{op}: out has shape {target.shape}, and the result {result.shape}")
+    if isinstance(target, Tensor):
+        return _written(target, result)
+    return _stored_on_host(result, target, "unsafe")
+
+
+def _target(op: str, out: Out) -> Any:
+    """What is to be written to: a tensor, an array of NumPy's, or None."""
+    given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
+    if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
+        return given
+    raise TypeError(f"{op}: out is a tensor or an array, not {type(given).__name__}")
+
+
+def _stored_on_host(result: Tensor, out: Any, casting: str, where: Any = True) -> Any:
+    bridge.load_numpy().copyto(out, result.numpy(), casting=casting, where=where)
+    return out

@@ -1,0 +1,266 @@
+"""Quantiles, percentiles and medians, with NaN or without."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import WORDS
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.ops.creation import full, zeros
+from py_tensor.ops.define import apply, register
+from py_tensor.ops.elementwise import floor, isnan, maximum, minimum
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.movement import as_floating, converted, permute, reshape, reshape_copy, stack
+from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.out import Out, stored
+from py_tensor.ops.reduction import Axes, sum
+from py_tensor.ops.sorting import sort
+from py_tensor.shapes import dropped, normalize_axes, reduced, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+
+_BETWEEN = {
+    "linear": (1.0, 1.0),
+    "weibull": (0.0, 0.0),
+    "hazen": (0.5, 0.5),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+"""Methods that draw lines between elements: what they leave off the two ends."""
+_EXACT = ("lower", "higher", "nearest")
+_AT = (*_EXACT, "midpoint")
+
+MULTIPLY_HIGH = Elementwise(
+    "multiply_high",
+    wgsl={"*": "mulhi_u32({0}, {1})"},
+    numpy=lambda np, x, y: (x.astype(np.uint64) * y.astype(np.uint64) >> 32).astype(np.uint32),
+    accepts=WORDS,
+    cost=12,
+    vjp=NOT_DIFFERENTIABLE,
+)
+"""The upper words of products of uint32."""
+
+
+def _quantiles(
+    op: str,
+    x: Operand,
+    q: Any,
+    axis: Axes,
+    out: Out,
+    method: str,
+    keepdims: bool,
+    *,
+    scale: float = 1.0,
+    without_nan: bool = False,
+) -> Tensor:
+    """Quantiles over some axes; the axes of `q` come first in the result."""
+    numbers, of_shares = numbers_of(op, q)
+    if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
+        method = "lower"  # 0 and 1, at which elements are
+    x = tensor_of(x, op) if method in _EXACT else as_floating(x, op)
+    shares = [v / scale for v in numbers]
+    if not builtins.all(0 <= v <= 1 for v in shares):
+        raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")
+    if method not in _BETWEEN and method not in (*_AT, "mean"):
+        raise ValueError(f"{op}: method is one of {(*_BETWEEN, *_AT)}, not {method!r}")
+    axes = normalize_axes(op, axis, x.ndim)
+    shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
+    kept = tuple(a for a in range(x.ndim) if a not in axes)
+    n = size_of(tuple(x.shape[a] for a in axes))
+    rows = reshape_copy(permute(x, (*kept, *axes)), (*(x.shape[a] for a in kept), n))
+    if n:
+        at = _among_numbers if without_nan else _among_all
+        ordered = sort(rows)
+        found = [reshape(at(ordered, share, method), shape) for share in shares]
+    else:
+        found = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
+    if not of_shares:
+        return stored(op, found[0], out)
+    none = zeros((0, *shape), x.dtype, device=x.device)
+    return stored(op, reshape(stack(found) if found else none, (*of_shares, *shape)), out)
+
+
+def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
+    """A quantile of each sorted row; NaN where there is one, which comes last."""
+    n = ordered.shape[-1]
+    off = _offset(share, method)
+    place = (n - 1) * share if off is None else n * share + off
+    whole = math.floor(place)
+    *places, part = _neighbours(whole, place - whole, method)
+    low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in places)
+    first, second = ordered[..., low], ordered[..., high]
+    found = first if method in _EXACT else _between(first, second, part)
+    is_float = found.dtype.kind == "f"
+    return choose(isnan(ordered[..., -1]), math.nan, found) if is_float else found
+
+
+def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
+    """A quantile of what is not NaN in each sorted row."""
+    count = sum(~isnan(ordered), -1, keepdims=True)
+    last = maximum(count - 1, 0)
+    off = _offset(share, method)
+    whole, part = _product(last if off is None else count, share, ordered.dtype)
+    if off is not None:
+        part = part + off
+        whole, part = whole + converted(floor(part), whole.dtype), part - floor(part)
+    *places, part = _neighbours(whole, part, method)
+    first, second = (take_along_axis(ordered, minimum(maximum(i, 0), last), -1) for i in places)
+    return first if method in _EXACT else _between(first, second, part)
+
+
+def _offset(share: float, method: str) -> float | None:
+    """What a method adds to ``n * share`` for the place among n; None of ``(n - 1) * share``."""
+    if method not in _BETWEEN or method == "linear":
+        return None
+    alpha, beta = _BETWEEN[method]
+    return alpha + share * (1 - alpha - beta) - 1
+
+
+def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
+    """Counts times a share, as whole numbers and what is above them, in `dtype`.
+
+    The latter is a multiple of 2**-24. To that the product of integers, of 95 bits, is rounded, as
+    NumPy's is to float64, so that 0.3 of 10 is 3.
+    """
+    high, low = divmod(int(share * 2**63), 2**32)
+    twice = converted(counts, dtypes.uint32) * 2
+    above = twice * high
+    below = above + (apply(MULTIPLY_HIGH, (twice, low)) + 2**7)
+    whole = apply(MULTIPLY_HIGH, (twice, high)) + (below < above)
+    return converted(whole, dtypes.int32), converted(below >> 8, dtype) * 2.0**-24
+
+
+def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
+    """The places beside one between them, and how far it is from the first to the second.
+
+    NumPy's "linear" has two places even where one of them is exact: of infinities that is NaN.
+    """
+    if method in _EXACT:
+        if method == "nearest":
+            whole = whole + ((part > 0.5) | ((part == 0.5) & (whole % 2 == 1)))
+        elif method == "higher":
+            whole = whole + (part > 0)
+        return whole, whole, None
+    if method == "mean":
+        return whole, whole + (part > 0), None
+    return whole, whole + 1, (part > 0) * 0.5 if method == "midpoint" else part
+
+
+def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
+    """The value on the way from one to the other, from the nearer end, as NumPy's."""
+    if part is None:
+        return low / 2 + high / 2
+    apart = high - low
+    return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
+
+
+def quantile(
+    x: Operand,
+    /,
+    q: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """The values below which the shares `q` of the elements over `axis` lie; NaN if one is.
+
+    Parameters
+    ----------
+    q
+        Between 0 and 1; a tensor is read. Its axes are the first of the result.
+    overwrite_input : bool
+        Accepted: the operand stays as it is.
+    method
+        "linear", "lower", "higher", "nearest", "midpoint", "weibull", "hazen", "median_unbiased",
+        "normal_unbiased" or "interpolated_inverted_cdf", as in NumPy.
+
+    Raises
+    ------
+    ValueError
+        For shares out of range, or another method.
+    """
+    return _quantiles("quantile", x, q, axis, out, method, keepdims)
+
+
+def percentile(
+    x: Operand,
+    /,
+    q: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """`quantile`, whose shares are in percent."""
+    return _quantiles("percentile", x, q, axis, out, method, keepdims, scale=100.0)
+
+
+def median(
+    x: Operand,
+    /,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
+    """The middle of the sorted elements over `axis`, or the mean of the two there; NaN if one is.
+
+    `overwrite_input` is accepted: the operand stays as it is.
+    """
+    return _quantiles("median", x, 0.5, axis, out, "mean", keepdims)
+
+
+def nanquantile(
+    x: Operand,
+    /,
+    q: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """`quantile` of the elements that are not NaN."""
+    return _quantiles("nanquantile", x, q, axis, out, method, keepdims, without_nan=True)
+
+
+def nanpercentile(
+    x: Operand,
+    /,
+    q: Operand,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """`percentile` of the elements that are not NaN."""
+    return _quantiles(
+        "nanpercentile", x, q, axis, out, method, keepdims, scale=100.0, without_nan=True
+    )
+
+
+def nanmedian(
+    x: Operand,
+    /,
+    axis: Axes = None,
+    out: Out = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
+    """`median` of the elements that are not NaN."""
+    return _quantiles("nanmedian", x, 0.5, axis, out, "mean", keepdims, without_nan=True)
+
+
+for _function in (median, nanmedian, nanpercentile, nanquantile, percentile, quantile):
+    register(_function, method=False)
