@@ -43,6 +43,7 @@ from py_tensor.graph.store import (
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major
 
+MOST_BESIDE = 16  # stored values, of those that share a node, that are looked at
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -156,6 +157,7 @@ class Builder:
         self.idle: set[int] = set()  # folded in a kernel that then had no use for them
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
+        self.users: dict[int, list[int]] = {}  # what is stored, by what is inlined into it
         self.kernels: list[Kernel] = []
 
     def build(self) -> list[Kernel]:
@@ -207,7 +209,28 @@ class Builder:
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
         value = row.value(slot)
+        for other in self._beside(slot):
+            if row.takes(other):
+                row.value(other)
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
+
+    def _beside(self, root: int) -> list[int]:
+        """Stored values that are computed from what the kernel of `root` computes as well."""
+        d = self.decisions
+        if root in self.apart:
+            return []
+        if not self.users:
+            for slot in sorted(d.stored):
+                for inlined in d.inlined[slot]:
+                    self.users.setdefault(inlined, []).append(slot)
+        kind = d.kernel_of(root)
+        found: set[int] = set()
+        for inlined in d.inlined[root]:
+            users = self.users.get(inlined, [])
+            while users and users[-1] in self.produced:
+                users.pop()
+            found.update(u for u in users[-MOST_BESIDE:] if d.kernel_of(u) == kind)
+        return sorted(found - self.produced)
 
     def _space(self, node: Node) -> Shape:
         """A shape over which a node has the same flat indices: that of the first operand moved.

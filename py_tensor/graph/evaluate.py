@@ -195,26 +195,32 @@ class Evaluator:
             return True
         if slot not in self.builder.decisions.stored:
             return False
-        return not self._merges(slot, view)
+        reads = self._reads_with(slot) if view == self._identity else None
+        if reads is None:
+            return True
+        self._reads = reads
+        self._merged.add(slot)
+        self.builder.produced.add(slot)
+        return False
 
-    def _merges(self, slot: int, view: IndexMap) -> bool:
-        """Take a stored node of the same depth into this kernel, as one more output."""
+    def takes(self, slot: int) -> bool:
+        """Whether a stored node, or one like the root, can be one more output of this kernel."""
+        return self._reads_with(slot) is not None
+
+    def _reads_with(self, slot: int) -> set[int] | None:
+        """What the kernel reads with a stored node of the same depth as one more output.
+
+        None where it has no room for it.
+        """
         b = self.builder
-        if self.root is None or view != self._identity or not is_inline(b.order[slot]):
-            return False
-        if not b.spans(slot, self.root):
-            return False
+        if self.root is None or not is_inline(b.order[slot]) or not b.spans(slot, self.root):
+            return None
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
         around = reads.difference(self.given)
         parts = sum(map(b.parts, self.given))
         outputs = len(self._merged) + 2 + len(self.given)
         count = max(len(around | self.inside), len(around) + parts) + outputs
-        if count > b.max_buffers or len(self._values) > MAX_BODY:
-            return False
-        self._reads = reads
-        self._merged.add(slot)
-        b.produced.add(slot)
-        return True
+        return None if count > b.max_buffers or len(self._values) > 2 * MAX_BODY else reads
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Movement that is not affine as seen from here: one kernel writes it out in order."""

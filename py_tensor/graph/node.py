@@ -40,6 +40,7 @@ class Meta:
 _metas: dict[tuple[Shape, DType, Device], Meta] = {}
 _keys: dict[tuple[Op, Any, Meta], int] = {}
 _next_key = count(1).__next__
+_next_number = count().__next__
 
 
 def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
@@ -82,6 +83,8 @@ class Node:
     meta : Meta
     key : int
         Structure without operands.
+    number : int
+        In the order of recording, in which operands come first.
     storage : object or None
         The backend's handle of the computed elements, contiguous.
     taken, dropped : int
@@ -90,7 +93,7 @@ class Node:
         of them lose there keeps a node for longer, and never lets go of it too early.
     """
 
-    __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "op", "storage", "taken")
+    __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "number", "op", "storage", "taken")
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> None:
         self.op = op
@@ -98,6 +101,7 @@ class Node:
         self.attrs = attrs
         self.meta = meta
         self.key = key
+        self.number = _next_number()
         self.storage: Any = None
         self.taken = 0
         self.dropped = 0

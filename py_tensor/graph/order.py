@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
 
 from py_tensor.graph.node import Node
 
 PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 PREVIEWED_NODES = 32
+_number = attrgetter("number")
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
@@ -58,32 +59,33 @@ class Request:
 
 def topological(roots: Iterable[Node]) -> list[Node]:
     """The pending ancestors of `roots` and the leaves they read, operands first."""
-    return _walk(roots)[0]
+    return list(_slots(roots))
 
 
-def _walk(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """What `topological` returns, and the position of each node there.
+def _slots(roots: Iterable[Node]) -> dict[Node, int]:
+    """What `topological` returns, with the position of each node.
 
-    Linear in nodes and edges, without recursion.
+    Pending nodes stand as they were recorded, so that the passes of a loop follow each other; a
+    leaf stands before the first that reads it. Linear in nodes and edges but for the sorting.
     """
-    slots: dict[Node, int] = {}
-    count = 0
-    stack: list[Any] = list(roots)  # a node under None gets its position: its operands have theirs
-    stack.reverse()
+    roots = list(roots)
+    found = set(roots)
+    stack = list(found)
     while stack:
-        node = stack.pop()
-        if node is None:
-            slots[stack.pop()] = count
-            count += 1
-        elif node not in slots:
-            if node.inputs:
-                stack.append(node)
-                stack.append(None)
-                stack += node.inputs
-            else:
-                slots[node] = count
-                count += 1
-    return list(slots), slots
+        for operand in stack.pop().inputs:
+            if operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    slots: dict[Node, int] = {}
+    for node in sorted(found, key=_number):
+        if node.storage is None:
+            for operand in node.inputs:
+                if operand not in slots:
+                    slots[operand] = len(slots)
+            slots[node] = len(slots)
+    for leaf in roots:
+        slots.setdefault(leaf, len(slots))
+    return slots
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
@@ -92,7 +94,8 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     `max_bytes` is the largest buffer of the device.
     """
     roots = list(roots)
-    order, slots = _walk(roots)
+    slots = _slots(roots)
+    order = list(slots)
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
     most = min(max_bytes, PREVIEWED_BYTES) if is_preview(order) else max_bytes

@@ -22,6 +22,7 @@ class Reason(Enum):
     SHARED = "several kernels use it, and reading it costs less than computing it in each"
     REPEATED = "it is broadcast, and would be computed again for every copy"
     REREAD = "its elements are used at several places, and would be computed again for each"
+    LOOP = "a loop is cut between two passes, and the next one uses it"
     # By `graph/build.py`.
     VIEW = "it is seen in an order that no strides describe"
     OVERWRITES = "it is computed from what it is written over"

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import cast
+from itertools import accumulate, islice
+from typing import Any, cast
 
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Folding, layout_of
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.graph.repetition import cuts
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
 
@@ -54,6 +55,8 @@ class Decisions:
         Stored because a kernel would grow too large: never merged into a consumer's kernel.
     sources : list of frozenset
         The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
+    part : list of int
+        In which part of a loop each node lies, where loops are cut.
     depth : list of int
         Nodes of equal depth can share a kernel.
     contractions : dict
@@ -71,6 +74,7 @@ class Decisions:
     cut: set[int] = field(default_factory=set[int])
     sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    part: list[int] = field(default_factory=list[int])
     depth: list[int] = field(default_factory=list[int])
     consumers: list[list[int]] = field(default_factory=list[list[int]])
     contractions: dict[int, tuple[Operand, Operand]] = field(
@@ -84,6 +88,13 @@ class Decisions:
         """Give a pending node a buffer."""
         self.stored.add(slot)
         self.notes.setdefault(slot, reason)
+
+    def kernel_of(self, slot: int) -> tuple[Any, ...]:
+        """Equal for stored values that one kernel computes, as far as it has room for them."""
+        node = self.order[slot]
+        if is_inline(node) and not node.op.shifts and slot not in self.cut:
+            return self.depth[slot], node.meta.shape
+        return (slot,)
 
     def cost(self, slot: int, limit: int) -> int:
         """Instructions for an element, from what is stored; past the limit they are not counted."""
@@ -146,9 +157,10 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     _contractions(decisions)
     _buffered(decisions)
     _store_reread(decisions)
+    _cut_loops(decisions)
     _cut_large(decisions, max_buffers)
-    _store_shared(decisions)
     _depths(decisions)
+    _store_shared(decisions)
     return decisions
 
 
@@ -371,9 +383,21 @@ def _points(root: Node, operand: Node) -> int:
     return root.meta.size
 
 
+def _cut_loops(d: Decisions) -> None:
+    """Cut loops between passes, and store what later parts need of earlier ones."""
+    last_use = [max(found, default=-1) for found in d.consumers]
+    starts = set(cuts(d.order, d.slots, last_use, d.stored, MAX_BODY))
+    d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
+    for slot, node in enumerate(d.order):
+        below = bottom(node)
+        if is_inline(below) and last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]:
+            if below.meta.stored_nbytes <= d.max_bytes:
+                d.store(d.slots[below], Reason.LOOP)
+
+
 def _store_shared(d: Decisions) -> None:
     """Store what several kernels, or many broadcast copies, would compute anew at a higher cost."""
-    sinks: list[frozenset[int]] = [frozenset()] * len(d.order)
+    sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
@@ -383,7 +407,7 @@ def _store_shared(d: Decisions) -> None:
             above = d.order[consumer]
             ends = consumer in d.stored or is_anchor(above)
             if len(reached) < MANY_SINKS:
-                reached |= frozenset((consumer,)) if ends else sinks[consumer]
+                reached |= frozenset((d.kernel_of(consumer),)) if ends else sinks[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond = 1.0 if consumer in d.stored else copies[consumer]
                 repeated = max(repeated, beyond * above.meta.size / node.meta.size)
@@ -422,7 +446,7 @@ def _depths(d: Decisions) -> None:
     Two nodes of equal depth, one the other's ancestor, are joined only by edges inside which the
     flat index stays the same, so that one kernel can compute both.
     """
-    for node in d.order:
+    for at, node in enumerate(d.order):
         depth = 0
         if node.storage is None:
             shifts = (node.op.reads_by_map and not is_flat(node)) or node.op.shifts
@@ -430,6 +454,7 @@ def _depths(d: Decisions) -> None:
                 pending = operand.storage is None and not operand.op.constant
                 slot = d.slots[operand]
                 ends = is_anchor(operand) or slot in d.cut
+                ends = ends or d.part[slot] != d.part[at]
                 depth = max(depth, d.depth[slot] + (pending and (shifts or ends)))
             if is_anchor(node):
                 depth += 1

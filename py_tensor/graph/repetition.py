@@ -1,0 +1,92 @@
+"""Where the nodes of a flush repeat: a loop of the user's, whose body is recorded in each pass.
+
+A long expression has to be cut into kernels somewhere. A loop is cut between passes, so many at a
+time as a kernel takes: then all parts of it are the same few kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from py_tensor.graph.node import Node
+from py_tensor.graph.order import bottom
+
+FEWEST_PASSES = 3  # that are alike before they count as a loop
+
+
+def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int, int, int]]:
+    """The parts of `order` that repeat, as (first, end, period), one behind the other.
+
+    Two nodes are alike that have equal keys, and each operand as far before them, or the same one.
+    The period is guessed from where a key was seen last: linear in the nodes.
+    """
+    found: list[tuple[int, int, int]] = []
+    last: dict[int, int] = {}  # where each key was seen
+    first = period = 0  # of what is alike so far
+    for n, node in enumerate(order):
+        if not period or not _alike(order, slots, n, n - period):
+            _note(found, first, n, period)
+            before = last.get(node.key)
+            alike = before is not None and _alike(order, slots, n, before)
+            period = n - before if before is not None and alike else 0
+            first = n - period
+        last[node.key] = n
+    _note(found, first, len(order), period)
+    return found
+
+
+def _note(found: list[tuple[int, int, int]], first: int, end: int, period: int) -> None:
+    first = max(first, found[-1][1]) if found else first
+    if period and end - first >= FEWEST_PASSES * period:
+        found.append((first, end, period))
+
+
+def _alike(order: Sequence[Node], slots: dict[Node, int], n: int, before: int) -> bool:
+    one, other = order[n], order[before]
+    if one.key != other.key or (one.storage is None) != (other.storage is None):
+        return False
+    if one.storage is not None:
+        return True
+    return all(
+        a is b or slots[a] - slots[b] == n - before
+        for a, b in zip(one.inputs, other.inputs, strict=True)
+    )
+
+
+def cuts(
+    order: Sequence[Node],
+    slots: dict[Node, int],
+    last_use: Sequence[int],
+    stored: Collection[int],
+    most: int,
+) -> list[int]:
+    """The slots before which loops are cut, so that no part inlines more than `most` nodes.
+
+    Parameters
+    ----------
+    last_use : sequence of int
+        The last slot whose node has this one as an operand.
+    stored : collection of int
+        What has a buffer in any case. Of all places in a pass a loop is cut where the fewest bytes
+        besides are needed further on.
+    """
+    found: list[int] = []
+    for first, end, period in repetitions(order, slots):
+        inlined = sum(n.storage is None and n.op.inline for n in order[first : first + period])
+        if inlined * (end - first) <= most * period:
+            continue
+        passes = max(1, most // max(1, inlined))
+        nbytes = [0] * (period + 1)  # by the place in the second pass: first the differences
+        for slot in range(first + 2 * period):
+            needed = bottom(order[slot])
+            if needed.storage is None and not needed.op.generates and slots[needed] not in stored:
+                begin = max(0, slot + 1 - first - period)
+                stop = min(period, last_use[slot] + 1 - first - period)
+                if begin < stop:
+                    nbytes[begin] += needed.meta.stored_nbytes
+                    nbytes[stop] -= needed.meta.stored_nbytes
+        for place in range(1, period):
+            nbytes[place] += nbytes[place - 1]
+        start = first + min(range(period), key=nbytes.__getitem__)
+        found += range(start + passes * period, end, passes * period)
+    return found
