@@ -15,7 +15,9 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, make_request
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 
-MAX_PENDING_NODES = 2048
+MAX_PENDING_NODES = 512
+MOST_LATE = 2.0  # times what may be pending, where a flush waits for the end of a pass
+NEVER = 1 << 62
 MAX_TRIES = 2  # of a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is stored now
@@ -83,6 +85,8 @@ class Device:
         self._per_element = 0.0
         self._step = 0.0  # of the load, from one look at what is pending to the next
         self._look = 0.0  # the load from which on `record` has more to do
+        self._most = 1.0  # the load from which on it flushes,
+        self._stop = NEVER  # and the number of the node before which it does
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -138,7 +142,7 @@ class Device:
             return
         else:
             elements = node.op.work(node)
-        if self._load >= self._look:
+        if self._load >= self._look or node.number >= self._stop:
             self._relieve(node)
             if self._is_stored(node):
                 return
@@ -158,7 +162,7 @@ class Device:
         else:
             # Without memory for all that is live now, what is read later may still find enough.
             with suppress(MemoryError):
-                if self._load >= 1:
+                if self._load >= self._most or node.number >= self._stop:
                     self.flush(node)
                 else:
                     self._compute_ahead(node)
@@ -170,7 +174,7 @@ class Device:
         recording takes. With it 64 results of softmax of 4096 x 4096 take an H200 107 µs each,
         without it 128; the kernel takes 81.
         """
-        self._look = min(1.0, self._load + self._step)
+        self._look = min(self._most, self._load + self._step)
         old = len(self._pending) - YOUNG
         if old < FEWEST_AHEAD:
             return
@@ -183,14 +187,15 @@ class Device:
         self._forget_all_stored(older)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
 
-    def _compute_live(self, nodes: Iterable[Node], recorded: Node | None) -> None:
+    def _compute_live(self, nodes: Iterable[Node], recorded: Node | None) -> Request | None:
         limit = self.backend.max_bytes
         live = [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
-        self.compute(live, recorded=recorded)
+        return self.compute(live, recorded=recorded)
 
     def _count_anew(self) -> None:
         """Begin with no load."""
         self._load = 0.0
+        self._most, self._stop = 1.0, NEVER
         self._step = LOOK * self._per_node
         looks = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
         self._look = 0.0 if self.sync_each_op else self._step if looks else 1.0
@@ -208,7 +213,27 @@ class Device:
         self._count_anew()
         self.has_checks = False
         # list(): finalizers may take nodes out while this runs.
-        self._compute_live(list(self._pending), recorded)
+        request = self._compute_live(list(self._pending), recorded)
+        if recorded is not None and request is not None and request.last_pass is not None:
+            self._flush_between_passes(request, recorded.number)
+
+    def _flush_between_passes(self, request: Request, start: int) -> None:
+        """Have the next flush take whole passes of a loop, counted from node `start`.
+
+        So it has the plan of the one after it, and the same kernels.
+        """
+        assert request.last_pass is not None
+        first, end = request.last_pass
+        load = sum(
+            self._per_node + self._per_element * node.meta.size
+            for node in request.order[first:end]
+            if not node.op.constant
+        )
+        passes = max(1, int(1 / load)) if load else 1
+        self._stop = start + passes * (request.order[end].number - request.order[first].number)
+        self._most = MOST_LATE
+        if self._look == 1.0:
+            self._look = self._most
 
     def forget(self, node: Node) -> None:
         """No tensor holds the node any more."""
@@ -238,31 +263,32 @@ class Device:
         *,
         alone: bool = False,
         recorded: Node | None = None,
-    ) -> None:
+    ) -> Request | None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds.
 
         What else is live and needs what they compute in passing is computed too, unless `alone` is
         asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
-        as soon as this returns, `recorded` one that is about to become pending.
+        as soon as this returns, `recorded` one that is about to become pending. Returns what was
+        computed, if anything was.
         """
         nodes = list(nodes)
         for left in reversed(range(MAX_TRIES)):
             wanted = self.request(nodes, alone=alone, recorded=recorded)
             if not wanted.wanted:
-                return
+                return None
             wanted.read = None if read is None else wanted.slots[read]
             try:
                 self._carry_out(wanted)
             except MemoryError:
                 if len(make_request(nodes, self.backend.max_bytes).order) == len(wanted.order):
                     raise
-                self.compute(nodes, read, alone=True, recorded=recorded)
-                return
+                return self.compute(nodes, read, alone=True, recorded=recorded)
             except StaleRequestError:
                 if not left:
                     raise
             else:
-                return
+                return wanted
+        return None
 
     def _carry_out(self, request: Request) -> None:
         """Compute a request. What runs while the backend waits must not overwrite its operands."""

@@ -70,6 +70,8 @@ class Plan:
         What the flush computes, for messages.
     work : int
         Instructions, by estimate.
+    last_pass : (int, int), optional
+        As of the request.
     checks : tuple of Check
         What each word of the buffer that the flush ends with looking at notes.
     """
@@ -89,6 +91,7 @@ class Plan:
     has_floats_only: bool = False
     label: str = ""
     work: int = 0
+    last_pass: tuple[int, int] | None = None
     checks: tuple[Check, ...] = ()
 
     @property

@@ -40,6 +40,7 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
 from py_tensor.graph.reasons import Notes
+from py_tensor.graph.repetition import last_pass
 
 MAX_PLANS = 512
 FETCHED_BYTES = 1 << 16  # up to which what is read next is copied in the flush that computes it
@@ -180,7 +181,9 @@ class WebGPU(Connection):
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
-        self.carry_out(self._plan(request), request, poison=self.poison)
+        plan = self._plan(request)
+        request.last_pass = plan.last_pass
+        self.carry_out(plan, request, poison=self.poison)
 
     def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
         """Run a plan of a request; with `poison`, in buffers that are filled with NaN before."""
@@ -304,6 +307,7 @@ class WebGPU(Connection):
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
             plan = self._plans[signature] = self.plan_for(self.profile, request)
+            plan.last_pass = last_pass(request.order, request.slots)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:

@@ -31,6 +31,8 @@ class Request:
         One that is no part of the flush and about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
+    last_pass : (int, int), optional
+        Two slots a pass apart, where the flush is known to end within a loop.
     """
 
     order: list[Node]
@@ -41,6 +43,7 @@ class Request:
     overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
+    last_pass: tuple[int, int] | None = None
 
     def signature(self) -> tuple[int, ...]:
         """Equal signatures have equal plans: structure, sharing, what is stored or overwritable.

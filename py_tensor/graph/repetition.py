@@ -6,7 +6,7 @@ time as a kernel takes: then all parts of it are the same few kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import bottom
@@ -18,19 +18,20 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int
     """The parts of `order` that repeat, as (first, end, period), one behind the other.
 
     Two nodes are alike that have equal keys, and each operand as far before them, or the same one.
-    The period is guessed from where a key was seen last: linear in the nodes.
+    The period is guessed from where a node with such operands was seen last: linear in the nodes.
     """
     found: list[tuple[int, int, int]] = []
-    last: dict[int, int] = {}  # where each key was seen
+    last: dict[tuple[int, ...], int] = {}  # where a node was seen, by its key and operands
     first = period = 0  # of what is alike so far
     for n, node in enumerate(order):
+        looks = node.key, *[n - slots[x] for x in node.inputs]
         if not period or not _alike(order, slots, n, n - period):
             _note(found, first, n, period)
-            before = last.get(node.key)
+            before = last.get(looks)
             alike = before is not None and _alike(order, slots, n, before)
             period = n - before if before is not None and alike else 0
             first = n - period
-        last[node.key] = n
+        last[looks] = n
     _note(found, first, len(order), period)
     return found
 
@@ -53,6 +54,15 @@ def _alike(order: Sequence[Node], slots: dict[Node, int], n: int, before: int) -
     )
 
 
+def last_pass(order: Sequence[Node], slots: dict[Node, int]) -> tuple[int, int] | None:
+    """Two slots a pass apart, where `order` ends within a loop."""
+    found = repetitions(order, slots)
+    if not found:
+        return None
+    first, end, period = found[-1]
+    return (first, first + period) if end > len(order) - period else None
+
+
 def cuts(
     order: Sequence[Node],
     slots: dict[Node, int],
@@ -72,10 +82,10 @@ def cuts(
     """
     found: list[int] = []
     for first, end, period in repetitions(order, slots):
-        inlined = sum(n.storage is None and n.op.inline for n in order[first : first + period])
+        inlined = max(1, _inlined(order[first : first + period]))
         if inlined * (end - first) <= most * period:
             continue
-        passes = max(1, most // max(1, inlined))
+        passes = max(1, most // inlined)
         nbytes = [0] * (period + 1)  # by the place in the second pass: first the differences
         for slot in range(first + 2 * period):
             needed = bottom(order[slot])
@@ -88,5 +98,11 @@ def cuts(
         for place in range(1, period):
             nbytes[place] += nbytes[place - 1]
         start = first + min(range(period), key=nbytes.__getitem__)
-        found += range(start + passes * period, end, passes * period)
+        before = _inlined(order[found[-1] if found else 0 : start])  # as many passes as that is
+        start += max(0, passes - -(-before // inlined)) * period
+        found += range(start, end, passes * period)
     return found
+
+
+def _inlined(nodes: Iterable[Node]) -> int:
+    return sum(node.storage is None and node.op.inline for node in nodes)

@@ -390,9 +390,9 @@ def _cut_loops(d: Decisions) -> None:
     d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
     for slot, node in enumerate(d.order):
         below = bottom(node)
-        if is_inline(below) and last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]:
-            if below.meta.stored_nbytes <= d.max_bytes:
-                d.store(d.slots[below], Reason.LOOP)
+        crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
+        if crosses and is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
+            d.store(d.slots[below], Reason.LOOP)
 
 
 def _store_shared(d: Decisions) -> None:
@@ -401,7 +401,7 @@ def _store_shared(d: Decisions) -> None:
     copies = [1.0] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
-        reached: frozenset[int] = frozenset()
+        reached: frozenset[tuple[Any, ...]] = frozenset()
         repeated = 1.0
         for consumer in d.consumers[slot]:
             above = d.order[consumer]
