@@ -186,6 +186,9 @@ def arange(
 ) -> Tensor:
     """``start, start + step, ...`` below `stop`; of ints int32, else float32.
 
+    In an integer dtype there are as many numbers, and the first two without their fractions say
+    where to begin and by what to step, as in NumPy: ``arange(0, 2, 0.5, dtype=int)`` is four zeros.
+
     Raises
     ------
     ValueError
@@ -204,6 +207,11 @@ def arange(
     default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT_FLOAT
     target = default if dtype is None else dtypes.parse(dtype)
     count = _steps(start, stop, step)
+    if target.kind in "iu":
+        start, second = int(start), int(start + step)
+        for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
+            dtypes.check_range("arange", value, target)
+        step = second - start
     return _named(ARANGE, _ramp("arange", count, start, step, target, parse(device)))
 
 

@@ -183,6 +183,43 @@ def test_arange(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_arange_of_floats_in_an_integer_dtype(device: str) -> None:
+    """The first two numbers, without their fractions, say where it begins and by what it steps."""
+    signed, unsigned = ("int8", "int32"), ("uint8", "uint32")
+    for args, dtypes in (
+        ((0, 5, 0.5), signed),
+        ((-3, 3, 0.5), signed),
+        ((-0.5, 0.4, 0.6), signed),
+        ((0.9, 3), signed),
+        ((2.5,), signed),
+        ((0, 5, 2.5), signed),
+        ((3, -3, -0.7), signed),
+        ((0.5, 4, True), signed),
+        ((3, 0, -1.5), unsigned),
+        ((0.5, 5), unsigned),
+        ((0, 2, 0.25), unsigned),
+    ):
+        for dtype in dtypes:
+            got = pt.arange(*args, dtype=dtype, device=device)
+            same(got, np.arange(*args, dtype=dtype), f"arange{args}, {dtype}")
+    half: Any = pt.tensor(0.5, device=device)
+    same(
+        pt.arange(-3, 3, half, dtype=int, device=device),
+        np.arange(-3, 9, dtype=np.int32),
+        "of a tensor",
+    )
+    for arange in (pt.arange, np.arange):
+        for args in ((-3.5, 3), (255, 300)):
+            with pytest.raises(OverflowError):
+                arange(*args, dtype="uint8")
+    same(
+        pt.arange(254, 300, dtype="uint8", device=device),
+        np.arange(254, 300, dtype="uint8"),
+        "beyond the dtype",
+    )
+
+
+@pytest.mark.computes
 def test_linspace(device: str) -> None:
     cases: tuple[tuple[Any, Any], ...] = (
         ((1, 20, 20), {}),
