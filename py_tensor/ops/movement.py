@@ -223,7 +223,7 @@ def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
             f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
-    if axes and axes != (None,):
+    if len(axes) > 1 or (axes and axes[0] is not None):
         return permute(x, *axes)
     return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
 
