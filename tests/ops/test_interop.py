@@ -378,6 +378,32 @@ def test_what_gives_an_array(device: str) -> None:
     same(pt.asarray(Column(), device=device), np.array([1.5, 2.5], np.float32), "__array__")
 
 
+@pytest.mark.computes
+def test_what_has_a_tensor(device: str) -> None:
+    """An `__array__` that gives a tensor: taken as that, and copied where an array would be."""
+
+    class Wrapped:
+        def __init__(self, data: Any) -> None:
+            self.data = data
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return self.data.copy() if copy else self.data
+
+    array = np.arange(3, dtype=np.int32)
+    x = pt.tensor(array, device=device)
+    mine, theirs = Wrapped(x), Wrapped(array)
+    same(pt.asarray(mine), np.asarray(theirs), "asarray")
+    same(pt.asarray(mine, "float32"), np.array([0, 1, 2], np.float32), "asarray with a dtype")
+    same(pt.add(mine, 1.5), np.array([1.5, 2.5, 3.5], np.float32), "an operand")
+    same(pt.where(x > 0, mine, 7), np.where(array > 0, array, np.int32(7)), "an operand of several")
+    assert np.shares_memory(np.asarray(theirs), array)
+    assert pt.shares_memory(pt.asarray(mine), x)
+    for copied in (pt.tensor(mine), pt.array(mine), pt.asarray(mine, copy=True)):
+        assert not pt.shares_memory(copied, x)
+        copied[0] = 9
+    same(x, array, "the tensor afterwards")
+
+
 def test_bad_data(device: str) -> None:
     for make, error, match in (
         (
