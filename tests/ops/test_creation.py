@@ -54,6 +54,34 @@ def test_full_of_a_tensor(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_full_of_an_array(device: str) -> None:
+    """Lists and NumPy's arrays are broadcast to the shape; by default they give the dtype."""
+    for value, dtype in (
+        ([1, 2, 3], "int32"),
+        ((0.5, 1, 2), "float32"),
+        ([[True], [False]], "bool"),
+        (range(3), "int32"),
+        (np.array([[1.5], [-2.5]]), "float32"),
+        (np.arange(3, dtype=np.uint8), "uint8"),
+        ([7], "int32"),
+    ):
+        same(pt.full((2, 3), value, device=device), np.full((2, 3), value, dtype), f"{value}")
+        for other in ("int32", "float32"):
+            got = pt.full((2, 3), value, other, device=device)
+            same(got, np.full((2, 3), value, other), f"{value} as {other}")
+    like = np.zeros((2, 3), np.float32)
+    x = pt.tensor(like, device=device)
+    same(pt.full_like(x, [1, 2, 3]), np.full_like(like, [1, 2, 3]), "full_like of a list")
+    same(np.full_like(x, np.arange(3)), np.full_like(like, np.arange(3)), "NumPy's full_like")
+    filled = pt.full((2, 3), [1, 2, 3], device=device)
+    filled[0] = 9
+    same(filled, np.array([[9, 9, 9], [1, 2, 3]], np.int32), "a write afterwards")
+    for full in (pt.full, np.full):
+        with pytest.raises(ValueError, match=r"3.*2"):
+            full((2, 2), [1, 2, 3])
+
+
+@pytest.mark.computes
 def test_full_takes_the_values_dtype(device: str) -> None:
     for value, dtype in (
         (2, "int32"),
