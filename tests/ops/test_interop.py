@@ -581,6 +581,7 @@ def test_out_again(device: str) -> None:
                 assert np.array_equal(np.asarray(view), expected, equal_nan=dtype == "float32"), (
                     f"asarray of {what}"
                 )
+                assert view.tobytes() == expected.tobytes(), f"tobytes() of {what}"
                 assert view.nbytes == expected.nbytes
                 assert (view.ndim, view.size, view.itemsize) == (
                     expected.ndim,
@@ -592,6 +593,26 @@ def test_out_again(device: str) -> None:
         assert scalar.item() == 1
         assert type(scalar.item()) is kind
         assert (float(scalar), int(scalar), bool(scalar)) == (1.0, 1, True)
+
+
+@pytest.mark.computes
+def test_bytes(device: str) -> None:
+    """In each order, of views that lie in memory in different ways."""
+    for dtype in ("int32", "uint8", "float32"):
+        a = np.arange(24, dtype=dtype).reshape(2, 3, 4)
+        x = pt.tensor(a, device=device)
+        for order in "CFAK":
+            for see in (
+                lambda v: v,
+                lambda v: v.T,
+                lambda v: v.transpose(1, 0, 2),
+                lambda v: v[:, ::-1, ::2],
+                lambda v: v[0, 0, 1],
+            ):
+                assert see(x).tobytes(order) == see(a).tobytes(order), f"{dtype}, {order}"
+    for each in (a, x):
+        with pytest.raises(ValueError, match="order"):
+            each.tobytes("X")
 
 
 @pytest.mark.computes

@@ -588,6 +588,7 @@ def test_read_only(device: str) -> None:
         "setitem by integers": lambda v: v.__setitem__([0], 1),
         "fill": lambda v: v.fill(1),
         "sort": lambda v: v.sort(),
+        "partition": lambda v: v.partition(0),
         "put": lambda v: v.put(0, 1),
         "copyto": lambda v: pt.copyto(v, 1),
         "putmask": lambda v: pt.putmask(v, v > 0, 1),
