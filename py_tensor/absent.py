@@ -49,10 +49,8 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
     "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",
-    "partition": "it is x.sort()",
     "resize": "there is x.reshape(...), and pt.concat for more elements",
     "setflags": "it is x.flags.writeable = ...",
-    "tobytes": "it is x.numpy().tobytes()",
     "type": "it is x.astype(dtype)",
     "view": "it is x.reshape(...)",
 }

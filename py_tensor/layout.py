@@ -109,6 +109,29 @@ class Layout:
         return extent(self.shape, self.strides, self.offset)
 
     @property
+    def memory_order(self) -> tuple[int, ...]:
+        """The axes, that with the longest steps in memory first: NumPy's K order.
+
+        As NumPy has it, the direction of a step does not count, and axes without one (repeated, or
+        of length 1) stay as near to their places as the others allow.
+        """
+        inwards: list[int] = []
+        for axis in reversed(range(len(self.shape))):
+            place = len(inwards)
+            for at in reversed(range(len(inwards))):
+                outer, inner = self._step(axis), self._step(inwards[at])
+                if outer and inner:
+                    if outer >= inner:
+                        break
+                    place = at
+            inwards.insert(place, axis)
+        return tuple(reversed(inwards))
+
+    def _step(self, axis: int) -> int:
+        """How far apart in memory neighbours along an axis are; 0 where there are none."""
+        return abs(self.strides[axis]) if self.shape[axis] > 1 else 0
+
+    @property
     def is_injective(self) -> bool:
         """Whether no element stands at two places, as far as strides that nest tell."""
         return is_injective(self.shape, self.strides)

@@ -88,7 +88,8 @@ _SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), 
 class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
     """Accepted, for programs that silence NumPy's warnings: here nothing warns.
 
-    What divides by zero, overflows or has no value gives an infinity or NaN, or what the op says.
+    What divides by zero, overflows or has no value gives an infinity or NaN, or what the op says. A
+    GPU reports none of that, so "raise", "call", "log", "print" and "warn" are taken as "ignore".
     """
 
     def __init__(self, **options: Any) -> None:
@@ -104,7 +105,10 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
 
 
 def seterr(**options: Any) -> dict[str, str]:
-    """Accepted, as `errstate` is; returns what NumPy's would: how each error is treated."""
+    """Accepted, as `errstate` is; returns what NumPy's would: how each error is treated.
+
+    That is "ignore" always: "raise", "warn" and the like are taken as that.
+    """
     errstate(**options)
     return dict(_SILENT)
 

@@ -492,6 +492,17 @@ class Tensor(Methods):
         """The elements as nested lists of Python scalars; of a 0-d tensor, the scalar."""
         return _nest(self._flat(self._read()), self.shape)
 
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements as bytes, `x.itemsize` of them each.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A", "K"}
+            Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
+            is "C", as in NumPy.
+        """
+        return bytes(self.ravel("C" if order == "K" else order)._read())
+
     def item(self, *index: Any) -> Any:
         """The only element, or the one that an index names, as a Python scalar.
 

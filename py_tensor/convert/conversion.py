@@ -129,12 +129,21 @@ def asarray(
     ValueError
         For NaN in an integer dtype; where `copy` is False, and there must be one.
     """
+    data = _given_by(data)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
     if x is data and not (copy or x.is_scalar):
         return x
     return as_ndarray(x.copy() if x is data else x)
+
+
+def _given_by(data: Any) -> Any:
+    """What an object's `__array__` gives, which may be a tensor; anything else as it is."""
+    gives = getattr(data, "__array__", None)
+    if gives is None or isinstance(data, Tensor | type) or hasattr(data, "__array_interface__"):
+        return data
+    return gives()
 
 
 asanyarray = asarray
@@ -179,7 +188,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         raise dtypes.no_complex(op)
     if isinstance(data, str):
         raise dtypes.no_text(op)
-    if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
+    if hasattr(data, "__array_interface__"):
         return _from_array(data, target, place, op)
     try:
         view = memoryview(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -57,6 +57,16 @@ def _sort(
         raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
     result = sort(self, axis, kind, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
+
+
+def _partition(self: Tensor, kth: int | Sequence[int], axis: int = -1) -> None:
+    """Put the elements along `axis` in an order of `pt.partition`, in place."""
+    from py_tensor.ops.searching import partition
+
+    if axis is None:  # type: ignore[comparison-overlap]
+        raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
+    result = partition(self, kth, axis)
+    _overwrite(_target("partition", self), result)
 
 
 def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
@@ -293,6 +303,7 @@ for _op, _mode, _sign in (
 install("fill", _fill)
 install("flat", property(Flat, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)
+install("partition", _partition)
 install("put", put)
 for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):
     register(_function, method=False)

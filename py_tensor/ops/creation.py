@@ -73,29 +73,36 @@ def _parsed(dtype: object) -> DType:
 
 def full(
     shape: int | Shape,
-    fill_value: Scalar | Tensor,
+    fill_value: Operand,
     dtype: object = None,
     *,
     device: str | Device | None = None,
 ) -> Tensor:
     """A tensor of one value, by default in the value's own dtype; takes no memory until stored.
 
-    A tensor as the value is broadcast to the shape, and is not read.
+    A tensor, array or list as the value is broadcast to the shape; a tensor is not read.
 
     Raises
     ------
     OverflowError, ValueError
         For a value that the dtype does not have.
+    ShapeError
+        For an array that does not broadcast to the shape.
     TypeError
-        For a value that is no number.
+        For a value that is no number or array.
     """
-    if isinstance(fill_value, Tensor):
-        value = fill_value if device is None else fill_value.to(device)
-        value = value if dtype is None else converted(value, dtypes.parse(dtype))
-        return expand(value, shape).copy()
+    if _has_elements(fill_value):
+        target = None if dtype is None else dtypes.parse(dtype)
+        place = None if device is None else parse(device)
+        return expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
     value = number_of("full", "fill_value", fill_value)
     target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
     return _filled(FULL, shape, value, target, device)
+
+
+def _has_elements(value: object) -> bool:
+    """Whether it is a tensor, an array or a list, and no number."""
+    return isinstance(value, Tensor | list | tuple | range) or bool(getattr(value, "ndim", 0))
 
 
 def _own(given: Any, value: Scalar) -> DType:
@@ -135,10 +142,10 @@ def _like(op: Movement, x: Operand, value: Scalar, dtype: object, device: Any) -
 
 
 def full_like(
-    x: Operand, fill_value: Scalar | Tensor, dtype: object = None, *, device: Any = None
+    x: Operand, fill_value: Operand, dtype: object = None, *, device: Any = None
 ) -> Tensor:
     """`full` with the shape, dtype and device of `x`."""
-    if isinstance(fill_value, Tensor):
+    if _has_elements(fill_value):
         x = tensor_of(x, "full_like")
         return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
     fill_value = number_of("full_like", "fill_value", fill_value)
@@ -186,6 +193,9 @@ def arange(
 ) -> Tensor:
     """``start, start + step, ...`` below `stop`; of ints int32, else float32.
 
+    In an integer dtype there are as many numbers, and the first two without their fractions say
+    where to begin and by what to step, as in NumPy: ``arange(0, 2, 0.5, dtype=int)`` is four zeros.
+
     Raises
     ------
     ValueError
@@ -204,6 +214,11 @@ def arange(
     default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT_FLOAT
     target = default if dtype is None else dtypes.parse(dtype)
     count = _steps(start, stop, step)
+    if target.kind in "iu":
+        start, second = int(start), int(start + step)
+        for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
+            dtypes.check_range("arange", value, target)
+        step = second - start
     return _named(ARANGE, _ramp("arange", count, start, step, target, parse(device)))
 
 

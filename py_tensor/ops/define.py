@@ -404,6 +404,7 @@ def composed_binary(
 
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+_OF_UNLIKE = {"eq": False, "ne": True}  # what each element gives beside None or text, as in NumPy
 
 
 def _repeating(multiply: Binary) -> Binary:
@@ -422,10 +423,13 @@ def _install_operator(
     operator: str, function: Binary, recording: Callable[[Callable[[Any, Any], Any]], Binary]
 ) -> None:
     reflected = operator not in _COMPARISONS
+    unlike = _OF_UNLIKE.get(operator)
     if operator == "mul":
         function = _repeating(function)
 
     def mixed(self: Tensor, other: Operand) -> Any:
+        if unlike is not None and (other is None or isinstance(other, str | bytes)):
+            return filled(unlike, meta_of(self.shape, dtypes.bool_, self.device))
         if takes(other):
             return function(self, other)
         if reflected and isinstance(other, str | bytes):  # whose own would repeat the text

@@ -12,7 +12,7 @@ from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
-from py_tensor.ops.movement import converted, expand
+from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
 from py_tensor.ops.operands import Operand, coerce, common_dtype, node_of, steps_to, takes
 from py_tensor.ops.out import Out, assign_result, stored, stored_whole
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
@@ -124,16 +124,31 @@ def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[S
 
 
 def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
-    """Product of vectors or matrices, as `matmul`; a scalar multiplies."""
+    """The sums of products over the last axis of `x` and the last but one, or the only one, of `y`.
+
+    The other axes of `x` come first, and then those of `y`: of vectors and matrices it is `matmul`.
+    A scalar multiplies.
+
+    Raises
+    ------
+    ShapeError
+        If those two axes differ in size.
+    """
     a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
-    narrow = a.ndim and b.ndim and a.ndim < 3 and b.ndim < 3
-    return stored_whole("dot", matmul(a, b) if narrow else _wide_dot(a, b), out)
+    return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
 
 
-def _wide_dot(a: Tensor, b: Tensor) -> Tensor:
-    if not a.ndim or not b.ndim:
-        return a * b
-    raise ShapeError(f"dot: takes at most 2 axes, got shapes {a.shape} and {b.shape}; use matmul")
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    (*rows, n), at = a.shape, max(b.ndim - 2, 0)
+    if b.shape[at] != n:
+        raise ShapeError(f"dot: {n} along the last axis of {a.shape}, {b.shape[at]} in {b.shape}")
+    if b.ndim < 3:
+        return matmul(a, b)
+    order = at, *(axis for axis in range(b.ndim) if axis != at)
+    columns = tuple(b.shape[axis] for axis in order[1:])
+    left = reshape_copy(a, (size_of(tuple(rows)), n))
+    right = reshape_copy(permute(b, order), (n, size_of(columns)))
+    return reshape(matmul(left, right), (*rows, *columns))
 
 
 def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:

@@ -123,8 +123,9 @@ def reshape(
     ----------
     *sizes
         The shape, as one tuple or size by size; `shape` is the same by name.
-    order : {"C", "F"}
-        Whether the last or the first axis changes fastest as elements are read and placed.
+    order : {"C", "F", "A"}
+        Whether the last or the first axis changes fastest as elements are read and placed. "A" is
+        "F" where the elements lie in column-major order.
     copy : bool, optional
         True always copies; False raises where a copy is needed.
 
@@ -139,7 +140,7 @@ def reshape(
     target = resolve_reshape(
         "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
     )
-    if _is_column_major("reshape", order, x):
+    if _is_column_major("reshape", order, x, ("C", "F", "A")):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
     layout = None if copy else x._reshaped(target)  # pyright: ignore[reportPrivateUsage]
@@ -157,23 +158,27 @@ def reshape_copy(x: Tensor, shape: Shape) -> Tensor:
     return as_ndarray(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
-def _is_column_major(op: str, order: str, x: Tensor) -> bool:
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"{op}: order is 'C', 'F', 'A' or 'K', not {order!r}")
-    return order == "F" or (
-        order in ("A", "K") and x.flags.f_contiguous and not x.flags.c_contiguous
-    )
+def _is_column_major(op: str, order: str, x: Tensor, orders: tuple[str, ...]) -> bool:
+    if order not in orders:
+        raise ValueError(f"{op}: order is one of {', '.join(orders)}, not {order!r}")
+    return order == "F" or (order == "A" and x.flags.f_contiguous and not x.flags.c_contiguous)
 
 
 def ravel(x: Operand, /, order: str = "C") -> Tensor:
-    """All elements in one axis, in row-major order, or column-major for ``order="F"``.
+    """All elements in one axis; a view where they lie in that order in memory, without gaps.
 
-    A view where they lie in that order in memory, without gaps; else a copy.
+    Parameters
+    ----------
+    order : {"C", "F", "A", "K"}
+        Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
+        takes the axes as they lie in memory, each in its own direction.
     """
     x = tensor_of(x, "ravel")
-    turned = _is_column_major("ravel", order, x)
-    contiguous = x.flags.f_contiguous if turned else x.flags.c_contiguous
-    return reshape(transpose(x) if turned else x, (x.size,), copy=not contiguous or None)
+    if _is_column_major("ravel", order, x, ("C", "F", "A", "K")):
+        x = transpose(x)
+    elif order == "K":
+        x = view_by(x, _layout(x).permuted(_layout(x).memory_order))
+    return reshape(x, (x.size,), copy=not x.flags.c_contiguous or None)
 
 
 def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
@@ -185,7 +190,7 @@ def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
-    """`ravel`, as a copy."""
+    """`ravel` in any of its orders, as a copy."""
     return ravel(x, order).copy()
 
 
@@ -218,7 +223,7 @@ def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
             f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
-    if axes and axes != (None,):
+    if len(axes) > 1 or (axes and axes[0] is not None):
         return permute(x, *axes)
     return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
 

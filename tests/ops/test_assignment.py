@@ -330,6 +330,8 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: x.fill([1, 2]), TypeError, "^fill: "),  # type: ignore[arg-type]
         (lambda: x.sort(5), ValueError, "^sort: axis 5"),
         (lambda: vars(type(x))["sort"](x, None), TypeError, "^sort: .*one axis"),
+        (lambda: x.partition(4), ValueError, "^partition: kth 4"),
+        (lambda: vars(type(x))["partition"](x, 0, None), TypeError, "^partition: .*one axis"),
         (lambda: x.__delitem__(0), ValueError, r"^del: .*x\[mask\]"),
         (lambda: x.__delitem__(slice(2)), ValueError, "^del: "),
         (lambda: operator.imatmul(x[0, :3], x), ValueError, r"^imatmul: .*\(4,\) .*\(3,\)"),
@@ -746,6 +748,13 @@ def check_written(
         same(x, a, f"{name}, view {n}")
 
 
+def partitioned(a: Any, result: None) -> None:
+    """Sort what lies on either side of the element 1, which may be in any order."""
+    assert result is None
+    a[:, :1].sort()
+    a[:, 2:].sort()
+
+
 VIEWS: tuple[Callable[[Any], Any], ...] = (
     lambda a: a,
     lambda a: a.T,
@@ -762,6 +771,8 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
         "fill with 0-d": lambda np, a: a.fill(a[0, 0]),
         "sort": lambda np, a: a.sort(),
         "sort along 0": lambda np, a: a.sort(0),
+        "partition": lambda np, a: partitioned(a, a.partition(1)),
+        "partition along 0": lambda np, a: partitioned(a.T, a.partition([1], axis=0)),
         "put": lambda np, a: np.put(a, [0, 5, -1], [7, 8]),
         "put one": lambda np, a: a.put(3, 7),
         "put none": lambda np, a: np.put(a, [], 7),

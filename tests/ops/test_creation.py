@@ -54,6 +54,34 @@ def test_full_of_a_tensor(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_full_of_an_array(device: str) -> None:
+    """Lists and NumPy's arrays are broadcast to the shape; by default they give the dtype."""
+    for value, dtype in (
+        ([1, 2, 3], "int32"),
+        ((0.5, 1, 2), "float32"),
+        ([[True], [False]], "bool"),
+        (range(3), "int32"),
+        (np.array([[1.5], [-2.5]]), "float32"),
+        (np.arange(3, dtype=np.uint8), "uint8"),
+        ([7], "int32"),
+    ):
+        same(pt.full((2, 3), value, device=device), np.full((2, 3), value, dtype), f"{value}")
+        for other in ("int32", "float32"):
+            got = pt.full((2, 3), value, other, device=device)
+            same(got, np.full((2, 3), value, other), f"{value} as {other}")
+    like = np.zeros((2, 3), np.float32)
+    x = pt.tensor(like, device=device)
+    same(pt.full_like(x, [1, 2, 3]), np.full_like(like, [1, 2, 3]), "full_like of a list")
+    same(np.full_like(x, np.arange(3)), np.full_like(like, np.arange(3)), "NumPy's full_like")
+    filled = pt.full((2, 3), [1, 2, 3], device=device)
+    filled[0] = 9
+    same(filled, np.array([[9, 9, 9], [1, 2, 3]], np.int32), "a write afterwards")
+    for full in (pt.full, np.full):
+        with pytest.raises(ValueError, match=r"3.*2"):
+            full((2, 2), [1, 2, 3])
+
+
+@pytest.mark.computes
 def test_full_takes_the_values_dtype(device: str) -> None:
     for value, dtype in (
         (2, "int32"),
@@ -180,6 +208,43 @@ def test_arange(device: str) -> None:
         pt.arange(3 * 10**9, device=device)
     with pytest.raises(ValueError, match=r"^arange: .*inf"):
         pt.arange(0, float("inf"), device=device)
+
+
+@pytest.mark.computes
+def test_arange_of_floats_in_an_integer_dtype(device: str) -> None:
+    """The first two numbers, without their fractions, say where it begins and by what it steps."""
+    signed, unsigned = ("int8", "int32"), ("uint8", "uint32")
+    for args, dtypes in (
+        ((0, 5, 0.5), signed),
+        ((-3, 3, 0.5), signed),
+        ((-0.5, 0.4, 0.6), signed),
+        ((0.9, 3), signed),
+        ((2.5,), signed),
+        ((0, 5, 2.5), signed),
+        ((3, -3, -0.7), signed),
+        ((0.5, 4, True), signed),
+        ((3, 0, -1.5), unsigned),
+        ((0.5, 5), unsigned),
+        ((0, 2, 0.25), unsigned),
+    ):
+        for dtype in dtypes:
+            got = pt.arange(*args, dtype=dtype, device=device)
+            same(got, np.arange(*args, dtype=dtype), f"arange{args}, {dtype}")
+    half: Any = pt.tensor(0.5, device=device)
+    same(
+        pt.arange(-3, 3, half, dtype=int, device=device),
+        np.arange(-3, 9, dtype=np.int32),
+        "of a tensor",
+    )
+    for arange in (pt.arange, np.arange):
+        for args in ((-3.5, 3), (255, 300)):
+            with pytest.raises(OverflowError):
+                arange(*args, dtype="uint8")
+    same(
+        pt.arange(254, 300, dtype="uint8", device=device),
+        np.arange(254, 300, dtype="uint8"),
+        "beyond the dtype",
+    )
 
 
 @pytest.mark.computes

@@ -361,7 +361,30 @@ def test_operands_of_other_kinds(device: str) -> None:
         _ = x + "text"
     with pytest.raises(TypeError):
         _ = x + None
-    assert (x == None) is False  # noqa: E711
+    with pytest.raises(TypeError):
+        _ = x < None
+
+
+@pytest.mark.computes
+def test_equality_with_none_and_text(device: str) -> None:
+    """No element is equal, as in NumPy."""
+    for shape in ((), (3,), (2, 3), (0, 2)):
+        array = np.ones(shape, np.float32)
+        x = pt.tensor(array, device=device)
+        for other in (None, "text", b"text", np.str_("text")):
+            for mine, theirs in ((x == other, array == other), (x != other, array != other)):
+                same(mine, np.asarray(theirs), f"{shape} and {other!r}")
+        same(None == x, np.zeros(shape, bool), f"None == {shape}")  # noqa: E711, SIM300
+        assert (None in x) is (None in array) is False
+        assert ("text" in x) is ("text" in array) is False
+    array = np.arange(3)
+    x = pt.tensor(array, device=device)
+    assert x[0] in [None, 0]
+    assert None not in [x[0], 1]
+    assert {None: 1, "a": 2, 0: 3}[x[0]] == 3
+    for each in (x, array):
+        with pytest.raises(ValueError, match="ambiguous"):
+            _ = each in [None]
 
 
 @pytest.mark.computes

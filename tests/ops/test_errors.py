@@ -158,11 +158,16 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "index by a list of floats": (lambda x: x[[0.5]], IndexError, r"^index: .*0\.5"),
     "index by a float of NumPy's": (lambda x: x[np.float32(1)], IndexError, r"^index: .*float32"),
     "index by a list out of range": (lambda x: x[[0, 99]], IndexError, r"^index: 99 .*axis 0"),
-    "full of text": (lambda x: pt.full(3, cast("Any", "a")), TypeError, r"^full: fill_value .*str"),
-    "full_like of a list": (
-        lambda x: pt.full_like(x, cast("Any", [1])),
+    "full of text": (lambda x: pt.full(3, "a"), TypeError, r"^full: fill_value .*str"),
+    "full_like of text": (
+        lambda x: pt.full_like(x, "a"),
         TypeError,
-        r"^full_like: fill_value .*list",
+        r"^full_like: fill_value .*str",
+    ),
+    "full of a list of another shape": (
+        lambda x: pt.full((2, 2), [1, 2, 3]),
+        pt.ShapeError,
+        r"\(3,\).*\(2, 2\)",
     ),
     "index to 9 axes": (lambda x: x[(None,) * 6], pt.ShapeError, r"^index: .*9 axes"),
     "slice of step 0": (lambda x: x[::0], ValueError, r"step"),

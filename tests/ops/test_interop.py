@@ -378,6 +378,32 @@ def test_what_gives_an_array(device: str) -> None:
     same(pt.asarray(Column(), device=device), np.array([1.5, 2.5], np.float32), "__array__")
 
 
+@pytest.mark.computes
+def test_what_has_a_tensor(device: str) -> None:
+    """An `__array__` that gives a tensor: taken as that, and copied where an array would be."""
+
+    class Wrapped:
+        def __init__(self, data: Any) -> None:
+            self.data = data
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return self.data.copy() if copy else self.data
+
+    array = np.arange(3, dtype=np.int32)
+    x = pt.tensor(array, device=device)
+    mine, theirs = Wrapped(x), Wrapped(array)
+    same(pt.asarray(mine), np.asarray(theirs), "asarray")
+    same(pt.asarray(mine, "float32"), np.array([0, 1, 2], np.float32), "asarray with a dtype")
+    same(pt.add(mine, 1.5), np.array([1.5, 2.5, 3.5], np.float32), "an operand")
+    same(pt.where(x > 0, mine, 7), np.where(array > 0, array, np.int32(7)), "an operand of several")
+    assert np.shares_memory(np.asarray(theirs), array)
+    assert pt.shares_memory(pt.asarray(mine), x)
+    for copied in (pt.tensor(mine), pt.array(mine), pt.asarray(mine, copy=True)):
+        assert not pt.shares_memory(copied, x)
+        copied[0] = 9
+    same(x, array, "the tensor afterwards")
+
+
 def test_bad_data(device: str) -> None:
     for make, error, match in (
         (
@@ -555,6 +581,7 @@ def test_out_again(device: str) -> None:
                 assert np.array_equal(np.asarray(view), expected, equal_nan=dtype == "float32"), (
                     f"asarray of {what}"
                 )
+                assert view.tobytes() == expected.tobytes(), f"tobytes() of {what}"
                 assert view.nbytes == expected.nbytes
                 assert (view.ndim, view.size, view.itemsize) == (
                     expected.ndim,
@@ -566,6 +593,26 @@ def test_out_again(device: str) -> None:
         assert scalar.item() == 1
         assert type(scalar.item()) is kind
         assert (float(scalar), int(scalar), bool(scalar)) == (1.0, 1, True)
+
+
+@pytest.mark.computes
+def test_bytes(device: str) -> None:
+    """In each order, of views that lie in memory in different ways."""
+    for dtype in ("int32", "uint8", "float32"):
+        a = np.arange(24, dtype=dtype).reshape(2, 3, 4)
+        x = pt.tensor(a, device=device)
+        for order in "CFAK":
+            for see in (
+                lambda v: v,
+                lambda v: v.T,
+                lambda v: v.transpose(1, 0, 2),
+                lambda v: v[:, ::-1, ::2],
+                lambda v: v[0, 0, 1],
+            ):
+                assert see(x).tobytes(order) == see(a).tobytes(order), f"{dtype}, {order}"
+    for each in (a, x):
+        with pytest.raises(ValueError, match="order"):
+            each.tobytes("X")
 
 
 @pytest.mark.computes

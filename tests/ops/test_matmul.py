@@ -368,8 +368,29 @@ def test_dot(device: str, rng: np.random.Generator) -> None:
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     near(pt.dot(x, y), *products(a, b), "dot of matrices")
     same(pt.dot(x, 2), a * 2, "dot with a scalar")
-    with pytest.raises(pt.ShapeError, match=r"^dot"):
-        pt.dot(x.reshape(1, 6, 7), y)
+    for first, second in (
+        ((2, 3, 4), (4,)),
+        ((2, 3, 4), (4, 5)),
+        ((4,), (2, 4, 3)),
+        ((5, 4), (2, 4, 3)),
+        ((2, 3, 4), (5, 4, 6)),
+        ((2, 1, 3, 4), (5, 2, 4, 1)),
+        ((2, 3, 0), (5, 0, 6)),
+        ((0, 3, 4), (5, 4, 6)),
+        ((2, 3, 4), ()),
+        ((), (2, 3, 4)),
+        ((), ()),
+    ):
+        a, b = (rng.integers(1, 9, shape).astype(np.int32) for shape in (first, second))
+        x, y = (pt.asarray(v, device=device) for v in (a, b))
+        same(pt.dot(x, y), np.dot(a, b), f"dot of {first} and {second}")
+        same(x.dot(y.astype("float32")), a.dot(b).astype(np.float32), "of two dtypes")
+    a, b = (rng.integers(1, 9, shape).astype(np.int32) for shape in ((4, 3, 2), (3, 4, 5)))
+    x, y = (pt.tensor(v, device=device) for v in (a, b))
+    same(x.T.dot(y.swapaxes(0, 2)), a.T.dot(b.swapaxes(0, 2)), "dot of views")
+    for second in ((7,), (6, 5), (2, 6, 7)):
+        with pytest.raises(pt.ShapeError, match=r"^dot"):
+            pt.dot(pt.ones((2, 3, 4), device=device), pt.ones(second, device=device))
 
 
 @pytest.mark.computes

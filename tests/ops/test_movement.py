@@ -293,6 +293,8 @@ BY_NAME: dict[str, Callable[[Any, Any], Any]] = {
     "array_split by name": lambda m, x: m.array_split(x, indices_or_sections=4, axis=1),
     "transpose": lambda m, x: m.transpose(x, axes=(1, 0)),
     "transpose by None": lambda m, x: m.transpose(x, axes=None),
+    "transpose by an array": lambda m, x: x.transpose(m.array([1, 0])),
+    "transpose by an array of NumPy's": lambda m, x: m.transpose(x, np.array([1, 0])),
     "permute_dims": lambda m, x: m.permute_dims(x, axes=(1, 0)),
     "reshape": lambda m, x: m.reshape(x, shape=(6, -1)),
     "reshape by one size": lambda m, x: m.reshape(x, shape=-1, order="F"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -290,10 +291,13 @@ MADE: dict[str, Callable[[Any, Any], Any]] = {
     "ravel of a transpose": lambda np, a: a.T.ravel(),
     "ravel of a transpose, column-major": lambda np, a: a.T.ravel("F"),
     "ravel of a transpose, as it lies": lambda np, a: a.T.ravel("A"),
+    "ravel of a permutation, as it lies": lambda np, a: a.transpose(1, 0, 2).ravel("K"),
+    "ravel of a turned view, as it lies": lambda np, a: a[:, ::-1].transpose(2, 0, 1).ravel("K"),
     "ravel of a slice": lambda np, a: a[:, 1:].ravel(),
     "ravel of one element": lambda np, a: a[1:, 1:2, 2:3].ravel(),
     "flatten": lambda np, a: a.flatten(),
     "flatten of a transpose": lambda np, a: a.T.flatten("F"),
+    "flatten as it lies": lambda np, a: a.transpose(2, 0, 1).flatten("K"),
     "copy": lambda np, a: a.copy(),
     "copy of a view": lambda np, a: a[1].T.copy(),
     "astype": lambda np, a: a.astype("float32"),
@@ -306,6 +310,39 @@ MADE: dict[str, Callable[[Any, Any], Any]] = {
     "a chain through a copy": lambda np, a: a.T.reshape(6, 4)[::2].T,
     "a chain of broadcasts": lambda np, a: np.broadcast_to(a[:, None, 0], (2, 5, 4))[:, 1].T,
 }
+
+
+SEEN: list[Callable[[Any, Any], Any]] = [
+    lambda np, a: a,
+    lambda np, a: a[:, ::-1],
+    lambda np, a: a[::-1, :, ::-2],
+    lambda np, a: a[:, 1:2],
+    lambda np, a: a[:0],
+    lambda np, a: a[1],
+    lambda np, a: np.broadcast_to(a[:, None], (2, 5, 3, 4)),
+    lambda np, a: np.broadcast_to(a[:, 1:2], (2, 3, 4)),
+    lambda np, a: np.broadcast_to(a[0, 0], (3, 2, 4)),
+]
+
+
+@pytest.mark.computes
+def test_elements_as_they_lie_in_memory(device: str) -> None:
+    """NumPy's K order, of all permutations of views: of strides that are negative, long or 0."""
+    x, array = both(device)
+    for number, see in enumerate(SEEN):
+        mine, theirs = see(pt, x), see(np, array)
+        for order in permutations(range(theirs.ndim)):
+            got, expected = mine.transpose(order), theirs.transpose(order)
+            what = f"view {number} by {order}"
+            same(got.ravel(order="K"), expected.ravel(order="K"), what)
+            same(got.flatten("K"), expected.flatten("K"), what)
+            assert pt.shares_memory(got.ravel("K"), x) == np.shares_memory(
+                expected.ravel("K"), array
+            ), what
+    for make in (lambda x: x.reshape(-1, order="K"), lambda x: x.ravel("X")):
+        for each in (x, array):
+            with pytest.raises(ValueError, match="order"):
+                make(each)
 
 
 def both(device: str, shape: tuple[int, ...] = (2, 3, 4)) -> tuple[Any, Array]:
@@ -551,6 +588,7 @@ def test_read_only(device: str) -> None:
         "setitem by integers": lambda v: v.__setitem__([0], 1),
         "fill": lambda v: v.fill(1),
         "sort": lambda v: v.sort(),
+        "partition": lambda v: v.partition(0),
         "put": lambda v: v.put(0, 1),
         "copyto": lambda v: pt.copyto(v, 1),
         "putmask": lambda v: pt.putmask(v, v > 0, 1),
