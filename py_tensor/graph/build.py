@@ -36,8 +36,6 @@ from py_tensor.graph.store import (
     Decisions,
     decide,
     is_flat,
-    is_folded,
-    is_inline,
     space_of,
 )
 from py_tensor.layout import Layout, canonical_strides
@@ -195,8 +193,11 @@ class Builder:
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def fold(self, slot: int, node: Node) -> None:
-        """A kernel that folds: sums of products of matrices, and all other reductions."""
-        self._reduce(slot, [slot])
+        """A kernel that folds; a short reduction is arithmetic, as inline ops are."""
+        if node in self.decisions.unrolled:
+            self.inline(slot, node)
+        else:
+            self._reduce(slot, [slot])
 
     def inline(self, slot: int, node: Node) -> None:
         """A kernel of what is inline: behind the folds that it can join, if there are any."""
@@ -237,7 +238,8 @@ class Builder:
 
         Over it the movement is an affine map, which it may not be over the shape after a reshape.
         """
-        while node.storage is None and (is_flat(node) or is_inline(node)) and not node.op.shifts:
+        d = self.decisions
+        while node.storage is None and (is_flat(node) or d.is_inline(node)) and not d.shifts(node):
             operands = [x for x in node.inputs if not x.op.constant]
             if len(operands) != 1:
                 break
@@ -278,7 +280,7 @@ class Builder:
             written = self.slots[value]
             if (
                 layout.size * MOST_LEFT < whole.meta.size
-                and is_inline(value)
+                and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
             ):  # the pass over the whole would compute it at every element
                 self.decisions.store(written, Reason.REPEATED)
@@ -437,9 +439,13 @@ class Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if is_folded(operand) and slot not in d.cut:
+                if d.is_folded(operand) and slot not in d.cut:
                     found.add(slot)
-                elif self.spans(slot, root) and (is_inline(operand) or is_flat(operand)):
+                elif (
+                    self.spans(slot, root)
+                    and (d.is_inline(operand) or is_flat(operand))
+                    and not d.shifts(operand)
+                ):
                     members.add(slot)
                     stack.append(slot)
         candidates = [
@@ -468,7 +474,6 @@ class Builder:
             and slot not in d.cut
             and slot not in self.produced
             and d.depth[slot] == d.depth[root]
-            and not self.order[slot].op.shifts
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
@@ -518,7 +523,9 @@ class Builder:
         """The operand of a node, not stored yet, that brings most into its kernel."""
         d = self.decisions
         operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
-        inlined = [s for s in operands if s not in d.stored and is_inline(self.order[s])]
+        inlined = [
+            s for s in operands if s not in d.stored and self.decisions.is_inline(self.order[s])
+        ]
         return max(inlined, key=lambda s: (len(d.inlined[s]), s), default=None)
 
     def _sources(self, slot: int) -> frozenset[int]:

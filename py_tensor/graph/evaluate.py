@@ -36,13 +36,14 @@ from py_tensor.graph.op import (
     Op,
     Pad,
     Preview,
+    Reduction,
     Roll,
     View,
     layout_of,
 )
 from py_tensor.graph.op import Gather as GatherOp
 from py_tensor.graph.reasons import Reason
-from py_tensor.graph.store import MAX_BODY, Decisions, is_anchor, is_flat, is_inline
+from py_tensor.graph.store import MAX_BODY, Decisions, is_flat
 from py_tensor.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.shapes import Shape, row_major
 
@@ -191,7 +192,7 @@ class Evaluator:
             return True
         if slot == self.root:
             return False
-        if is_anchor(node):
+        if self.builder.decisions.is_anchor(node):
             return True
         if slot not in self.builder.decisions.stored:
             return False
@@ -213,8 +214,11 @@ class Evaluator:
         None where it has no room for it.
         """
         b = self.builder
-        if self.root is None or not is_inline(b.order[slot]) or not b.spans(slot, self.root):
+        node, d = b.order[slot], b.decisions
+        if self.root is None or not d.is_inline(node) or not b.spans(slot, self.root):
             return None
+        if d.shifts(node) and node.meta.shape != self.extents:
+            return None  # it may have no coordinates here
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
         around = reads.difference(self.given)
         parts = sum(map(b.parts, self.given))
@@ -249,6 +253,32 @@ class Evaluator:
         needs = [(self.slots[operand], view) for operand in node.inputs]
         op, dtype = cast("Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
+
+    def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
+        """The few elements that a reduction folds, one after the other."""
+        operand = node.inputs[0]
+        axes: tuple[int, ...] = node.attrs
+        op = cast("Reduction", node.op).pairwise
+        assert op is not None
+        shape = operand.meta.shape
+        units = row_major(shape)
+        needs: list[Key] = []
+        for place in product(*(range(shape[a]) for a in axes)):
+            first = sum(i * units[a] for i, a in zip(place, axes, strict=True))
+            layout = Layout(node.meta.shape, units, first)
+            composed = compose(view.strides, view.offset, view.ranges, layout)
+            if composed is None:
+                return self._load_materialized(slot, node, view)
+            strides = canonical_strides(composed[0], self.extents)
+            needs.append((self.slots[operand], IndexMap(strides, composed[1], view.ranges)))
+
+        def make(values: list[int]) -> int:
+            folded = values[0]
+            for value in values[1:]:
+                folded = self.body.add(Apply(op, node.meta.dtype, (folded, value)))
+            return folded
+
+        return needs, make
 
     def gather(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Where the indices say along some axes, where the space says along the others."""
@@ -398,6 +428,7 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
     Preview: Evaluator.moved,
     Movement: Evaluator.moved,
     Pad: Evaluator.padded,
+    Reduction: Evaluator.unrolled,
     Roll: Evaluator.rolled,
     View: Evaluator.moved,
 }

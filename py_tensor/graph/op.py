@@ -344,6 +344,11 @@ class Reduction(Folding):
     def work_buffers(self) -> int:
         return len(self.parts)
 
+    @property
+    def pairwise(self) -> Elementwise | None:
+        """The op that folds two values, where the accumulator is one of their dtype."""
+        return _pairwise(self)
+
     def folding(self) -> tuple[Reduction, None]:
         return self, None
 
@@ -710,6 +715,22 @@ class Scatter(Op):
 def layout_of(node: Node) -> Layout:
     """The map of a movement node, from its coordinates to its operand's flat index."""
     return cast("Movement", node.op).layout(node.attrs, node.inputs[0].meta.shape)
+
+
+@cache
+def _pairwise(fold: Reduction) -> Elementwise | None:
+    if fold.parts != ("T",) or fold.element != {"*": ("{x}",)} or fold.result != "{a0}":
+        return None
+    texts = {
+        kind: text.replace("{a0}", "{0}").replace("{b0}", "{1}")
+        for kind, (text,) in fold.combine.items()
+    }
+
+    def folded(np: Any, x: Any, y: Any) -> Any:
+        return fold.numpy(np, np.stack([x, y]), (0,))[0]
+
+    vjp, accepts = NOT_DIFFERENTIABLE, fold.accepts
+    return Elementwise(fold.name, vjp=vjp, wgsl=texts, numpy=folded, accepts=accepts)
 
 
 @cache

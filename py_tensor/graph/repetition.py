@@ -6,7 +6,7 @@ time as a kernel takes: then all parts of it are the same few kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import bottom
@@ -24,7 +24,7 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int
     last: dict[tuple[int, ...], int] = {}  # where a node was seen, by its key and operands
     first = period = 0  # of what is alike so far
     for n, node in enumerate(order):
-        looks = node.key, *[n - slots[x] for x in node.inputs]
+        looks = node.key, *[~slots[x] if x.storage else n - slots[x] for x in node.inputs]
         if not period or not _alike(order, slots, n, n - period):
             _note(found, first, n, period)
             before = last.get(looks)
@@ -68,9 +68,12 @@ def cuts(
     slots: dict[Node, int],
     last_use: Sequence[int],
     stored: Collection[int],
+    ends: Set[int],
     most: int,
 ) -> list[int]:
     """The slots before which loops are cut, so that no part inlines more than `most` nodes.
+
+    A part is one pass where values are stored within a pass anyway.
 
     Parameters
     ----------
@@ -79,13 +82,18 @@ def cuts(
     stored : collection of int
         What has a buffer in any case. Of all places in a pass a loop is cut where the fewest bytes
         besides are needed further on.
+    ends : set of int
+        What is stored for its consumers within a pass.
     """
     found: list[int] = []
     for first, end, period in repetitions(order, slots):
         inlined = max(1, _inlined(order[first : first + period]))
-        if inlined * (end - first) <= most * period:
+        if not ends.isdisjoint(range(first + period, first + 2 * period)):
+            passes = 1
+        elif inlined * (end - first) > most * period:
+            passes = max(1, most // inlined)
+        else:
             continue
-        passes = max(1, most // inlined)
         nbytes = [0] * (period + 1)  # by the place in the second pass: first the differences
         for slot in range(first + 2 * period):
             needed = bottom(order[slot])

@@ -6,7 +6,7 @@ consumer cannot take in, or if inlining it into its consumers would cost more th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import Any, cast
@@ -25,6 +25,8 @@ MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may ea
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_SINKS = 6
 MANY_PLACES = 8
+MAX_UNROLLED = 16  # elements that a reduction folds as arithmetic in another kernel
+MOST_LOOKED_AT = 32  # consumers
 MANY_TIMES = 2.5  # at which one kernel would compute an element again
 
 
@@ -51,6 +53,8 @@ class Decisions:
     ----------
     stored : set of int
         Slots that get a buffer, `wanted` included; reductions and the like may join later.
+    unrolled : set of Node
+        Reductions of a few elements, computed like elementwise ops.
     cut : set of int
         Stored because a kernel would grow too large: never merged into a consumer's kernel.
     sources : list of frozenset
@@ -74,6 +78,7 @@ class Decisions:
     cut: set[int] = field(default_factory=set[int])
     sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    unrolled: set[Node] = field(default_factory=set[Node])
     part: list[int] = field(default_factory=list[int])
     depth: list[int] = field(default_factory=list[int])
     consumers: list[list[int]] = field(default_factory=list[list[int]])
@@ -89,26 +94,68 @@ class Decisions:
         self.stored.add(slot)
         self.notes.setdefault(slot, reason)
 
+    def is_anchor(self, node: Node) -> bool:
+        """Whether the node, if pending, ends a kernel: its consumers see only its result."""
+        return node.storage is None and (node.op.barrier or self.is_folded(node))
+
+    def is_folded(self, node: Node) -> bool:
+        """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
+        return node.storage is None and node.op.folds and node not in self.unrolled
+
+    def is_inline(self, node: Node) -> bool:
+        """Whether the node, if pending, can be computed inside its consumer's kernel."""
+        return node.storage is None and (node.op.inline or node in self.unrolled)
+
+    def shifts(self, node: Node) -> bool:
+        """Whether an inline node may be computed from its operands at other indices."""
+        return node.op.shifts or node in self.unrolled
+
+    def places(self, node: Node) -> int:
+        """At how many places one element of an inline node looks at an operand."""
+        return repeats_of(node) if node in self.unrolled else node.op.places(node)
+
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
         """Equal for stored values that one kernel computes, as far as it has room for them."""
         node = self.order[slot]
-        if is_inline(node) and not node.op.shifts and slot not in self.cut:
+        if self.is_inline(node) and slot not in self.cut:
             return self.depth[slot], node.meta.shape
         return (slot,)
 
+    def cost_of(self, node: Node) -> int:
+        """Instructions of an inline node by itself."""
+        return repeats_of(node) if node in self.unrolled else node.op.cost
+
     def cost(self, slot: int, limit: int) -> int:
         """Instructions for an element, from what is stored; past the limit they are not counted."""
-        found, seen, stack = 0, {slot}, [slot]
-        while stack and found <= limit:
-            node = self.order[stack.pop()]
-            found += node.op.cost if node.op.inline else 0
-            for operand in node.inputs:
-                below = self.slots[operand]
-                if operand.storage is None and below not in self.stored and below not in seen:
-                    seen.add(below)
-                    if not is_anchor(operand):
-                        stack.append(below)
+        found = 0
+        for node in self.below(slot):
+            if self.is_inline(node) and (node is self.order[slot] or not self._is_stored(node)):
+                found += self.cost_of(node)
+            if found > limit:
+                break
         return found
+
+    def reads_pending(self, slot: int) -> bool:
+        """Whether a value is computed from what another kernel of the flush stores."""
+        nodes = islice(self.below(slot), 1, MAX_BODY)
+        return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
+
+    def _is_stored(self, node: Node) -> bool:
+        return self.slots[node] in self.stored
+
+    def below(self, slot: int) -> Iterator[Node]:
+        """A value, and what is pending below it up to what is stored: what computing it visits."""
+        seen, stack = {slot}, [slot]
+        while stack:
+            at = stack.pop()
+            node = self.order[at]
+            yield node
+            if at == slot or not (self.is_anchor(node) or self._is_stored(node)):
+                for operand in node.inputs:
+                    other = self.slots[operand]
+                    if operand.storage is None and other not in seen:
+                        seen.add(other)
+                        stack.append(other)
 
     def is_costly(self, slot: int, points: int) -> bool:
         """Whether a value is much to compute at so many points rather than at its own."""
@@ -117,21 +164,6 @@ class Decisions:
             return False
         limit = CHEAP_UNDER_EXPANSION if points <= 2 * node.meta.size else 1
         return self.cost(slot, limit) > limit
-
-
-def is_anchor(node: Node) -> bool:
-    """Whether the node, if pending, ends a kernel: its consumers see only its result."""
-    return node.storage is None and (node.op.folds or node.op.barrier)
-
-
-def is_folded(node: Node) -> bool:
-    """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
-    return node.storage is None and node.op.folds
-
-
-def is_inline(node: Node) -> bool:
-    """Whether the node, if pending, can be computed inside its consumer's kernel."""
-    return node.storage is None and node.op.inline
 
 
 def is_flat(node: Node) -> bool:
@@ -155,6 +187,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
     _contractions(decisions)
+    _unroll(decisions)
     _buffered(decisions)
     _store_reread(decisions)
     _cut_loops(decisions)
@@ -203,6 +236,74 @@ def _contractions(d: Decisions) -> None:
                     d.store(operand.slot, Reason.FACTOR)
 
 
+def repeats_of(node: Node) -> int:
+    """The elements that a reduction folds into one."""
+    return node.inputs[0].meta.size // max(1, node.meta.size)
+
+
+def _unroll(d: Decisions) -> None:
+    """Find the reductions of few elements that are arithmetic in the kernel of what uses them."""
+    for slot, node in enumerate(d.order):
+        if (
+            d.is_folded(node)
+            and slot not in d.contractions
+            and repeats_of(node) <= MAX_UNROLLED
+            and cast("Folding", node.op).folding()[0].pairwise is not None
+            and len(node.inputs) == 1
+            and _cost_below(d, node) * repeats_of(node) <= MAX_RECOMPUTED_COST
+            and _is_inner(d, slot)
+            and not _follows_over_rows(d, node)
+        ):
+            d.unrolled.add(node)
+
+
+def _cost_below(d: Decisions, node: Node) -> int:
+    operand = node.inputs[0]
+    return 0 if operand.storage is not None else d.cost(d.slots[operand], MAX_RECOMPUTED_COST)
+
+
+def _follows_over_rows(d: Decisions, node: Node) -> bool:
+    """Whether a reduction goes over rows that another one, which is not unrolled, went over."""
+    below = islice(d.below(d.slots[node.inputs[0]]), MOST_LOOKED_AT)
+    return any(d.is_folded(x) and x.attrs == node.attrs for x in below)
+
+
+def _is_inner(d: Decisions, slot: int) -> bool:
+    """Whether a reduction is part of what other kernels compute, and none that goes over its rows.
+
+    A result that is stored, or where its epilogue is, has a kernel that serves all lengths. Where
+    it spreads over the shape that was reduced, unless that is reduced along other axes, one kernel
+    may go over the rows twice. Only the nearest consumers are looked at.
+    """
+    node = d.order[slot]
+    shape = node.inputs[0].meta.shape
+    inner = False
+    seen, stack = {slot}, [slot]
+    while stack:
+        at = stack.pop()
+        wide = d.order[at].meta.shape == shape
+        if at in d.stored:
+            if wide or at == slot:
+                return False
+            continue
+        if wide and not d.consumers[at]:
+            return False
+        for consumer in d.consumers[at]:
+            above = d.order[consumer]
+            if d.is_folded(above):
+                if wide and above.attrs == node.attrs:
+                    return False
+                inner = True
+            elif d.is_anchor(above) or len(seen) > MOST_LOOKED_AT:
+                return False
+            elif consumer not in seen:
+                moves = above.op.reads_by_map and not is_flat(above)
+                inner = inner or moves or d.shifts(above)
+                seen.add(consumer)
+                stack.append(consumer)
+    return inner
+
+
 def _buffered(d: Decisions) -> None:
     """Store what ops read from buffers by indices, apart from what does that."""
     for slot, node in enumerate(d.order):
@@ -220,7 +321,7 @@ def _buffered(d: Decisions) -> None:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """The two operands, of one shape, whose product is summed."""
-    if not is_folded(node) or node.meta.dtype.kind == "b":
+    if not d.is_folded(node) or node.meta.dtype.kind == "b":
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:
@@ -267,7 +368,7 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
         elif node.op.is_written_by_parts(node):
             d.sources.append(frozenset((slot,)))
             d.inlined.append(frozenset())
-        elif is_anchor(node):
+        elif d.is_anchor(node):
             _cut_reduced(d, node, max_buffers)
             d.sources.append(frozenset((slot,)))
             d.inlined.append(frozenset())
@@ -279,7 +380,7 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
                     break
                 sources, inlined = _needs(d, node)
             d.sources.append(sources)
-            d.inlined.append(inlined | {slot} if is_inline(node) else inlined)
+            d.inlined.append(inlined | {slot} if d.is_inline(node) else inlined)
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
@@ -314,7 +415,7 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
     for operand in node.inputs:
         lowest = bottom(operand)
         slot = d.slots[lowest]
-        if is_inline(lowest) and slot not in d.stored:
+        if d.is_inline(lowest) and slot not in d.stored:
             sources, inlined = _needs_through(d, slot)
             candidates.append((len(sources), len(inlined), slot))
     if not candidates:
@@ -326,13 +427,14 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
 
 
 def _store_reread(d: Decisions) -> None:
-    """Store what one kernel would compute at several places.
+    """Store what one kernel would compute at several places, or for many broadcast copies.
 
     A place is a kernel and the movement through which it sees the value. From the results down, so
     that places multiply along a chain; and what is stored is one place for all below it.
     """
     views: dict[tuple[int, ...], int] = {}
     places: list[frozenset[Place]] = [frozenset()] * len(d.order)
+    copies = [1.0] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
         if node.storage is not None or node.op.generates:
@@ -342,43 +444,51 @@ def _store_reread(d: Decisions) -> None:
         found: set[Place] = set()
         for number, consumer in enumerate(d.consumers[slot]):
             above = d.order[consumer]
-            ends = consumer in d.stored or is_anchor(above)
-            seen = ((consumer, 0, _points(above, node), False),) if ends else places[consumer]
-            if above.op.shifts or (above.op.reads_by_map and not is_flat(above)):
-                operand = number if above.op.shifts else 0  # one node may be several operands
+            ends = consumer in d.stored or d.is_anchor(above)
+            seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
+            if d.shifts(above) or (above.op.reads_by_map and not is_flat(above)):
+                operand = number if d.shifts(above) else 0  # one node may be several operands
                 expands = above.op.reads_by_map and above.meta.size > node.meta.size
-                for kernel, view, points, expanded in seen:
-                    for place in range(above.op.places(above)):
+                for kernel, view, points, expanded in seen if len(found) <= MANY_PLACES else ():
+                    for place in range(d.places(above)):
                         moved = view, above.key, operand, place
                         number_of_view = views.setdefault(moved, len(views) + 1)
                         found.add((kernel, number_of_view, points, expanded or expands))
-            else:
+            elif len(found) <= MANY_PLACES:
                 found.update(seen)
-            if len(found) > MANY_PLACES:
-                break
+            beyond = 1.0 if ends else copies[consumer]
+            if above.op.reads_by_map and node.meta.size:
+                beyond *= above.meta.size / node.meta.size
+            copies[slot] = max(copies[slot], beyond)
         places[slot] = frozenset(islice(found, MANY_PLACES))
-        if is_inline(node) and slot not in d.stored and _is_reread(d, node, found):
-            d.store(slot, Reason.REREAD)
+        if d.is_inline(node) and slot not in d.stored:
+            reason = _why_repeated(d, slot, copies[slot], found)
+            if reason is not None:
+                d.store(slot, reason)
 
 
-def _is_reread(d: Decisions, node: Node, places: Iterable[Place]) -> bool:
-    """Whether some kernel computes each element of a value more often than a few times.
+def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
+    """Why to store a value of which some kernel would compute each element too often, if it would.
 
     A place that sees a part of the value counts as that part, and one that computes it for all
     points of a larger space as so many; but copies by broadcasting count as one.
     """
+    node = d.order[slot]
     if node.meta.stored_nbytes > d.max_bytes or not node.meta.size:
-        return False
+        return None
+    cheap = CHEAP_UNDER_EXPANSION
+    if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
+        return Reason.REPEATED
     counts: dict[int, float] = {}
     for kernel, _, points, expanded in places:
         times = points / node.meta.size
         counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
-    return max(counts.values(), default=0.0) >= MANY_TIMES
+    return Reason.REREAD if max(counts.values(), default=0.0) >= MANY_TIMES else None
 
 
-def _points(root: Node, operand: Node) -> int:
+def _points(d: Decisions, root: Node, operand: Node) -> int:
     """The points at which the kernel of `root` computes its operand."""
-    if is_anchor(root) or root.op.is_written_by_parts(root):
+    if d.is_anchor(root) or root.op.is_written_by_parts(root):
         return operand.meta.size
     return root.meta.size
 
@@ -386,58 +496,41 @@ def _points(root: Node, operand: Node) -> int:
 def _cut_loops(d: Decisions) -> None:
     """Cut loops between passes, and store what later parts need of earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
-    starts = set(cuts(d.order, d.slots, last_use, d.stored, MAX_BODY))
+    starts = set(cuts(d.order, d.slots, last_use, d.stored, d.notes.keys(), MAX_BODY))
     d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
     for slot, node in enumerate(d.order):
         below = bottom(node)
         crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
-        if crosses and is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
+        if crosses and d.is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
             d.store(d.slots[below], Reason.LOOP)
 
 
 def _store_shared(d: Decisions) -> None:
-    """Store what several kernels, or many broadcast copies, would compute anew at a higher cost."""
+    """Store what several kernels would compute anew at a higher cost."""
     sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
-    copies = [1.0] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
         reached: frozenset[tuple[Any, ...]] = frozenset()
-        repeated = 1.0
         for consumer in d.consumers[slot]:
-            above = d.order[consumer]
-            ends = consumer in d.stored or is_anchor(above)
+            ends = consumer in d.stored or d.is_anchor(d.order[consumer])
             if len(reached) < MANY_SINKS:
                 reached |= frozenset((d.kernel_of(consumer),)) if ends else sinks[consumer]
-            if above.op.reads_by_map and node.meta.size:
-                beyond = 1.0 if consumer in d.stored else copies[consumer]
-                repeated = max(repeated, beyond * above.meta.size / node.meta.size)
-            elif not ends:
-                repeated = max(repeated, copies[consumer])
-        sinks[slot], copies[slot] = reached, repeated
-        if is_inline(node) and slot not in d.stored:
-            reason = _worth_storing(d, slot, len(reached), repeated)
-            if reason is not None:
-                d.store(slot, reason)
+        sinks[slot] = reached
+        if d.is_inline(node) and slot not in d.stored and _is_worth_storing(d, slot, len(reached)):
+            d.store(slot, Reason.SHARED)
 
 
-def _worth_storing(d: Decisions, slot: int, kernels: int, copies: float) -> Reason | None:
+def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
     """The rule of cost, in buffer accesses per element and in instructions.
 
     Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
     reads in each kernel.
     """
-    if d.order[slot].meta.stored_nbytes > d.max_bytes:
-        return None
+    if kernels < 2 or d.order[slot].meta.stored_nbytes > d.max_bytes:
+        return False
     reads = len(d.sources[slot] - {FAULTS})
-    cost = sum(d.order[s].op.cost for s in d.inlined[slot])
-    if copies >= 2 and (cost > CHEAP_UNDER_EXPANSION or _has_pending_source(d, slot)):
-        return Reason.REPEATED
-    recomputes = kernels * reads <= reads + 1 + kernels and kernels * cost <= MAX_RECOMPUTED_COST
-    return Reason.SHARED if kernels > 1 and not recomputes else None
-
-
-def _has_pending_source(d: Decisions, slot: int) -> bool:
-    return any(d.order[s].storage is None for s in d.sources[slot] if s != FAULTS)
+    cost = sum(d.cost_of(d.order[s]) for s in d.inlined[slot])
+    return kernels * reads > reads + 1 + kernels or kernels * cost > MAX_RECOMPUTED_COST
 
 
 def _depths(d: Decisions) -> None:
@@ -449,13 +542,13 @@ def _depths(d: Decisions) -> None:
     for at, node in enumerate(d.order):
         depth = 0
         if node.storage is None:
-            shifts = (node.op.reads_by_map and not is_flat(node)) or node.op.shifts
+            shifts = (node.op.reads_by_map and not is_flat(node)) or d.shifts(node)
             for operand in node.inputs:
                 pending = operand.storage is None and not operand.op.constant
                 slot = d.slots[operand]
-                ends = is_anchor(operand) or slot in d.cut
+                ends = d.is_anchor(operand) or slot in d.cut
                 ends = ends or d.part[slot] != d.part[at]
                 depth = max(depth, d.depth[slot] + (pending and (shifts or ends)))
-            if is_anchor(node):
+            if d.is_anchor(node):
                 depth += 1
         d.depth.append(depth)

@@ -87,7 +87,10 @@ def softmax(x: pt.Tensor) -> pt.Tensor:
             (2, lambda x, y: pt.concat([costly(x), costly(y)]), [(4, 5), (4, 5)]),
             (5, lambda *x: pt.concat(x), [(4, 5)] * 5),
         (1, lambda x: x - x.max(), [(4, 5)]),
-        (2, lambda x: x.sum(0) + x.sum(1)[:4], [(5, 4)]),
+        (2, lambda x: x.sum(0) + x.sum(1)[:40], [(50, 40)]),
+            (1, lambda x: x.sum(0) + x.sum(1)[:4], [(5, 4)]),
+            (1, lambda x: pt.roll(x.sum(0), 1) * 2, [(5, 4)]),
+            (1, lambda p: ((p[:, None] - p[None]) ** 2).sum(2).sum(1), [(40, 3)]),
         (2, lambda a, b, c: a @ b @ c, [(4, 5), (5, 6), (6, 3)]),
     ],
 )  # fmt: skip
