@@ -191,6 +191,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
     _buffered(decisions)
     _store_reread(decisions)
     _cut_loops(decisions)
+    _unroll(decisions)  # also what costs less now that states of loops are stored
     _cut_large(decisions, max_buffers)
     _depths(decisions)
     _store_shared(decisions)
@@ -285,6 +286,7 @@ def _is_inner(d: Decisions, slot: int) -> bool:
         if at in d.stored:
             if wide or at == slot:
                 return False
+            inner = inner or at in d.notes
             continue
         if wide and not d.consumers[at]:
             return False
@@ -294,8 +296,12 @@ def _is_inner(d: Decisions, slot: int) -> bool:
                 if wide and above.attrs == node.attrs:
                     return False
                 inner = True
-            elif d.is_anchor(above) or len(seen) > MOST_LOOKED_AT:
-                return False
+            elif d.is_anchor(above):
+                if wide:
+                    return False
+                inner = True
+            elif len(seen) > MOST_LOOKED_AT:
+                return inner
             elif consumer not in seen:
                 moves = above.op.reads_by_map and not is_flat(above)
                 inner = inner or moves or d.shifts(above)

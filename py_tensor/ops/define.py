@@ -91,6 +91,67 @@ def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
 
 def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     """Record an elementwise op on any operands: coerced, promoted, broadcast."""
+    kinds: list[Any] = [op]
+    given: list[Any] = []
+    for x in operands:
+        if type(x) is Tensor:
+            node = node_of(x)
+            given.append(node)
+            kinds.append(node.meta)
+        elif type(x) is float:
+            given.append(x)
+            kinds.append(float)
+        else:
+            return _apply(op, operands)
+    key = tuple(kinds)
+    applied = _applied.get(key)
+    if applied is None and key not in _applied:
+        applied = _applied.keep(key, _applied_to(*key))
+    if applied is None:
+        return _apply(op, operands)
+    constant, before, meta, number = applied
+    nodes = [
+        follow(x, steps) if type(x) is Node else Node(CONST, (), x, *constant)
+        for x, steps in zip(given, before, strict=True)
+    ]
+    return Tensor(Node(op, tuple(nodes), None, meta, number))
+
+
+# For an op, and a meta for each tensor and `float` for each number: the meta and key of a constant,
+# the steps of each tensor, and the meta and key of the result.
+_applied = Recipes[tuple[Any, ...], tuple[Any, ...] | None]()
+
+
+def _applied_to(op: Elementwise, *kinds: Any) -> tuple[Any, ...] | None:
+    """What `apply` keeps for operands; None where it does more than that."""
+    metas = [kind for kind in kinds if kind is not float]
+    rest = [kind for kind in kinds[op.conditions :] if kind is not float]
+    if is_traced() or float in kinds[: op.conditions] or not metas:
+        return None
+    if any(m.device is not metas[0].device or not m.size for m in metas):
+        return None
+    dtype = rest[0].dtype if rest else dtypes.of_scalar(0.0)
+    for meta in rest[1:]:
+        dtype = dtypes.promote(op.name, dtype, meta.dtype)
+    if float in kinds:
+        dtype = dtypes.with_scalar(dtype, 0.0)
+    dtype = op.accepts.check(op.name, dtype)
+    shape = broadcast(op.name, *(m.shape for m in metas))
+    constant = meta_of((), dtype, metas[0].device)
+    given = [dtypes.bool_] * op.conditions + [dtype] * (len(kinds) - op.conditions)
+    before = [
+        () if kind is float else steps_to(kind, shape, wanted)
+        for kind, wanted in zip(kinds, given, strict=True)
+    ]
+    taken = [
+        constant if kind is float else meta_of(shape, wanted, kind.device)
+        for kind, wanted in zip(kinds, given, strict=True)
+    ]
+    meta = op.infer(tuple(taken), None)
+    return (constant, key_of(CONST, None, constant)), before, meta, key_of(op, None, meta)
+
+
+def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     given = coerce(op.name, operands)
     shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
     rest = given[op.conditions :]

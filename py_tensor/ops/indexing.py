@@ -15,6 +15,7 @@ from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph.bind import Recipes
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
@@ -46,6 +47,18 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         For an index out of range, more indices than axes, a mask whose shape does not fit, or
         anything that is no index. Where indices lie on the GPU it is raised by the next read.
     """
+    plain = _plain(key)
+    if plain is not None:
+        layout = x._layout  # pyright: ignore[reportPrivateUsage]
+        place = layout.shape, layout.strides, layout.offset, plain
+        selected = _selections.get(place)
+        if selected is None:
+            keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
+            selected = _selections.keep(place, _layout_of(layout, keys))
+        found = view_by(x, selected)
+        if not (selected.shape or Ellipsis in plain):
+            return copy_or_scalar(found)
+        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not selected.shape else found
     keys = _parsed(key)
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
@@ -159,6 +172,27 @@ def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
 
 
 # -- Basic keys ---------------------------------------------------------------------------------
+
+
+# By shape, strides and offset of a layout, and a plain key.
+_selections = Recipes[tuple[Any, ...], Layout]()
+
+
+def _plain(key: Any) -> tuple[Any, ...] | None:
+    """A key of Python's ints, None, ... and slices of ints, by which `_selections` finds it."""
+    found: list[Any] = []
+    for part in cast("tuple[Any, ...]", key if type(key) is tuple else (key,)):
+        if type(part) is slice:
+            start, stop, step = part.start, part.stop, part.step
+            for end in (start, stop, step):
+                if end is not None and type(end) is not int:
+                    return None
+            found.append((start, stop, step))
+        elif type(part) is int or part is None or part is Ellipsis:
+            found.append(part)
+        else:
+            return None
+    return tuple(found)
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:

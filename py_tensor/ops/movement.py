@@ -14,9 +14,9 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.graph.bind import bind
-from py_tensor.graph.node import meta_of
-from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE
+from py_tensor.graph.bind import Recipes, bind
+from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE, const
 from py_tensor.layout import Layout
 from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.operands import (
@@ -111,6 +111,17 @@ def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
     return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
 
 
+# The shape that elements of a shape get by such sizes.
+_targets = Recipes[tuple[Shape, tuple[Any, ...]], Shape]()
+
+
+def _are_ints(sizes: tuple[Any, ...]) -> bool:
+    """Whether sizes are one tuple, or several, of Python's own ints."""
+    if len(sizes) == 1 and type(sizes[0]) is tuple:
+        sizes = cast("tuple[Any, ...]", sizes[0])
+    return set(map(type, sizes)) == {int}
+
+
 def reshape(
     x: Operand, /, *sizes: Any, shape: Any = None, order: str = "C", copy: bool | None = None
 ) -> Tensor:
@@ -137,9 +148,13 @@ def reshape(
         Where a copy is needed and `copy` is False, or for another `order`.
     """
     x = tensor_of(x, "reshape")
-    target = resolve_reshape(
-        "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
-    )
+    target = _targets.get((x.shape, sizes)) if shape is None and _are_ints(sizes) else None
+    if target is None:
+        target = resolve_reshape(
+            "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
+        )
+        if _are_ints(sizes):
+            _targets.keep((x.shape, sizes), target)
     if _is_column_major("reshape", order, x, ("C", "F", "A")):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -312,6 +327,10 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
     return view_by(x, _layout(x).sliced(tuple((a, b - a, 1) for a, b in pairs)))
 
 
+# The widths of all sides, for a tensor of floats of this meta and one width.
+_padded = Recipes[tuple[Meta, Any], tuple[tuple[int, int], ...]]()
+
+
 def pad(
     x: Operand,
     pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
@@ -341,6 +360,12 @@ def pad(
         If `constant_values` is anything but a number.
     """
     x = tensor_of(x, "pad")
+    meta = node_of(x).meta
+    if mode == "constant" and type(pad_width) is int and type(constant_values) is float:
+        kept = _padded.get((meta, pad_width))
+        if kept is not None:
+            fill = const(constant_values, meta.dtype, meta.device)
+            return Tensor(bind(PAD, (node_of(x), fill), kept))
     widths = pad_width
     constant_values = number_of("pad", "constant_values", constant_values)
     given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
@@ -368,6 +393,8 @@ def pad(
         return Tensor(empty_node(meta))
     if not x.size:
         return filled(constant_values, meta)
+    if dtype is meta.dtype and dtype.kind == "f" and type(widths) is int:
+        _padded.keep((meta, widths), pairs)
     fill = lift("pad", constant_values, (), dtype, x.device)
     return Tensor(bind(PAD, (node_of(x), fill), pairs))
 
