@@ -137,8 +137,9 @@ def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
 
 
 def follow(node: Node, steps: tuple[Step, ...]) -> Node:
+    """The last node of the steps; one without elements is a leaf, as `bind` makes it."""
     for op, attrs, meta, key in steps:
-        node = _make(op, (node,), attrs, meta, key)
+        node = _make(op, (node,), attrs, meta, key) if meta.size else leaf(meta, EMPTY)
     return node
 
 
