@@ -15,7 +15,7 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, make_request
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 
-MAX_PENDING_NODES = 512
+MAX_PENDING_NODES = 1024
 MOST_LATE = 2.0  # times what may be pending, where a flush waits for the end of a pass
 NEVER = 1 << 62
 MAX_TRIES = 2  # of a request that became stale while it waited
