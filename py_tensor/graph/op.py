@@ -575,7 +575,7 @@ class Roll(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
-    """Operands side by side along the axis `attrs`; many are written by a dispatch each."""
+    """Operands side by side along the axis `attrs`; of many, each is written by a dispatch."""
 
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
