@@ -286,8 +286,9 @@ def _is_inner(d: Decisions, slot: int) -> bool:
         if at in d.stored:
             if wide or at == slot:
                 return False
-            inner = inner or at in d.notes
-            continue
+            if at not in d.notes:
+                continue
+            inner = True  # other kernels of the flush go on from there
         if wide and not d.consumers[at]:
             return False
         for consumer in d.consumers[at]:

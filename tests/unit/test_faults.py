@@ -484,7 +484,7 @@ def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
     y.realize()
     z = y + 1
     for bad in (y, z, y):
-        with pytest.raises(MemoryError, match=r"^max_subtract.*, sum, .*: the GPU is out of"):
+        with pytest.raises(MemoryError, match=r"^max_subtract.*, sum.*: the GPU is out of"):
             data(bad)
     again = expression(x)
     assert data(again) == data(expression(gpu.tensor(1, 2)))
