@@ -27,6 +27,9 @@ UNUSED = {
     *("http/server.py", "mailbox.py", "wsgiref/simple_server.py"),
     *("xmlrpc/client.py", "xmlrpc/server.py"),
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
+    # of other systems
+    *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
+    *("_android_support.py", "_apple_support.py", "_ios_support.py"),
 }
 """Of the archive: what no program in a browser can use."""
 UNCOMPILED = {"tarfile.py", "subprocess.py"}

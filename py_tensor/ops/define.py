@@ -136,6 +136,8 @@ def _applied_to(op: Elementwise, *kinds: Any) -> tuple[Any, ...] | None:
     if float in kinds:
         dtype = dtypes.with_scalar(dtype, 0.0)
     dtype = op.accepts.check(op.name, dtype)
+    if float in kinds and dtype.kind != "f":  # the number has to be converted
+        return None
     shape = broadcast(op.name, *(m.shape for m in metas))
     constant = meta_of((), dtype, metas[0].device)
     given = [dtypes.bool_] * op.conditions + [dtype] * (len(kinds) - op.conditions)

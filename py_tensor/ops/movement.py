@@ -393,8 +393,9 @@ def pad(
         return Tensor(empty_node(meta))
     if not x.size:
         return filled(constant_values, meta)
-    if dtype is meta.dtype and dtype.kind == "f" and type(widths) is int:
-        _padded.keep((meta, widths), pairs)
+    source = node_of(x).meta
+    if dtype is source.dtype and dtype.kind == "f" and type(widths) is int:
+        _padded.keep((source, widths), pairs)
     fill = lift("pad", constant_values, (), dtype, x.device)
     return Tensor(bind(PAD, (node_of(x), fill), pairs))
 

@@ -549,3 +549,11 @@ def test_the_worst_errors() -> None:
     for (name, dtype), worst in sorted(WORST.items()):
         if worst:
             print(f"{name:14} {dtype:8} {worst:8.3f} ulp")
+
+
+def test_logical_ops_take_a_float_as_its_truth(device: str) -> None:
+    x = pt.tensor([0.0, 1.0, 2.0], device=device)
+    for _ in range(2):  # what is kept for such operands as well
+        assert pt.logical_and(x, 0.5).tolist() == [False, True, True]
+        assert pt.logical_or(float("nan"), x).tolist() == [True, True, True]
+        assert pt.logical_xor(x, float("inf")).tolist() == [True, False, False]
