@@ -41,7 +41,7 @@ from py_tensor.graph.store import (
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major
 
-MOST_BESIDE = 16  # stored values, of those that share a node, that are looked at
+MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -523,9 +523,7 @@ class Builder:
         """The operand of a node, not stored yet, that brings most into its kernel."""
         d = self.decisions
         operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
-        inlined = [
-            s for s in operands if s not in d.stored and self.decisions.is_inline(self.order[s])
-        ]
+        inlined = [s for s in operands if s not in d.stored and d.is_inline(self.order[s])]
         return max(inlined, key=lambda s: (len(d.inlined[s]), s), default=None)
 
     def _sources(self, slot: int) -> frozenset[int]:

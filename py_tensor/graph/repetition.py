@@ -24,7 +24,7 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int
     last: dict[tuple[int, ...], int] = {}  # where a node was seen, by its key and operands
     first = period = 0  # of what is alike so far
     for n, node in enumerate(order):
-        looks = node.key, *[~slots[x] if x.storage else n - slots[x] for x in node.inputs]
+        looks = node.key, *[_looks_of(x, slots[x], n) for x in node.inputs]
         if not period or not _alike(order, slots, n, n - period):
             _note(found, first, n, period)
             before = last.get(looks)
@@ -34,6 +34,11 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int
         last[looks] = n
     _note(found, first, len(order), period)
     return found
+
+
+def _looks_of(operand: Node, slot: int, n: int) -> int:
+    """An operand as the node in slot `n` sees it: a leaf by its slot, all else by how far it is."""
+    return n - slot if operand.storage is None else ~slot
 
 
 def _note(found: list[tuple[int, int, int]], first: int, end: int, period: int) -> None:
@@ -80,8 +85,8 @@ def cuts(
     last_use : sequence of int
         The last slot whose node has this one as an operand.
     stored : collection of int
-        What has a buffer in any case. Of all places in a pass a loop is cut where the fewest bytes
-        besides are needed further on.
+        What has a buffer in any case. A loop is cut at that place of a pass behind which the fewest
+        bytes of other values are needed.
     ends : set of int
         What is stored for its consumers within a pass.
     """
@@ -95,7 +100,7 @@ def cuts(
         else:
             continue
         nbytes = [0] * (period + 1)  # by the place in the second pass: first the differences
-        for slot in range(first + 2 * period):
+        for slot in range(first, first + 2 * period):
             needed = bottom(order[slot])
             if needed.storage is None and not needed.op.generates and slots[needed] not in stored:
                 begin = max(0, slot + 1 - first - period)

@@ -1,7 +1,8 @@
 """Which nodes get a buffer: the rules of cost by which shared and large work is stored or redone.
 
-A node is stored if somebody holds it, if it is a reduction, contraction or concatenation that its
-consumer cannot take in, or if inlining it into its consumers would cost more than to store it.
+A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut behind it, or if
+computing it inside its consumers would cost more than to store it. Loops are found in
+`repetition.py`.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class Decisions:
                         stack.append(other)
 
     def is_costly(self, slot: int, points: int) -> bool:
-        """Whether a value is much to compute at so many points rather than at its own."""
+        """Whether a pending value costs much to compute at so many points: it may have fewer."""
         node = self.order[slot]
         if node.storage is not None or slot in self.stored:
             return False

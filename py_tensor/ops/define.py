@@ -106,51 +106,19 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     key = tuple(kinds)
     applied = _applied.get(key)
     if applied is None and key not in _applied:
-        applied = _applied.keep(key, _applied_to(*key))
+        applied = _applied.keep(key, _recipe(*key))
     if applied is None:
         return _apply(op, operands)
-    constant, before, meta, number = applied
+    recipe, constant = applied
     nodes = [
         follow(x, steps) if type(x) is Node else Node(CONST, (), x, *constant)
-        for x, steps in zip(given, before, strict=True)
+        for x, steps in zip(given, recipe.before, strict=True)
     ]
-    return Tensor(Node(op, tuple(nodes), None, meta, number))
+    return Tensor(Node(op, tuple(nodes), None, recipe.meta, recipe.key))
 
 
-# For an op, and a meta for each tensor and `float` for each number: the meta and key of a constant,
-# the steps of each tensor, and the meta and key of the result.
-_applied = Recipes[tuple[Any, ...], tuple[Any, ...] | None]()
-
-
-def _applied_to(op: Elementwise, *kinds: Any) -> tuple[Any, ...] | None:
-    """What `apply` keeps for operands; None where it does more than that."""
-    metas = [kind for kind in kinds if kind is not float]
-    rest = [kind for kind in kinds[op.conditions :] if kind is not float]
-    if is_traced() or float in kinds[: op.conditions] or not metas:
-        return None
-    if any(m.device is not metas[0].device or not m.size for m in metas):
-        return None
-    dtype = rest[0].dtype if rest else dtypes.of_scalar(0.0)
-    for meta in rest[1:]:
-        dtype = dtypes.promote(op.name, dtype, meta.dtype)
-    if float in kinds:
-        dtype = dtypes.with_scalar(dtype, 0.0)
-    dtype = op.accepts.check(op.name, dtype)
-    if float in kinds and dtype.kind != "f":  # the number has to be converted
-        return None
-    shape = broadcast(op.name, *(m.shape for m in metas))
-    constant = meta_of((), dtype, metas[0].device)
-    given = [dtypes.bool_] * op.conditions + [dtype] * (len(kinds) - op.conditions)
-    before = [
-        () if kind is float else steps_to(kind, shape, wanted)
-        for kind, wanted in zip(kinds, given, strict=True)
-    ]
-    taken = [
-        constant if kind is float else meta_of(shape, wanted, kind.device)
-        for kind, wanted in zip(kinds, given, strict=True)
-    ]
-    meta = op.infer(tuple(taken), None)
-    return (constant, key_of(CONST, None, constant)), before, meta, key_of(op, None, meta)
+# What `_recipe` gives, by an op, and a meta for each tensor and `float` for each number.
+_applied = Recipes[tuple[Any, ...], tuple[Recipe, tuple[Meta, int]] | None]()
 
 
 def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
@@ -175,28 +143,42 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     return Tensor(bind(op, nodes))
 
 
-def _recipe(op: Elementwise, metas: tuple[Meta, ...]) -> Recipe | None:
-    """The recipe of an op on tensors; None where `apply` does more."""
-    if is_traced() or not all(m.size for m in metas):
+def _recipe(op: Elementwise, *kinds: Any) -> tuple[Recipe, tuple[Meta, int]] | None:
+    """The recipe of an op on operands, each a meta or `float`; and the meta and key of a number.
+
+    None where `_apply` does more: where numbers have to be converted, or there are no elements.
+    """
+    metas = [kind for kind in kinds if kind is not float]
+    rest = [kind for kind in kinds[op.conditions :] if kind is not float]
+    if is_traced() or float in kinds[: op.conditions] or not metas:
         return None
-    dtype = metas[0].dtype
-    for m in metas[1:]:
-        dtype = dtypes.promote(op.name, dtype, m.dtype)
+    if any(m.device is not metas[0].device or not m.size for m in metas):
+        return None
+    dtype = rest[0].dtype if rest else dtypes.of_scalar(0.0)
+    for meta in rest[1:]:
+        dtype = dtypes.promote(op.name, dtype, meta.dtype)
+    if float in kinds:
+        dtype = dtypes.with_scalar(dtype, 0.0)
     dtype = op.accepts.check(op.name, dtype)
+    if float in kinds and dtype.kind != "f":
+        return None
     shape = broadcast(op.name, *(m.shape for m in metas))
-    return recipe(op, tuple(steps_to(m, shape, dtype) for m in metas), metas)
+    wanted = [dtypes.bool_] * op.conditions + [dtype] * (len(kinds) - op.conditions)
+    constant = meta_of((), dtype, metas[0].device)
+    before = tuple(
+        () if kind is float else steps_to(kind, shape, target)
+        for kind, target in zip(kinds, wanted, strict=True)
+    )
+    given = tuple(constant if kind is float else kind for kind in kinds)
+    return recipe(op, before, given), (constant, key_of(CONST, None, constant))
 
 
 def _with_number(op: Elementwise, meta: Meta) -> WithNumber | None:
     """What an op on a tensor of this meta and a number does; None unless it computes in floats."""
-    dtype = meta.dtype
-    if is_traced() or dtype.kind != "f" or not meta.size:
+    found = _recipe(op, meta, float) if meta.dtype.kind == "f" else None
+    if found is None or found[0].before[0]:
         return None
-    if op.accepts.check(op.name, dtype) is not dtype:
-        return None
-    constant = meta_of((), dtype, meta.device)
-    made = op.infer((meta, constant), None)
-    return made, key_of(op, None, made), constant, key_of(CONST, None, constant)
+    return found[0].meta, found[0].key, *found[1]
 
 
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
@@ -258,10 +240,10 @@ def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
                     None  # what is raised below shall not be shown as raised while handling this
                 )
             if recipe is None:
-                recipe = _recipe(op, (node.meta,))
-                if recipe is None:
+                found = _recipe(op, node.meta)
+                if found is None:
                     return apply(op, (x,))
-                recipes.keep(node.meta, recipe)
+                recipe = recipes.keep(node.meta, found[0])
             if recipe.before[0]:
                 node = follow(node, recipe.before[0])
             return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
@@ -342,8 +324,8 @@ def binary_of(
     with_numbers = Recipes[Meta, WithNumber | None]()
 
     def recipe_of(a: Node, b: Node) -> Recipe | None:
-        recipe = _recipe(op, (a.meta, b.meta))
-        return None if recipe is None else recipes.keep((a.meta, b.meta), recipe)
+        found = _recipe(op, a.meta, b.meta)
+        return None if found is None else recipes.keep((a.meta, b.meta), found[0])
 
     def with_number(x: Operand, y: Operand) -> Tensor | None:
         """The op on a tensor in floating point and a Python number; None for all else."""
