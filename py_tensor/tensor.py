@@ -470,8 +470,9 @@ class Tensor(Methods):
     def _stored(self) -> Node:
         """A node with this tensor's elements, contiguous and computed, that is read next."""
         node = self._to_read()
-        if node.storage is None and node.meta.size:
-            node.meta.device.compute([node], read=node)
+        device = node.meta.device
+        if node.meta.size and (node.storage is None or device.has_checks):
+            device.compute([node], read=node)
         return node
 
     def _read(self) -> memoryview:

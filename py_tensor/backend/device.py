@@ -12,7 +12,8 @@ from py_tensor.backend import bridge
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.order import Request, bottom, make_request
+from py_tensor.graph.order import Request, bottom, computed_whole, make_request
+from py_tensor.graph.primitives import folded
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 
 MAX_PENDING_NODES = 1024
@@ -62,8 +63,6 @@ class Device:
         Fill every buffer with NaN before it is used.
     wgsl : bool
         Print the WGSL of each kernel before it is compiled.
-    has_checks : bool
-        Whether something was recorded since the last flush that looks whether indices are in range.
     """
 
     def __init__(self, name: str) -> None:
@@ -71,12 +70,13 @@ class Device:
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
-        self.has_checks = False
         self._backend: Backend | None = None
         self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
         # Views that tensors hold of what is stored, and that: each counts among those that hold it.
         self._views: dict[Node, Node] = {}
         self._uses = Uses()
+        # What looks whether indices are in range: it is computed though nobody may need it.
+        self._checks: dict[Node, None] = {}
         self._under_way: WeakSet[Request] = WeakSet()  # a backend may wait, and others then run
         # What was recorded since a flush, as a share of what may be pending: nodes, the elements
         # that they visit, and bytes uploaded, each by its own limit.
@@ -112,6 +112,19 @@ class Device:
     def pending(self) -> Mapping[Node, int]:
         """The nodes that tensors hold and nothing has computed, youngest last: as it changes."""
         return self._pending
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether something that looks whether indices are in range has not been computed."""
+        return bool(self._checks)
+
+    def note_check(self, node: Node) -> None:
+        """Have a node looked at by the next flush or read, whoever holds it then.
+
+        It is one that looks whether indices are in range.
+        """
+        if node.storage is None and node.op.notes_faults(node):
+            self._checks[node] = None
 
     def use(self, backend: Backend) -> None:
         """Set the backend: `pt.init` does once the adapter is known, and tests do."""
@@ -187,10 +200,15 @@ class Device:
         self._forget_all_stored(older)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
 
-    def _compute_live(self, nodes: Iterable[Node], recorded: Node | None) -> Request | None:
+    def _compute_live(
+        self, nodes: Iterable[Node], recorded: Node | None, *, checks: bool = False
+    ) -> Request | None:
+        return self.compute(self._storable(nodes), recorded=recorded, checks=checks)
+
+    def _storable(self, nodes: Iterable[Node]) -> list[Node]:
+        """Those that tensors hold, and that fit a buffer."""
         limit = self.backend.max_bytes
-        live = [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
-        return self.compute(live, recorded=recorded)
+        return [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
 
     def _count_anew(self) -> None:
         """Begin with no load."""
@@ -205,15 +223,14 @@ class Device:
         self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self, recorded: Node | None = None) -> None:
-        """Compute every pending node that a tensor still holds.
+        """Compute every pending node that a tensor still holds, or that looks at indices.
 
         Those too large to be stored stay pending: what is made of them may be small. `recorded` is
         a node that is about to become pending.
         """
         self._count_anew()
-        self.has_checks = False
         # list(): finalizers may take nodes out while this runs.
-        request = self._compute_live(list(self._pending), recorded)
+        request = self._compute_live(list(self._pending), recorded, checks=True)
         if recorded is not None and request is not None and request.last_pass is not None:
             self._flush_between_passes(request, recorded.number)
 
@@ -263,17 +280,20 @@ class Device:
         *,
         alone: bool = False,
         recorded: Node | None = None,
+        checks: bool = False,
     ) -> Request | None:
         """Realize `nodes`, and with them every pending ancestor that a tensor holds.
 
         What else is live and needs what they compute in passing is computed too, unless `alone` is
         asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
-        as soon as this returns, `recorded` one that is about to become pending. Returns what was
-        computed, if anything was.
+        as soon as this returns, `recorded` one that is about to become pending. With a read, or
+        where `checks` asks for it, everything is computed if something looks at indices. Returns
+        what was computed, if anything was.
         """
         nodes = list(nodes)
+        checks = (checks or read is not None) and not alone
         for left in reversed(range(MAX_TRIES)):
-            wanted = self.request(nodes, alone=alone, recorded=recorded)
+            wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
             if not wanted.wanted:
                 return None
             wanted.read = None if read is None else wanted.slots[read]
@@ -297,6 +317,8 @@ class Device:
         self._under_way.add(request)
         try:
             self.backend.compute(request)
+            for node in request.checks:
+                self._checks.pop(node, None)
             self._forget_computed(request)
             if len(self._under_way) > 1 or self._uses is not uses:  # others ran meanwhile
                 self._uses = Uses()
@@ -309,7 +331,12 @@ class Device:
             self._under_way.discard(request)
 
     def request(
-        self, nodes: Sequence[Node], *, alone: bool = False, recorded: Node | None = None
+        self,
+        nodes: Sequence[Node],
+        *,
+        alone: bool = False,
+        recorded: Node | None = None,
+        checks: bool = False,
     ) -> Request:
         """What is computed for `nodes`: their ancestors, and what else is live and needs those.
 
@@ -322,6 +349,8 @@ class Device:
         others = [] if alone else dependents(wanted, self._pending, self._uses)
         if others:
             wanted = make_request([*nodes, *others], backend.max_bytes)
+        if self._checks:
+            wanted = self._with_checks([*nodes, *others], wanted, checks)
         wanted.recorded = recorded
         wanted.overwritable = overwritable_leaves(
             wanted,
@@ -332,8 +361,26 @@ class Device:
         )
         return wanted
 
+    def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
+        """The request of some nodes, with what looks at indices.
+
+        What it leaves out is computed with all that is live, and what nobody needs in one element.
+        """
+        checks, limit = list(self._checks), self.backend.max_bytes
+        whole = computed_whole(wanted)
+        if all_of_them and not whole.issuperset(checks):
+            nodes = [*nodes, *self._storable(list(self._pending))]
+            wanted = make_request(nodes, limit)
+            whole = computed_whole(wanted)
+            if rest := [folded(node) for node in checks if node not in whole]:
+                wanted = make_request([*nodes, *rest], limit)
+                whole.update(checks)
+        wanted.checks = whole.intersection(checks)
+        return wanted
+
     def _used_by_others(self, request: Request) -> Iterator[Node]:
         """What is computed now by whom a backend has wait, and what is about to become pending."""
+        yield from self._checks.keys() - request.checks
         for other in [request, *self._under_way]:
             if other is not request:
                 yield from other.order

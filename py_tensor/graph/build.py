@@ -39,9 +39,10 @@ from py_tensor.graph.store import (
     space_of,
 )
 from py_tensor.layout import Layout, canonical_strides
-from py_tensor.shapes import Shape, row_major
+from py_tensor.shapes import Shape, row_major, size_of
 
 MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
+MOST_REPEATED = 2  # times the operations of op by op that kernels may do
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -52,14 +53,16 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     buffer that nobody counted; what is stored after all may leave a reduction without a use where
     it was folded. Such kernels are planned again: first each output by itself, then with an operand
     stored. A kernel of one output waits for its ancestors alone, and one whose operands are all
-    stored binds few buffers, so this ends.
+    stored binds few buffers, so this ends. Where the rules of cost, which look at one value at a
+    time, have all kernels do far more than op by op, they are applied once more, more strictly.
 
     Why values are stored is added to `notes`, for whoever asks.
     """
     apart: set[int] = set()
     cut: set[int] = set()
+    computes_once = False
     while True:
-        builder = Builder(request, max_buffers, frozenset(apart), cut)
+        builder = Builder(request, max_buffers, frozenset(apart), cut, computes_once=computes_once)
         kernels = builder.build()
         ordered = in_order(kernels)
         placed = set(map(id, ordered))
@@ -67,6 +70,9 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
+            if not computes_once and _repeats_much(request.order, kernels):
+                computes_once = True
+                continue
             if notes is not None:
                 notes.update(builder.decisions.notes)
             return _without_idle_outputs(ordered, request.wanted)
@@ -77,6 +83,21 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             apart |= kernel.writes()
         apart |= builder.idle
         assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
+
+
+def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
+    """Whether kernels do far more operations than the nodes have, each computed once.
+
+    A pass over the whole that a window is written to counts as one over the window: `assign` has
+    weighed that.
+    """
+    done = 0.0
+    for kernel in kernels:
+        node = order[_first_write(kernel)]
+        is_written = isinstance(node.op, Assign) and kernel.over is None
+        part = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
+        done += part * kernel.operations()
+    return done > MOST_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
 
 
 def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
@@ -142,7 +163,13 @@ class Builder:
     """
 
     def __init__(
-        self, request: Request, max_buffers: int, apart: frozenset[int], cut: set[int]
+        self,
+        request: Request,
+        max_buffers: int,
+        apart: frozenset[int],
+        cut: set[int],
+        *,
+        computes_once: bool,
     ) -> None:
         self.order = request.order
         self.slots = request.slots
@@ -150,7 +177,7 @@ class Builder:
         self.overwritable = request.overwritable
         self.max_buffers = max_buffers
         self.apart = apart  # computed by a kernel of their own
-        self.decisions: Decisions = decide(request, max_buffers, cut)
+        self.decisions: Decisions = decide(request, max_buffers, cut, computes_once=computes_once)
         self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that then had no use for them
         self.needed: list[int] = []

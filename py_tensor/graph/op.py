@@ -152,6 +152,10 @@ class Op:
         """The operands that are read from a buffer by indices, so that no kernel computes both."""
         return ()
 
+    def reads_whole(self, node: Node) -> tuple[Node, ...]:
+        """The operands of which every element is looked at where the whole node is computed."""
+        return node.inputs
+
     def notes_faults(self, node: Node) -> bool:
         """Whether a kernel notes indices out of range for it."""
         return False
@@ -474,6 +478,13 @@ class Movement(Op):
         _check_places(self.name, shape, layout.strides, layout.offset, x)
         return shape, x.dtype
 
+    def reads_whole(self, node: Node) -> tuple[Node, ...]:
+        layout = layout_of(node)
+        moves = [(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if s]
+        shape, strides = tuple(n for n, _ in moves), tuple(s for _, s in moves)
+        is_whole = size_of(shape) == node.inputs[0].meta.size and is_injective(shape, strides)
+        return node.inputs if is_whole else ()
+
     def work(self, node: Node) -> int:
         below = node.inputs[0]
         return below.meta.size if below.op.reads_by_map else below.op.work(below)
@@ -613,6 +624,9 @@ class Assign(Op):
 
     def is_idempotent(self, node: Node) -> bool:
         return True
+
+    def reads_whole(self, node: Node) -> tuple[Node, ...]:
+        return node.inputs[1:]
 
     @property
     def operands(self) -> int:

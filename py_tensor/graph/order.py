@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -31,6 +31,8 @@ class Request:
         One that is no part of the flush and about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
+    checks : set of Node
+        Those that look at indices, of which every element is computed.
     last_pass : (int, int), optional
         Two slots a pass apart, where the flush is known to end within a loop.
     """
@@ -43,6 +45,7 @@ class Request:
     overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
     read: int | None = None
+    checks: Set[Node] = frozenset()
     last_pass: tuple[int, int] | None = None
 
     def signature(self) -> tuple[int, ...]:
@@ -113,6 +116,15 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)
     return Request(order, slots, wanted, max_bytes, live)
+
+
+def computed_whole(request: Request) -> set[Node]:
+    """The nodes of a flush of which every element is computed, whoever needs which of them."""
+    whole = {request.order[slot] for slot in request.wanted}
+    for node in reversed(request.order):
+        if node.storage is None and node in whole:
+            whole.update(node.op.reads_whole(node))
+    return whole
 
 
 def is_preview(order: list[Node]) -> bool:

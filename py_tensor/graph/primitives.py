@@ -224,5 +224,13 @@ SUM = Reduction(
     product=MUL,
     vjp=_grad_sum,
 )
+
+
+def folded(node: Node) -> Node:
+    """One element that needs every element of a node."""
+    axes = tuple(range(len(node.meta.shape)))
+    return bind(SUM, (node,), axes) if axes else node
+
+
 # `matmul` and `fused_multiply_add` are this on expanded operands.
 CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

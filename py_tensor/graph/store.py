@@ -29,6 +29,7 @@ MANY_PLACES = 8
 MAX_UNROLLED = 16  # elements that a reduction folds as arithmetic in another kernel
 MOST_LOOKED_AT = 32  # consumers
 MANY_TIMES = 2.5  # at which one kernel would compute an element again
+SEVERAL_TIMES = 1.2  # the same where an element should be computed once
 
 
 Place = tuple[int, int, int, bool]  # a kernel's root, a view, points, whether they repeat elements
@@ -88,6 +89,7 @@ class Decisions:
     )
     buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
     max_bytes: int = 2**62  # of one buffer
+    computes_once: bool = False  # whatever can be stored, rather than anew where that is cheap
     notes: Notes = field(default_factory=dict[int, Reason])
 
     def store(self, slot: int, reason: Reason) -> None:
@@ -176,7 +178,9 @@ def is_flat(node: Node) -> bool:
     )
 
 
-def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
+def decide(
+    request: Request, max_buffers: int, cut: set[int], *, computes_once: bool = False
+) -> Decisions:
     """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
     decisions = Decisions(
         request.order,
@@ -184,6 +188,7 @@ def decide(request: Request, max_buffers: int, cut: set[int]) -> Decisions:
         request.wanted | cut,
         set(cut),
         max_bytes=request.max_bytes,
+        computes_once=computes_once,
     )
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
@@ -484,14 +489,15 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     node = d.order[slot]
     if node.meta.stored_nbytes > d.max_bytes or not node.meta.size:
         return None
-    cheap = CHEAP_UNDER_EXPANSION
+    cheap = 0 if d.computes_once else CHEAP_UNDER_EXPANSION
     if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
         return Reason.REPEATED
     counts: dict[int, float] = {}
     for kernel, _, points, expanded in places:
         times = points / node.meta.size
         counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
-    return Reason.REREAD if max(counts.values(), default=0.0) >= MANY_TIMES else None
+    most = max(counts.values(), default=0.0)
+    return Reason.REREAD if most >= (SEVERAL_TIMES if d.computes_once else MANY_TIMES) else None
 
 
 def _points(d: Decisions, root: Node, operand: Node) -> int:
@@ -538,7 +544,8 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
         return False
     reads = len(d.sources[slot] - {FAULTS})
     cost = sum(d.cost_of(d.order[s]) for s in d.inlined[slot])
-    return kernels * reads > reads + 1 + kernels or kernels * cost > MAX_RECOMPUTED_COST
+    most = 0 if d.computes_once else MAX_RECOMPUTED_COST
+    return kernels * reads > reads + 1 + kernels or kernels * cost > most
 
 
 def _depths(d: Decisions) -> None:

@@ -12,6 +12,7 @@ from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import build, empty_node, register
 from py_tensor.ops.elementwise import clip, remainder
@@ -145,10 +146,10 @@ def gather_nd(
         range.
     """
     nodes = tuple(map(node_of, (x, *indices)))
-    if op:
-        x.device.has_checks = True
     found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
-    return Tensor(empty_node(found) if isinstance(found, Meta) else record(found, *nodes))
+    if isinstance(found, Meta):
+        return Tensor(empty_node(found))
+    return checking(Tensor(record(found, *nodes)), op)
 
 
 def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int) -> Recipe | Meta:
@@ -166,10 +167,14 @@ _recipes = Recipes[tuple[str, tuple[Meta, ...], tuple[int, ...], int], Recipe | 
 
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
     """The same for indices that have the result's shape already, and may vary along all of it."""
-    inputs = (x, *indices)
+    return checking(build(GATHER, (x, *indices), (tuple(axes), at, op)), op)
+
+
+def checking(result: Tensor, op: str) -> Tensor:
+    """The result, whose indices are looked at though nobody may need it; "" has none to look at."""
     if op:
-        x.device.has_checks = True
-    return build(GATHER, inputs, (tuple(axes), at, op))
+        result.device.note_check(bottom(node_of(result)))
+    return result
 
 
 @dataclass(frozen=True, slots=True)

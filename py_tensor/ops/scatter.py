@@ -11,7 +11,7 @@ from py_tensor.graph.primitives import SCATTER
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import beside, gather_nd, in_mode, indices_of, spread_over
+from py_tensor.ops.gather import beside, checking, gather_nd, in_mode, indices_of, spread_over
 from py_tensor.ops.movement import (
     along_axis,
     converted,
@@ -84,14 +84,12 @@ def scattered(
     """The same for indices that have the shape of `values`, and may vary along all of it."""
     if not values.size:
         return x
-    if op:
-        x.device.has_checks = True
     if x.dtype.is_small and mode in ("add", "add_atomic"):  # atomics do not wrap at 8 or 16 bits
         wide, more = (converted(v, dtypes.int32) for v in (x, values))
         found = scattered(wide, axes, indices, at, more, mode, unique, op)
         return converted(found, x.dtype)
     attrs = tuple(axes), at, op, mode, unique
-    return build(SCATTER, (x, values, *indices), attrs)
+    return checking(build(SCATTER, (x, values, *indices), attrs), op)
 
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:

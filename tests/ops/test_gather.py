@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,48 @@ def test_out_of_range_in_any_kernel(kernels: str, device: str) -> None:
         assert np.isfinite(y.numpy()).all(), what
         assert make(good).numpy().size, what
     same(other, x.numpy() * 2, "a tensor of before")
+
+
+@pytest.mark.computes
+def test_out_of_range_in_what_nobody_needs(device: str) -> None:
+    """Whatever became of the result, any later read raises, once."""
+    array = np.arange(40, dtype=np.float32).reshape(8, 5)
+    other = pt.ones(3, device=device) + 1
+    stored = (pt.ones(3, device=device) * 7).realize()
+
+    def assigned(x: pt.Tensor, t: pt.Tensor) -> None:
+        x[t] = 1
+        x[:] = 0
+
+    uses: dict[str, Callable[[pt.Tensor, pt.Tensor], object]] = {
+        "dropped": lambda x, t: x[t],
+        "dropped with what was made of it": lambda x, t: (x[t] * 2).sum(),
+        "read in part": lambda x, t: x[t][:2].numpy(),
+        "shown in part": lambda x, t: (x[t] + 1).T[1].tolist(),
+        "along an axis": lambda x, t: pt.take_along_axis(x[:, :3], t.reshape(1, 3), 0),
+        "written over": assigned,
+        "put over": lambda x, t: (pt.put_along_axis(x[:, :3], t.reshape(1, 3), 1, 0), x.fill(2)),
+        "written in part": lambda x, t: x.__setitem__((slice(2), slice(None)), x[t][:2]),
+        "into what is written over": lambda x, t: (
+            x.__setitem__((slice(3), slice(None)), x[t]),
+            x.fill(0),
+        ),
+    }
+    for what, use in uses.items():
+        for reads in (other + 0, stored):
+            for place in (8, -9):
+                x = pt.tensor(array, device=device)
+                t = pt.tensor([0, 1, place], device=device)
+
+                def run(use: Any = use, x: Any = x, t: Any = t, reads: Any = reads) -> None:
+                    use(x, t)
+                    reads.numpy()
+
+                with pytest.raises(IndexError, match=rf"{place} is out of range for axis 0 of"):
+                    run()
+                run(t=t % 8)
+                run(lambda x, t: x + 1)
+                assert np.isfinite(x.numpy()).all(), what
 
 
 @pytest.mark.computes
