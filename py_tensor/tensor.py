@@ -5,6 +5,7 @@ Ops, methods and operators are put on it by `py_tensor.ops`.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import index as as_index
@@ -15,9 +16,11 @@ from weakref import ref
 
 from py_tensor.backend import bridge
 from py_tensor.backend.device import Device
+from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, typed
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
@@ -28,7 +31,7 @@ from py_tensor.graph.primitives import (
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, parse_sizes, resolve_reshape
+from py_tensor.shapes import Shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
     from py_tensor.typing import Methods
@@ -36,6 +39,7 @@ else:
     Methods = object
 
 
+MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
 _WRITING = RLock()
 """Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
 
@@ -210,6 +214,12 @@ class Tensor(Methods):
         if self.is_scalar:
             return Tensor(_seen(self._node, layout))
         return self._viewed(lambda node: Tensor(_seen(node, layout)), layout, writeable=writeable)
+
+    def _element(self, layout: Layout) -> Tensor:
+        """One element of this tensor's memory, as a scalar."""
+        alias = self._alias
+        base = alias.base if type(alias) is View else self
+        return Tensor(_apart(_seen(base._node, layout)))
 
     def _viewed(
         self,
@@ -467,22 +477,30 @@ class Tensor(Methods):
                 node = bind(COPY, (node,))
         return node
 
-    def _stored(self) -> Node:
-        """A node with this tensor's elements, contiguous and computed, that is read next."""
-        node = self._to_read()
+    def _source(self) -> tuple[Node, Layout | None]:
+        """The node that is read for this tensor's elements, and where they lie in it.
+
+        None: they are all of its elements, in their order. Of a small tensor the whole is read, for
+        the host keeps it.
+        """
+        return _part_of_small(self._node) or (self._to_read(), None)
+
+    def _stored(self) -> tuple[Node, Layout | None]:
+        """The same, computed."""
+        node, layout = self._source()
         device = node.meta.device
         if node.meta.size and (node.storage is None or device.has_checks):
             device.compute([node], read=node)
-        return node
+        return node, layout
 
     def _read(self) -> memoryview:
         """The elements as bytes, waiting for the GPU."""
-        node = self._stored()
-        return node.meta.device.backend.read(node)
+        node, layout = self._stored()
+        return node.meta.device.backend.read(node, layout)
 
     async def _read_async(self) -> memoryview:
-        node = self._stored()
-        return await node.meta.device.backend.read_async(node)
+        node, layout = self._stored()
+        return await node.meta.device.backend.read_async(node, layout)
 
     # -- Taking it out --------------------------------------------------------------------------
 
@@ -547,6 +565,11 @@ class Tensor(Methods):
                 f"bool: the truth of a tensor of shape {self.shape} is ambiguous; "
                 "use any() or all()"
             )
+        node = self._node
+        if node.storage is None and isinstance(node.op, Elementwise) and node.op.decide is not None:
+            numbers = [number for x in node.inputs for number in _numbers(x)]
+            if len(numbers) == len(node.inputs):  # a comparison of what the host can know
+                return node.op.decide(*numbers)
         return bool(self.item())
 
     def __hash__(self) -> int:
@@ -713,6 +736,35 @@ def _nest(flat: list[Any], shape: Shape) -> Any:
 def _empty(shape: Shape) -> list[Any]:
     """Nested lists of a shape that holds no element."""
     return [_empty(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
+
+
+def _numbers(node: Node) -> list[Any]:
+    """The element of a node, if that is a constant or one element of a small tensor; else none."""
+    dtype = node.meta.dtype
+    if node.op.constant:
+        return array(dtype.typecode, [node.attrs]).tolist() if dtype.kind == "f" else [node.attrs]
+    device = node.meta.device
+    if node.meta.size != 1 or device.has_checks:
+        return []
+    part = None if node.storage is not None else _part_of_small(node)
+    whole, layout = part or (node, None)
+    if whole.storage is None:
+        return []
+    return typed(device.backend.read(whole, layout), dtype.typecode).tolist()
+
+
+def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
+    """A small node that is stored, or will be, and which part of it a pending node copies."""
+    if node.storage is None and node.op is COPY:
+        node = node.inputs[0]
+    if node.storage is not None or not node.op.reads_by_map or not node.meta.size:
+        return None
+    below, shape = node.inputs[0], node.meta.shape
+    is_small = node.meta.size <= below.meta.size and below.meta.stored_nbytes <= COPIED_BYTES
+    is_held = below.storage is not None or (below.live and not below.op.reads_by_map)
+    if not is_small or not is_held or size_of(shape[:-1]) > MOST_PICKED:
+        return None
+    return below, layout_of(node)
 
 
 def realize(*tensors: Tensor) -> None:

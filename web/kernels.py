@@ -96,6 +96,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
     from py_tensor.codegen import trial
     from py_tensor.codegen.slabs import size_class
     from py_tensor.graph.node import Meta, Node
+    from py_tensor.layout import Layout
 
     class Unread(WebGPU):
         """Sends no elements, whose addresses here are none of Wasm, and has zeros for results."""
@@ -103,8 +104,9 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
         def upload(self, data: memoryview, meta: Meta) -> Storage:
             return self._allocate([size_class(meta.stored_nbytes)])[0]
 
-        def read(self, node: Node) -> memoryview:
-            return memoryview(bytes(node.meta.nbytes))
+        def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+            size = node.meta.size if layout is None else layout.size
+            return memoryview(bytes(size * node.meta.dtype.itemsize))
 
     size = 2**30
     found = {

@@ -10,6 +10,7 @@ from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.choices import Choices
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
+from py_tensor.layout import Layout
 
 
 class Candidate:
@@ -58,11 +59,11 @@ class Candidate:
     def may_overwrite(self, node: Node) -> bool:
         return self._backend.may_overwrite(node)
 
-    def read(self, node: Node) -> memoryview:
-        return self._backend.read(node)
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self._backend.read(node, layout)
 
-    async def read_async(self, node: Node) -> memoryview:
-        return await self._backend.read_async(node)
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return await self._backend.read_async(node, layout)
 
     def synchronize(self) -> None:
         self._backend.synchronize()

@@ -19,7 +19,7 @@ from py_tensor.backend.failures import (
 )
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
-from py_tensor.backend.storage import Storage, Stored
+from py_tensor.backend.storage import Copies, Storage, Stored, picked
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
@@ -28,6 +28,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Node
+from py_tensor.layout import Layout
 
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
@@ -85,6 +86,7 @@ class Connection:
         self._info: dict[str, Any] = {}
         self._lost_generation = -1
         self._targets: dict[int, tuple[array[int], int]] = {}  # of reads, by address; of which id
+        self._copies = Copies()
         self._arena = array("I", [0]) * 4096
         self._adopt(acquired)
 
@@ -289,18 +291,32 @@ class Connection:
 
     # -- Reading --------------------------------------------------------------------------------
 
-    def read(self, node: Node) -> memoryview:
-        if node.meta.size == 0:
-            return memoryview(b"")
-        js.check_can_wait("reading a tensor")
-        reading = self._start_read(node)
-        return self._end_read(reading, js.wait(reading.promise, "reading a tensor"))
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+        data = self._on_host(node)
+        if data is None:
+            js.check_can_wait("reading a tensor")
+            reading = self._start_read(node)
+            data = self._end_read(reading, js.wait(reading.promise, "reading a tensor"))
+        return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    async def read_async(self, node: Node) -> memoryview:
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        data = self._on_host(node)
+        if data is None:
+            reading = self._start_read(node)
+            data = self._end_read(reading, await reading.promise)
+        return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
+
+    def _on_host(self, node: Node) -> memoryview | None:
+        """The elements of a stored node, where they need not be waited for."""
         if node.meta.size == 0:
             return memoryview(b"")
-        reading = self._start_read(node)
-        return self._end_read(reading, await reading.promise)
+        storage: Stored = node.storage
+        if storage.copy is None or self.ledger.has_checks:
+            return None
+        self._check_alive(storage)
+        self.ledger.check(storage.submission)
+        self.ledger.raise_out_of_range()
+        return storage.copy
 
     def _start_read(self, node: Node) -> Reading:
         storage: Stored = node.storage
@@ -328,9 +344,13 @@ class Connection:
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
-        self._settle(outcome, reading.last, reading.storage.submission)
+        submission = reading.storage.submission
+        self._settle(outcome, reading.last, submission)
+        data = memoryview(reading.target)
+        if reading.storage.submission is submission:  # nothing was written over it meanwhile
+            self._copies.keep(reading.storage, data)
         self.ledger.raise_out_of_range()
-        return memoryview(reading.target)
+        return data
 
     # -- Painting -------------------------------------------------------------------------------
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
+from py_tensor.layout import Layout
 from py_tensor.shapes import Shape
 
 
@@ -129,15 +131,17 @@ class CPU:
         if found:
             raise IndexError(found[0])
 
-    def read(self, node: Node) -> memoryview:
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         self._report()
         if not node.meta.size:
             return memoryview(b"")
+        if layout is not None:
+            return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 
-    async def read_async(self, node: Node) -> memoryview:
-        return self.read(node)
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.read(node, layout)
 
     def synchronize(self) -> None:
         """Everything is done as soon as it is computed."""

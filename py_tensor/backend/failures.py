@@ -136,6 +136,11 @@ class Ledger:
         submission.settled = True
 
     @property
+    def has_checks(self) -> bool:
+        """Whether a submission whose outcome is not known yet looks at indices."""
+        return any(submission.checks for submission in self._open.values())
+
+    @property
     def last(self) -> int:
         return self._next - 1
 
@@ -150,6 +155,8 @@ class Ledger:
 
     def check(self, submission: Submission) -> None:
         """Raise the first error among a submission and those it was computed from."""
+        if submission.settled and not submission.sources and submission.error is None:
+            return
         seen: set[Submission] = set()
         stack = [submission]
         while stack:

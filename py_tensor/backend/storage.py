@@ -1,9 +1,18 @@
-"""Storage: what a computed node holds, a buffer of the pool, or a slice of one."""
+"""Storage: what a computed node holds: a buffer of the pool, or a slice of one."""
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import product
+from weakref import ref
+
 from py_tensor.backend.failures import NONE, Submission
 from py_tensor.backend.pool import Pool
+from py_tensor.dtypes import typed
+from py_tensor.layout import Layout
+
+COPIED_BYTES = 1 << 16  # up to which the elements that were read once stay on the host as well
+MOST_COPIED = 1 << 24  # bytes of all copies on the host
 
 
 class Storage:
@@ -21,15 +30,18 @@ class Storage:
         False until the flush that creates the buffer came to its end.
     submission : Submission
         The flush that computes the elements.
+    copy : memoryview, optional
+        The elements on the host.
     """
 
-    __slots__ = ("exists", "number", "pool", "submission")
+    __slots__ = ("__weakref__", "copy", "exists", "number", "pool", "submission")
 
     def __init__(self, pool: Pool, number: int, exists: bool) -> None:
         self.pool = pool
         self.number = number
         self.exists = exists
         self.submission: Submission = NONE
+        self.copy: memoryview | None = None
 
     def __del__(self) -> None:
         try:
@@ -47,13 +59,16 @@ class Slice:
     slab : Storage
     number : int
         The slice's own id.
+    copy : memoryview, optional
+        The elements on the host.
     """
 
-    __slots__ = ("number", "slab")
+    __slots__ = ("__weakref__", "copy", "number", "slab")
 
     def __init__(self, slab: Storage, position: int) -> None:
         self.slab = slab
         self.number = slab.number + 1 + position
+        self.copy: memoryview | None = None
 
     @property
     def pool(self) -> Pool:
@@ -66,3 +81,39 @@ class Slice:
 
 
 Stored = Storage | Slice  # the elements of a node
+
+
+class Copies:
+    """The copies on the host of what was read, the newest of them up to `MOST_COPIED` bytes."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[ref[Stored], int]] = deque()
+        self._nbytes = 0
+
+    def keep(self, storage: Stored, data: memoryview) -> None:
+        """Keep the elements, as they were read, with what holds them on the GPU."""
+        if data.nbytes > COPIED_BYTES:
+            return
+        storage.copy = data.toreadonly()
+        self._kept.append((ref(storage), data.nbytes))
+        self._nbytes += data.nbytes
+        while self._nbytes > MOST_COPIED:
+            oldest, nbytes = self._kept.popleft()
+            self._nbytes -= nbytes
+            if (held := oldest()) is not None:
+                held.copy = None
+
+
+def picked(data: memoryview, layout: Layout, itemsize: int) -> memoryview:
+    """The elements of a layout over the bytes of all, in row-major order."""
+    if layout.size == 1:
+        return data[layout.offset * itemsize : (layout.offset + 1) * itemsize]
+    words = typed(data, {1: "B", 2: "H", 4: "I", 8: "Q"}[itemsize])
+    *outer, (n, step) = zip(layout.shape, layout.strides, strict=True)
+    lines = bytearray()
+    for index in product(*(range(m) for m, _ in outer)):
+        start = layout.offset + sum(i * s for i, (_, s) in zip(index, outer, strict=True))
+        last = start + step * (n - 1)
+        ends = last + 1 if step >= 0 else last - 1 if last else None
+        lines += words[start : ends : step or 1].tobytes() * (1 if step else n)
+    return memoryview(lines)

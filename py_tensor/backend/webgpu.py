@@ -234,6 +234,8 @@ class WebGPU(Connection):
         read = self._read_ahead(plan, request)
         sources = {s.submission for s in leaves}
         number = self.ledger.last + 1
+        for _, leaf in plan.replaced:
+            order[leaf].storage.copy = None
         try:
             if not self._send_in_parts(plan, created, read, table, params, sources, made):
                 return False

@@ -205,6 +205,8 @@ class Elementwise(Op):
         The dtype of the result, where it is not that of the last operand.
     conditions : int
         How many of the first operands are bools, whatever the others are.
+    decide : callable, optional
+        ``decide(x, y)``, a comparison, on Python numbers.
     """
 
     wgsl: Mapping[str, str]
@@ -212,6 +214,7 @@ class Elementwise(Op):
     accepts: Accepts
     gives: DType | None = None
     conditions: int = 0
+    decide: Callable[[Any, Any], bool] | None = None
 
     inline: ClassVar[bool] = True
 

@@ -24,6 +24,7 @@ from py_tensor.shapes import row_major
 MAX_BODY = 96  # ops inlined into one kernel: bounds compile time and registers
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each compute anew
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
+MANY_COPIES = 1 << 22  # elements, for which repeating them may cost more than one more dispatch
 MANY_SINKS = 6
 MANY_PLACES = 8
 MAX_UNROLLED = 16  # elements that a reduction folds as arithmetic in another kernel
@@ -489,7 +490,8 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     node = d.order[slot]
     if node.meta.stored_nbytes > d.max_bytes or not node.meta.size:
         return None
-    cheap = 0 if d.computes_once else CHEAP_UNDER_EXPANSION
+    is_large = copies * node.meta.size >= MANY_COPIES
+    cheap = 0 if d.computes_once and is_large else CHEAP_UNDER_EXPANSION
     if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
         return Reason.REPEATED
     counts: dict[int, float] = {}

@@ -190,8 +190,9 @@ def explain(*tensors: Tensor) -> Explanation:
     for x in tensors:
         if not isinstance(x, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"explain: takes tensors, one or several, not {type(x).__name__}")
-        node = x._to_read()  # pyright: ignore[reportPrivateUsage]
-        by_device.setdefault(node.meta.device, []).append((node, x.shape))
+        node, part = x._source()  # pyright: ignore[reportPrivateUsage]
+        shape = x.shape if part is None else node.meta.shape
+        by_device.setdefault(node.meta.device, []).append((node, shape))
     for device, nodes in by_device.items():
         pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
         if not pending:

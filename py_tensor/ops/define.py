@@ -285,8 +285,10 @@ def comparison(
 
     A Python integer that the tensor's dtype cannot hold lies on one side of all that it can.
     """
-    op = Elementwise(name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE)
     decide: Callable[[int, int], bool] = getattr(python_operator, operator)
+    op = Elementwise(
+        name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE, decide=decide
+    )
 
     def record(x: Operand, y: Operand) -> Tensor:
         given = coerce(name, (x, y))

@@ -55,9 +55,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if selected is None:
             keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
             selected = _selections.keep(place, _layout_of(layout, keys))
-        found = view_by(x, selected)
         if not (selected.shape or Ellipsis in plain):
-            return copy_or_scalar(found)
+            return x._element(selected)  # pyright: ignore[reportPrivateUsage]
+        found = view_by(x, selected)
         return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not selected.shape else found
     keys = _parsed(key)
     if keys is None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from py_tensor.backend.device import Device
+from py_tensor.backend.storage import picked
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Programs
@@ -53,6 +54,7 @@ from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MOST, pack
 from py_tensor.graph.primitives import CONCAT
 from py_tensor.graph.row_fusion import fuse_rows
+from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
 Array = np.ndarray[Any, Any]
@@ -130,14 +132,15 @@ class Simulator:
             if self.execute:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
 
-    def read(self, node: Node) -> memoryview:
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         if not node.meta.size:
             return memoryview(b"")
         data: Any = np.ascontiguousarray(node.storage.data)
-        return memoryview(data.view("u1"))
+        found = memoryview(data.view("u1"))
+        return found if layout is None else picked(found, layout, node.meta.dtype.itemsize)
 
-    async def read_async(self, node: Node) -> memoryview:
-        return self.read(node)
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.read(node, layout)
 
     def synchronize(self) -> None: ...
     async def synchronize_async(self) -> None: ...

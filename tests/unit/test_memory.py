@@ -40,7 +40,7 @@ def needed(gpu: GPU) -> int:
 
 def buffer_of(x: pt.Tensor) -> int:
     """Where the elements are, or those that it is a view of."""
-    return x._stored().storage.number
+    return x._stored()[0].storage.number
 
 
 def contents(gpu: GPU, x: pt.Tensor) -> bytes:
@@ -198,7 +198,7 @@ def test_a_stored_view_keeps_what_it_shows(
 
 def test_views_of_views_are_counted_once_each(gpu: GPU) -> None:
     x = _summed(gpu)
-    stored = x._stored()
+    stored = x._stored()[0]
     tensors = [pt.Tensor(x._node) for _ in range(3)]
     assert stored.live == 1
     del x
