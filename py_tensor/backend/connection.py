@@ -17,6 +17,7 @@ from py_tensor.backend.failures import (
     error_of,
     parsed,
 )
+from py_tensor.backend.phases import Phases
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
 from py_tensor.backend.storage import Copies, Storage, Stored, picked
@@ -80,6 +81,7 @@ class Connection:
     def __init__(self, bridge: Any, acquired: str) -> None:
         self.bridge = bridge
         self.ledger = Ledger()
+        self.phases = Phases()
         self.generation = 0
         self.flushes = 0
         self.record = self.unkept = ""
@@ -244,10 +246,18 @@ class Connection:
 
     # -- Waiting --------------------------------------------------------------------------------
 
+    def _wait(self, promise: Any, what: str) -> Any:
+        """What a promise of the GPU's work gives, waited for."""
+        before = self.phases.enter("waiting")
+        try:
+            return js.wait(promise, what)
+        finally:
+            self.phases.enter(before)
+
     def synchronize(self) -> None:
         last = self.ledger.last
         js.check_can_wait("pt.synchronize()")
-        self._settle(js.wait(self.bridge.synchronize(), "pt.synchronize()"), last)
+        self._settle(self._wait(self.bridge.synchronize(), "pt.synchronize()"), last)
         self.ledger.raise_out_of_range()
 
     async def synchronize_async(self) -> None:
@@ -260,7 +270,7 @@ class Connection:
         under_way = self.ledger.unsettled
         if self.profile.is_crowded(under_way, self.ledger.work) and js.can_wait():
             last = self.ledger.last - under_way // 2
-            self._settle(js.wait(self.bridge.drain(last), "pt.synchronize()"), last)
+            self._settle(self._wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
     def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:
         """Note what a wait for the flushes up to number `last` brought to light.
@@ -296,7 +306,7 @@ class Connection:
         if data is None:
             js.check_can_wait("reading a tensor")
             reading = self._start_read(node)
-            data = self._end_read(reading, js.wait(reading.promise, "reading a tensor"))
+            data = self._end_read(reading, self._wait(reading.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
@@ -365,7 +375,7 @@ class Connection:
         """
         js.check_can_wait("drawing a tensor")
         source, last, promise = self._start_painting(node, width, height)
-        return self._end_painting(source, js.wait(promise, "drawing a tensor"), last)
+        return self._end_painting(source, self._wait(promise, "drawing a tensor"), last)
 
     async def paint_async(self, node: Node, width: int, height: int) -> Any:
         source, last, promise = self._start_painting(node, width, height)

@@ -181,9 +181,13 @@ class WebGPU(Connection):
     # -- Computing ------------------------------------------------------------------------------
 
     def compute(self, request: Request) -> None:
-        plan = self._plan(request)
-        request.last_pass = plan.last_pass
-        self.carry_out(plan, request, poison=self.poison)
+        before = self.phases.enter("submitting")
+        try:
+            plan = self._plan(request)
+            request.last_pass = plan.last_pass
+            self.carry_out(plan, request, poison=self.poison)
+        finally:
+            self.phases.enter(before)
 
     def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
         """Run a plan of a request; with `poison`, in buffers that are filled with NaN before."""
@@ -308,8 +312,12 @@ class WebGPU(Connection):
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)
             self.planned += 1
-            plan = self._plans[signature] = self.plan_for(self.profile, request)
-            plan.last_pass = last_pass(request.order, request.slots)
+            before = self.phases.enter("planning")
+            try:
+                plan = self._plans[signature] = self.plan_for(self.profile, request)
+                plan.last_pass = last_pass(request.order, request.slots)
+            finally:
+                self.phases.enter(before)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
@@ -386,8 +394,12 @@ class WebGPU(Connection):
         self._define(programs)
         for program in programs:
             self.bridge.warm(program.number)
-        if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
-            raise KeyboardInterrupt
+        before = self.phases.enter("compiling")
+        try:
+            if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
+                raise KeyboardInterrupt
+        finally:
+            self.phases.enter(before)
 
     def _show_new(self, programs: list[Program]) -> None:
         """Print the WGSL of the programs that the next flush compiles."""
@@ -472,7 +484,7 @@ class WebGPU(Connection):
         storage = Storage(self.pool, self.pool.new(kind), exists=False)
         self.pool.handed_over()
         promise = self.bridge.allocate(storage.number, *self._size(storage))
-        outcome = js.wait(promise, "allocating GPU memory")
+        outcome = self._wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         storage.exists = not outcome

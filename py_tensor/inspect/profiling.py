@@ -1,4 +1,4 @@
-"""How long kernels take on the GPU: `with pt.profile() as p: ...`, then `print(p)`."""
+"""Where a program's time goes, on the GPU and the host: `with pt.profile() as p:`, `print(p)`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.backend.device import GPU_DEVICE, default_device
+from py_tensor.backend.phases import PHASES, Phase
 from py_tensor.convert.printing import label_lines
 from py_tensor.errors import DeviceError
 
@@ -85,7 +86,7 @@ class Kernel:
 
 
 class Profile:
-    """The kernels run inside a ``with`` block, timed by the GPU's own clock.
+    """The kernels run inside a ``with`` block, timed by the GPU's own clock, and the host's time.
 
     Each dispatch runs in a pass of its own meanwhile, and new kernels are compiled one by one, so
     the block as a whole takes longer than it would otherwise. What was pending before the block is
@@ -104,12 +105,17 @@ class Profile:
         Computations whose plan was made, and those whose plan was found in the cache.
     flushes : int
         Calls into JavaScript, uploads included.
+    host : dict
+        Nanoseconds that the block took on the host, by phase: "planning" kernels, "compiling" them,
+        "submitting" the commands, "waiting" for the GPU, and "recording", which is all the rest:
+        recording ops, and the block's own Python.
     """
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
         self.compilations: list[Compile] = []
         self.compiles = self.planned = self.recalled = self.flushes = 0
+        self.host: dict[Phase, int] = dict.fromkeys(PHASES, 0)
 
     def __enter__(self) -> Profile:
         if default_device() is not GPU_DEVICE:
@@ -119,6 +125,7 @@ class Profile:
         self._backend.synchronize()
         self._before: dict[str, int] = self._backend.stats()
         self._backend.start_timing()
+        self._began: dict[Phase, int] = self._backend.phases.times()
         return self
 
     def __exit__(
@@ -131,6 +138,8 @@ class Profile:
             if error is None:
                 GPU_DEVICE.flush()
         finally:
+            ended: dict[Phase, int] = self._backend.phases.times()
+            self.host = {phase: ended[phase] - self._began[phase] for phase in PHASES}
             timed: Timed = self._backend.stop_timing()
         after: dict[str, int] = self._backend.stats()
         for name in ("compiles", "planned", "recalled", "flushes"):
@@ -195,6 +204,9 @@ class Profile:
             f" plans: {self.recalled} found, {self.planned} made;"
             f" compiles: {self.compiles}{in_time}"
         ]
+        if any(self.host.values()):
+            phases = ", ".join(f"{phase} {duration(ns)}" for phase, ns in self.host.items())
+            remarks.append(f"host: {duration(sum(self.host.values()))}; {phases}")
         if is_rounded([d.time for d in self.dispatches]):
             remarks.append(
                 "This browser rounds GPU times: short ones are 0 or one step of its clock."
@@ -210,7 +222,8 @@ class Profile:
              "kernels": [{"label", "calls", "time", "operations", "traffic",
                           "compiles", "compile_time"}, ...],
              "compilations": [{"kernel", "variant", "time"}, ...],
-             "compiles": n, "planned": n, "recalled": n, "flushes": n}
+             "compiles": n, "planned": n, "recalled": n, "flushes": n,
+             "host": {"recording", "planning", "compiling", "submitting", "waiting"}}
 
         The values are those of `Dispatch`, `Kernel`, `Compile` and `Profile`. Under Pyodide a path
         is one of its own file system.
@@ -220,6 +233,7 @@ class Profile:
             "dispatches": [asdict(d) for d in self.dispatches],
             "kernels": [asdict(k) for k in self.kernels()],
             "compilations": [asdict(c) for c in self.compilations],
+            "host": self.host,
         } | {name: getattr(self, name) for name in counts}
         return _written(json.dumps(report), path)
 
@@ -252,7 +266,7 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Time the kernels of a ``with`` block on the GPU.
+    """Time the kernels of a ``with`` block on the GPU, and what the host does beside them.
 
     Write ``with pt.profile() as p:`` and the work below it; then print `p`.
 

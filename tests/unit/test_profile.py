@@ -41,7 +41,12 @@ def test_calls_plans_and_compiles(place: GPU) -> None:
     assert (p.planned, p.recalled, p.compiles, p.flushes) == (2, 2, 2, 4)
     assert all(c.time > 0 for c in p.compilations)
     assert p.dispatches[0].variant == "run"
+    assert set(p.host) == {"recording", "planning", "compiling", "submitting", "waiting"}
+    assert all(ns > 0 for phase, ns in p.host.items() if phase != "waiting")
+    assert p.host["waiting"] == 0, "nothing was read"
+    assert "host: " in repr(p)
     again = profiled(place)
+    assert again.host["planning"] == again.host["compiling"] == 0
     assert (again.planned, again.recalled, again.compiles, again.compilations) == (0, 4, 0, [])
 
 
@@ -84,6 +89,7 @@ def test_the_json() -> None:
     report = json.loads(p.to_json())
     assert set(report) == {
         "dispatches", "kernels", "compilations", "compiles", "planned", "recalled", "flushes",
+        "host",
     }  # fmt: skip
     assert [Dispatch(**d) for d in report["dispatches"]] == p.dispatches
     assert [profiling.Kernel(**k) for k in report["kernels"]] == p.kernels()
