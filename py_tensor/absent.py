@@ -23,6 +23,13 @@ FUNCTIONS: dict[str, str] = {
     "load": "pickle restores tensors",
     "norm": "it is pt.linalg.norm",
     "normal": "it is pt.random.normal",
+    **{
+        name: _IN_NUMPY.format(name)
+        for name in (
+            "array2string", "frombuffer", "fromstring", "genfromtxt",
+            "loadtxt", "poly", "polyfit", "roots", "savetxt",
+        )
+    },
     "save": "pickle saves tensors, and np.save takes x.numpy()",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",

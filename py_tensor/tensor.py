@@ -313,7 +313,16 @@ class Tensor(Methods):
             base._replace(lambda whole: bind(ASSIGN, (whole, value), attrs))
 
     def _replace(self, make: Callable[[Node], Node]) -> None:
-        """Have a tensor that owns its memory stand for what is made of its node."""
+        """Have a tensor that owns its memory stand for what is made of its node.
+
+        Raises
+        ------
+        MemoryError
+            Where it is larger than any buffer: what it was could be computed in parts.
+        """
+        meta = self._node.meta
+        if meta.device.is_ready:
+            meta.device.backend.check("setitem", meta)
 
         def take(node: Node) -> None:
             if self._alias is not None:

@@ -26,6 +26,7 @@ UNUSED = {
     *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py"),  # need sockets
     *("http/server.py", "mailbox.py", "wsgiref/simple_server.py"),
     *("xmlrpc/client.py", "xmlrpc/server.py"),
+    "multiprocessing/managers.py",  # needs processes
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
     # of other systems
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),

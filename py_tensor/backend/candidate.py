@@ -59,6 +59,9 @@ class Candidate:
     def may_overwrite(self, node: Node) -> bool:
         return self._backend.may_overwrite(node)
 
+    def is_lost(self, node: Node) -> bool:
+        return self._backend.is_lost(node)
+
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         return self._backend.read(node, layout)
 

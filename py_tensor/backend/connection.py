@@ -162,6 +162,10 @@ class Connection:
         if not self._send_nothing():
             self._adopt(await request_device(self.bridge))
 
+    def is_lost(self, node: Node) -> bool:
+        """Whether the elements of a stored node were on a device that is gone."""
+        return node.meta.size > 0 and (node.storage.pool is not self.pool or self._is_lost)
+
     def _check_alive(self, storage: Stored) -> None:
         if storage.pool is not self.pool or self._is_lost:
             raise DeviceLostError(

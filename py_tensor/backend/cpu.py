@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from py_tensor.backend.failures import out_of_range
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
@@ -125,11 +126,15 @@ class CPU:
         """Unless it was uploaded or read: others may see that memory."""
         return node.storage.flags.writeable
 
+    def is_lost(self, node: Node) -> bool:
+        """Memory is there as long as somebody holds it."""
+        return False
+
     def _report(self) -> None:
         """Raise what was noted since the last report, once."""
         found, self._out_of_range = self._out_of_range, []
         if found:
-            raise IndexError(found[0])
+            raise out_of_range(found[0])
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         self._report()

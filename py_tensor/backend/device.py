@@ -10,9 +10,9 @@ from weakref import WeakSet
 
 from py_tensor.backend import bridge
 from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, StaleRequestError
+from py_tensor.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.order import Request, bottom, computed_whole, make_request
+from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 from py_tensor.layout import Layout
@@ -40,6 +40,7 @@ class Backend(Protocol):
     def upload(self, data: memoryview, meta: Meta) -> Any: ...
     def compute(self, request: Request) -> None: ...
     def may_overwrite(self, node: Node) -> bool: ...
+    def is_lost(self, node: Node) -> bool: ...
     def read(self, node: Node, layout: Layout | None = None) -> memoryview: ...
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview: ...
     def synchronize(self) -> None: ...
@@ -204,7 +205,31 @@ class Device:
     def _compute_live(
         self, nodes: Iterable[Node], recorded: Node | None, *, checks: bool = False
     ) -> Request | None:
-        return self.compute(self._storable(nodes), recorded=recorded, checks=checks)
+        live = self._storable(nodes)
+        try:
+            return self.compute(live, recorded=recorded, checks=checks)
+        except DeviceLostError:
+            lost = self._forget_lost(live)
+            if not lost:
+                raise
+            left = [node for node in live if node not in lost]
+            return self.compute(left, recorded=recorded, checks=checks)
+
+    def _forget_lost(self, nodes: Iterable[Node]) -> set[Node]:
+        """Take off the lists what needs a lost device's tensors: only who reads it is to be told.
+
+        Returns all of it, with those of `nodes`.
+        """
+        lost: set[Node] = set()
+        for node in topological([*nodes, *self._pending, *self._checks]):
+            stored = node.storage is not None
+            if self.backend.is_lost(node) if stored else not lost.isdisjoint(node.inputs):
+                lost.add(node)
+        for node in lost:
+            self._pending.pop(node, None)
+            self._checks.pop(node, None)
+        self._uses = Uses()
+        return lost
 
     def _storable(self, nodes: Iterable[Node]) -> list[Node]:
         """Those that tensors hold, and that fit a buffer."""
@@ -307,6 +332,11 @@ class Device:
             except StaleRequestError:
                 if not left:
                     raise
+            except DeviceLostError:
+                lost = self._forget_lost(nodes) if checks else set[Node]()
+                if not lost or not lost.isdisjoint(nodes):
+                    raise
+                return self.compute(nodes, read, recorded=recorded)
             else:
                 return wanted
         return None

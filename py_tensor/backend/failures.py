@@ -111,7 +111,7 @@ class Ledger:
         """Raise for the first index out of range that was noted, and forget the others."""
         if self._out_of_range:
             message, self._out_of_range = self._out_of_range[0], []
-            raise IndexError(message)
+            raise out_of_range(message)
 
     def _explained(self, failure: Failure) -> Failure:
         """A buffer is invalid, and what it is bound in, because there was no memory for it."""
@@ -171,6 +171,16 @@ class Ledger:
             raise type(first)(*first.args)
         if submission.settled and all(s.settled for s in seen):
             submission.sources = set()
+
+
+def out_of_range(message: str) -> IndexError:
+    """The error of an index in a tensor, which is known later than the line that uses it ran."""
+    error = IndexError(message)
+    error.add_note(
+        "An op before this line used the index: it is looked at as the GPU computes."
+        " pt.debug(sync=True) has each op raise on its own line."
+    )
+    return error
 
 
 def error_of(failure: Failure, flush: str = "") -> BaseException:

@@ -145,10 +145,10 @@ class WebGPU(Connection):
             raise self._too_large(f"{op}: {meta.dtype} of shape {meta.shape}", nbytes)
 
     def _too_large(self, what: str, nbytes: int) -> MemoryError:
-        return MemoryError(
-            f"{what} needs {nbytes / 2**30:.2f} GiB; "
-            f"the largest buffer of this device is {self.max_bytes / 2**30:.2f} GiB"
-        )
+        needs, largest = (f"{n / 2**30:.2f} GiB" for n in (nbytes, self.max_bytes))
+        if needs == largest:
+            needs, largest = f"{nbytes} bytes", f"{self.max_bytes} bytes"
+        return MemoryError(f"{what} needs {needs}; the largest buffer of this device is {largest}")
 
     # -- Uploading ------------------------------------------------------------------------------
 

@@ -214,13 +214,18 @@ class Flat:
         The tensor, to which assignments go.
     """
 
-    __slots__ = ("base",)
+    __slots__ = ("_rest", "base")
 
     def __init__(self, base: Tensor) -> None:
         self.base = base
+        self._rest: Iterator[Tensor] | None = None  # which `next` gives
 
     def __len__(self) -> int:
         return self.base.size
+
+    def __next__(self) -> Tensor:
+        self._rest = self._rest or iter(self)
+        return next(self._rest)
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))

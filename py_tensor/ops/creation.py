@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from operator import index as as_index
 from typing import Any, ParamSpec, cast
 
 from py_tensor import dtypes
@@ -20,7 +19,7 @@ from py_tensor.graph.primitives import EXPAND, RESHAPE, index
 from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
 from py_tensor.ops.movement import converted, expand, expand_dims
-from py_tensor.ops.operands import Operand, Scalar, as_ndarray, number_of
+from py_tensor.ops.operands import Operand, Scalar, as_ndarray, number_of, whole_number
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -289,7 +288,7 @@ def linspace(
         float(v) if isinstance(v, Tensor) else v
         for v in (_number("linspace", start), _number("linspace", stop))
     )
-    num = as_index(num)
+    num = whole_number("linspace", "num", num)
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     place = parse(device)

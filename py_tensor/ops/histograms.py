@@ -16,7 +16,7 @@ from py_tensor.ops.movement import as_floating, converted, expand_dims, ravel, r
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
-from py_tensor.ops.searching import searchsorted
+from py_tensor.ops.searching import rise, searchsorted
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges"]
@@ -43,6 +43,8 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
         edges = as_floating(tensor_of(bins, op, device=x.device), op)
         if edges.ndim != 1 or edges.size < 2:
             raise ShapeError(f"{op}: edges are a vector of at least 2, not of shape {edges.shape}")
+        if not rise(bins):
+            raise ValueError(f"{op}: the edges do not rise throughout")
         return edges
     count = as_index(bins)
     if count < 1:
@@ -105,7 +107,8 @@ def histogram(
     ShapeError
         For weights of another shape, or edges that are no vector.
     ValueError
-        For a number of bins below 1, or a range that does not rise.
+        For a number of bins below 1, a range that does not rise, or edges in a list or an array
+        that do not; those in a tensor are not read.
     """
     x = ravel(as_floating(x, "histogram"))
     edges = _edges("histogram", x, bins, range)

@@ -219,12 +219,14 @@ def permute(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     AxisError, ShapeError
         Unless the order names each axis once.
     """
-    x = tensor_of(x, "permute")
-    given = _given("permute", "axes", order, axes)
-    found = tuple(normalize_axis("permute", a, x.ndim) for a in given)
+    return _permuted("permute", tensor_of(x, "permute"), _given("permute", "axes", order, axes))
+
+
+def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
+    found = tuple(normalize_axis(op, a, x.ndim) for a in order)
     if sorted(found) != list(range(x.ndim)):
         raise ShapeError(
-            f"permute: axes {found} do not name each of the {x.ndim} axes of {x.shape} once"
+            f"{op}: axes {found} do not name each of the {x.ndim} axes of {x.shape} once"
         )
     return view_by(x, _layout(x).permuted(found))
 
@@ -239,7 +241,7 @@ def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
             " swapaxes exchanges two"
         )
     if len(axes) > 1 or (axes and axes[0] is not None):
-        return permute(x, *axes)
+        return _permuted("transpose", x, _given("transpose", "axes", tuple(axes), None))
     return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
 
 
@@ -415,6 +417,8 @@ def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[in
 
 def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     """Operands on one device, in their common dtype."""
+    if not hasattr(tensors, "__iter__"):
+        raise TypeError(f"{op}: takes a sequence of tensors, not {type(tensors).__name__}")
     given = [tensor_of(x, op) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")

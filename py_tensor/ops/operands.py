@@ -56,6 +56,20 @@ def number_of(op: str, name: str, value: object) -> Scalar:
     raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
 
 
+def whole_number(op: str, name: str, value: Any) -> int:
+    """A Python int, which may come as one of NumPy's or as a scalar.
+
+    Raises
+    ------
+    TypeError
+        For anything else; it names the op and the argument.
+    """
+    try:
+        return as_index(value)
+    except TypeError:
+        raise TypeError(f"{op}: {name} is an int, not {value!r}") from None
+
+
 def number_like(value: object) -> Scalar | None:
     """A Python number, also where it comes as one of NumPy's; None for anything else."""
     if isinstance(value, bool | int | float):

@@ -42,7 +42,11 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
     symbol = _SYMBOLS.get(op)
     instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
     check_kind(op, result.dtype, target.dtype, instead)
-    if target.shape != broadcast(op, target.shape, result.shape):
+    try:
+        fits = target.shape == broadcast(op, target.shape, result.shape)
+    except ShapeError:
+        fits = False
+    if not fits:
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
         )

@@ -308,7 +308,9 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
         once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
         kept = (*dotted, *once)
     if len(set(kept)) != len(kept) or not set(kept) <= set(every):
-        raise ValueError(f"einsum: {text!r}: the result names an axis twice, or one that is not")
+        raise ValueError(
+            f"einsum: {text!r}: the result names an axis twice, or one that no operand has"
+        )
     return labels, kept
 
 

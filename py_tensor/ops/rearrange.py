@@ -26,7 +26,7 @@ from py_tensor.ops.movement import (
     reshape,
     reshape_copy,
 )
-from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.operands import Operand, numbers_of, whole_number
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axis
@@ -149,7 +149,7 @@ def roll(
     by = [0] * x.ndim
     for given, shift_along in zip(axes, shifts, strict=True):
         at = normalize_axis("roll", given, x.ndim)
-        by[at] = (by[at] - as_index(shift_along)) % max(x.shape[at], 1)
+        by[at] = (by[at] - whole_number("roll", "shift", shift_along)) % max(x.shape[at], 1)
     return build(ROLL, [x], tuple(by)) if any(by) else x.copy()
 
 

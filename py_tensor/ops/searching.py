@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
@@ -87,6 +89,16 @@ def searchsorted(
     return place
 
 
+def rise(edges: Any) -> bool:
+    """Whether no edge is below the one before it; those in a tensor are not looked at."""
+    return isinstance(edges, Tensor) or not any(a > b for a, b in pairwise(edges))
+
+
+def fall(edges: Any) -> bool:
+    """The same, whether none is above."""
+    return isinstance(edges, Tensor) or not any(a < b for a, b in pairwise(edges))
+
+
 def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
     """The number of the interval between the edges `bins` in which each element lies.
 
@@ -96,10 +108,19 @@ def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
     ----------
     right : bool
         Whether the right edge belongs to an interval, and not the left one.
+
+    Raises
+    ------
+    ShapeError
+        For edges that are no vector.
+    ValueError
+        For edges in a list or an array that neither rise nor fall; those in a tensor are not read.
     """
     edges, x = in_common_dtype("digitize", bins, x)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins is a vector of edges, not of shape {edges.shape}")
+    if not (rise(bins) or fall(bins)):
+        raise ValueError("digitize: the edges neither rise nor fall throughout")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)
     if edges.size < 2:

@@ -83,6 +83,26 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.AxisError,
         r"^expand_dims: repeated.*\(0, 0\)",
     ),
+    "transpose": (lambda x: x.transpose(0, 1, 5), pt.AxisError, r"^transpose: axis 5"),
+    "transpose twice": (
+        lambda x: x.transpose(0, 0, 1),
+        pt.ShapeError,
+        r"^transpose: axes",
+    ),
+    "linspace": (
+        lambda x: cast("Any", pt).linspace(0, 1, 2.5),
+        TypeError,
+        "^linspace: num ",
+    ),
+    "roll": (lambda x: cast("Any", pt).roll(x, 1.5), TypeError, r"^roll: shift .*1\.5"),
+    "stack": (lambda x: cast("Any", pt).stack(3), TypeError, r"^stack: .*int"),
+    "add out": (
+        lambda x: pt.add(x, 1, out=pt.zeros(2, device=x.device)),
+        pt.ShapeError,
+        r"^add: a result of shape \(2, 3, 4\) .*\(2,\)",
+    ),
+    "histogram": (lambda x: pt.histogram(x, [3, 1]), ValueError, "^histogram: .*do not rise"),
+    "digitize": (lambda x: pt.digitize(x, [0, 2, 1]), ValueError, "^digitize: .*neither rise"),
     "flip": (lambda x: x.flip(-4), pt.AxisError, r"^flip: axis -4.*3 axes"),
     "flip twice": (lambda x: x.flip((1, -2)), pt.AxisError, r"^flip: repeated.*\(1, -2\)"),
     "crop outside": (

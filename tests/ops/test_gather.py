@@ -131,12 +131,12 @@ def test_out_of_range(device: str) -> None:
     ):
         at = pt.tensor(given, device=device)
         y = x.take(at, 0)
-        with pytest.raises(IndexError, match=r"^take: (5|-9|3|-4) is .*axis 0 .*\(3, 4\)$"):
+        with pytest.raises(IndexError, match=r"(?m)^take: (5|-9|3|-4) is .*axis 0 .*\(3, 4\)$"):
             y.numpy()
         same(y, x.numpy()[clipped], "read again")
     high = pt.tensor([2**32 - 1, 1], dtype=pt.uint32, device=device)
     y = pt.take_along_axis(x, high.reshape(1, 2), 1)
-    with pytest.raises(IndexError, match=r"^take_along_axis: 4294967295 is .*axis 1 .*\(3, 4\)$"):
+    with pytest.raises(IndexError, match=r"^take_along_axis: 4294967295 is .*axis 1 .*\(3, 4\)"):
         y.tolist()
     same(y, x.numpy()[:, [3, 1]], "read again")
     empty = pt.zeros((0, 2), device=device)
@@ -173,7 +173,7 @@ def test_out_of_range_in_any_kernel(kernels: str, device: str) -> None:
     }
     for what, make in cases.items():
         y, z = make(bad), x + 1
-        message = r"^take: 8 is out of range for axis 0 of shape \(8, 5\)$"
+        message = r"(?m)^take: 8 is out of range for axis 0 of shape \(8, 5\)$"
         with pytest.raises(IndexError, match=message):
             compute(y)
         pt.synchronize()

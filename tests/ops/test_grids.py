@@ -145,7 +145,7 @@ def test_what_is_refused(device: str) -> None:
         (lambda: pt.einsum("ij,jk", x), ValueError, "^einsum: .*2 operands"),
         (lambda: pt.einsum("ij,jk", x, x), pt.ShapeError, "^einsum: .*sizes 3 and 2"),
         (lambda: pt.einsum("i", x), pt.ShapeError, "^einsum: 'i' does not name 2"),
-        (lambda: pt.einsum("ij->k", x), ValueError, "^einsum: .*not"),
+        (lambda: pt.einsum("ij->k", x), ValueError, "^einsum: .*no operand"),
         (lambda: pt.tensordot(x, x.T), pt.ShapeError, "^tensordot: axes"),
         (lambda: pt.cross(x[:, :1], x), pt.ShapeError, r"^cross: .*\(2, 1\)"),
         (lambda: pt.convolve(x, x), pt.ShapeError, r"^convolve: .*\(2, 3\)"),

@@ -132,6 +132,9 @@ class Simulator:
             if self.execute:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
 
+    def is_lost(self, node: Node) -> bool:
+        return False
+
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         if not node.meta.size:
             return memoryview(b"")
