@@ -64,15 +64,15 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     while True:
         builder = Builder(request, max_buffers, frozenset(apart), cut, computes_once=computes_once)
         kernels = builder.build()
+        if not computes_once and _repeats_much(request.order, kernels):
+            computes_once = True
+            continue
         ordered = in_order(kernels)
         placed = set(map(id, ordered))
         stuck = [k for k in kernels if id(k) not in placed and len(k.outputs) > 1]
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
-            if not computes_once and _repeats_much(request.order, kernels):
-                computes_once = True
-                continue
             if notes is not None:
                 notes.update(builder.decisions.notes)
             return _without_idle_outputs(ordered, request.wanted)
