@@ -358,11 +358,9 @@ class Connection:
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
-        submission = reading.storage.submission
-        self._settle(outcome, reading.last, submission)
+        self._settle(outcome, reading.last, reading.storage.submission)
         data = memoryview(reading.target)
-        if reading.storage.submission is submission:  # nothing was written over it meanwhile
-            self._copies.keep(reading.storage, data)
+        self._copies.keep(reading.storage, data)  # over which nothing was written: `may_overwrite`
         self.ledger.raise_out_of_range()
         return data
 
