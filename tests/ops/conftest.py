@@ -99,7 +99,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     """Fails a passing test that is marked `computes` where it gave the GPU nothing to do.
 
-    A hook and no fixture: so the failure is the test's own, and comes only if nothing else failed.
+    What it reads of a small tensor comes from a kernel meanwhile, and not from the host's copy of
+    the whole, as in all other tests. A hook and no fixture: so the failure is the test's own, and
+    comes only if nothing else failed.
     """
     computes = pyfuncitem.get_closest_marker("computes") is not None
     if not computes or pyfuncitem.config.option.device != "webgpu":
@@ -107,7 +109,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     from py_tensor import testing
 
     before = testing.dispatches()
-    result = yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["py_tensor.tensor"], "COPIED_BYTES", 0)
+        result = yield
     if testing.dispatches() == before:
         pytest.fail("nothing was dispatched: the GPU computed none of this", pytrace=False)
     return result
