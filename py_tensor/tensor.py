@@ -297,6 +297,11 @@ class Tensor(Methods):
         """Write `value` to the memory, where a layout says, in which no place occurs twice.
 
         `value` has the layout's shape and the tensor's dtype, or is a constant.
+
+        Raises
+        ------
+        MemoryError
+            For a part of a tensor that is larger than any buffer: the whole could not be read then.
         """
         if not layout.size:
             return
@@ -309,20 +314,13 @@ class Tensor(Methods):
                 value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
             base._replace(lambda _: value)
         else:
+            if meta.device.is_ready:
+                meta.device.backend.check("setitem", meta)
             attrs = layout.shape, layout.strides, layout.offset
             base._replace(lambda whole: bind(ASSIGN, (whole, value), attrs))
 
     def _replace(self, make: Callable[[Node], Node]) -> None:
-        """Have a tensor that owns its memory stand for what is made of its node.
-
-        Raises
-        ------
-        MemoryError
-            Where it is larger than any buffer: what it was could be computed in parts.
-        """
-        meta = self._node.meta
-        if meta.device.is_ready:
-            meta.device.backend.check("setitem", meta)
+        """Have a tensor that owns its memory stand for what is made of its node."""
 
         def take(node: Node) -> None:
             if self._alias is not None:

@@ -589,6 +589,17 @@ def test_more_than_the_device_allows(gpu: GPU) -> None:
     assert gpu.tensor(1).tolist() == [1]
 
 
+def test_a_write_to_what_no_buffer_holds(gpu: GPU) -> None:
+    """A part cannot be written, and the tensor is what it was; the whole can be."""
+    x = pt.zeros((2**16, 2**16), device=gpu.device)
+    _ = gpu.tensor(1).tolist()
+    with pytest.raises(MemoryError, match=r"^setitem: "):
+        x[0, 0] = 1
+    assert len(x[5, :3].tolist()) == 3
+    x[:] = 2
+    assert len(x[5, :3].tolist()) == 3
+
+
 def test_ten_thousand_steps_in_constant_memory(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     for step in range(10_000):
