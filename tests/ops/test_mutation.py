@@ -129,16 +129,17 @@ def test_a_wrong_op_fails_its_tests(name: str, device: str, rng: np.random.Gener
 def test_a_wrong_fold_fails_its_tests(
     name: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong identity: what a mistake in an idle lane looks like; on the cpu, wrong values."""
+    """A wrong identity: what a mistake in an idle lane looks like; on the cpu, wrong values.
+
+    The identity is larger than every value, so that no input hides it.
+    """
     from py_tensor.ops import reduction
     from tests.ops.test_reduction import test_axes
 
     op = getattr(reduction, name.upper())
     wrong = dataclasses.replace(
         op,
-        identity=lambda dtype: (
-            tuple(1 if dtype.kind != "b" else True for _ in op.parts) if name != "max" else (0,)
-        ),
+        identity=lambda dtype: (9 if dtype.kind != "b" else True,) * len(op.parts),
         numpy=lambda np, x, axes: (
             op.numpy(np, x[..., ::-1] if name == "argmax" else x, axes) + (name != "argmax")
         ),
