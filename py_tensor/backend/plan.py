@@ -17,7 +17,7 @@ from py_tensor.dtypes import DType
 from py_tensor.graph.body import Check
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import Request
+from py_tensor.graph.order import Request, is_equal
 
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH, CLEAR, CHECK = range(1, 11)
@@ -72,6 +72,8 @@ class Plan:
         Instructions, by estimate.
     last_pass : (int, int), optional
         As of the request.
+    equal : dict
+        The constants that one other stands for, as long as they have its value.
     checks : tuple of Check
         What each word of the buffer that the flush ends with looking at notes.
     """
@@ -92,7 +94,12 @@ class Plan:
     label: str = ""
     work: int = 0
     last_pass: tuple[int, int] | None = None
+    equal: dict[int, int] = field(default_factory=dict[int, int])
     checks: tuple[Check, ...] = ()
+
+    def holds(self, order: Sequence[Node]) -> bool:
+        """Whether the constants of a flush of its structure are equal where it takes them to be."""
+        return all(is_equal(order[a], order[b]) for a, b in self.equal.items())
 
     @property
     def is_submitted_at_once(self) -> bool:
@@ -184,6 +191,7 @@ def make_plan(
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
     plan.has_floats_only = all(dtype.kind == "f" for _, _, dtype in plan.consts)
     plan.work = sum(dispatch_work + p.work for p in pieces)
+    plan.equal = request.equal
     return plan
 
 

@@ -308,6 +308,10 @@ class WebGPU(Connection):
     def _plan(self, request: Request) -> Plan:
         signature = request.signature()
         plan = self._plans.get(signature)
+        if plan is not None and not plan.holds(request.order):
+            request.varies = True
+            signature = request.signature()
+            plan = self._plans.get(signature)
         if plan is None:
             for slot in request.wanted:
                 self.check(request.order[slot].op.name, request.order[slot].meta)

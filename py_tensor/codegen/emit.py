@@ -6,10 +6,11 @@ and stores are vectors, arithmetic is scalar, as GPUs execute it anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from py_tensor.codegen.program import Binding, Params
+from py_tensor.codegen.program import Binding, Params, from_bits
 from py_tensor.dtypes import DType, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
@@ -29,6 +30,7 @@ from py_tensor.graph.body import (
 )
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.op import Elementwise
+from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 from py_tensor.shapes import size_of
 
 XYZW = "xyzw"
@@ -170,11 +172,27 @@ class BodyCode:
     def binding(self, load: Load | Gather) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
 
-    def function(self, name: str, params: Params, results: Sequence[str], returns: str) -> str:
-        """The body as a function; `results` and `returns` may use ``{n}`` for value n."""
+    def function(
+        self,
+        name: str,
+        params: Params,
+        results: Sequence[int],
+        returns: str,
+        texts: Sequence[str] | None = None,
+    ) -> str:
+        """The body as a function that returns these values; what repeats is a loop in it.
+
+        Where other things are returned, `texts` has their WGSL over the values ``v{n}``.
+        """
         arguments: list[str] = []
         lines: list[str] = []
+        loops = {loop.passes[0][0]: loop for loop in loops_in(self.body, results)}
+        written = self._ahead_of_loops(loops.values(), results, params, lines)
         for n, i in enumerate(self.body.instructions):
+            if n in loops:
+                lines += (f"  {line}" for line in self._loop(loops[n], params))
+            if n in written:
+                continue
             if isinstance(i, Load | Index | Mask | Accumulated):
                 arguments.append(f"v{n}: {i.dtype.wgsl}")
                 continue
@@ -183,12 +201,68 @@ class BodyCode:
                 lines += (f"  {line}" for line in self._place(i, n, params))
                 continue
             lines.append(f"  let v{n} = {self._text(i, params)};")
-        values = ", ".join(results)
-        return (
+        values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
+        text = (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
             + "\n".join([*lines, f"  return {returns}({values});"])
             + "\n}"
         )
+        return _renumbered(text) if loops else text
+
+    def _ahead_of_loops(
+        self, loops: Collection[Loop], results: Iterable[int], params: Params, lines: list[str]
+    ) -> set[int]:
+        """Write the constants ahead of all loops; these values, and those that loops compute."""
+        if not loops:
+            return set()
+        instructions = self.body.instructions
+        computed = {n for loop in loops for row in loop.passes for n in row}
+        asked = {*results, *(v for loop in loops for v in loop.given())}
+        for n, i in enumerate(instructions):
+            if n not in computed:
+                asked.update(i.operands)
+        constants = {n for n, i in enumerate(instructions) if isinstance(i, Const)}
+        for n in sorted(constants & asked):
+            lines.append(f"  let v{n} = {self._text(instructions[n], params)};")
+        return computed | constants
+
+    def _loop(self, loop: Loop, params: Params) -> list[str]:
+        """A loop: variables for what goes from pass to pass, and for what is used of the last."""
+        first, last = loop.passes[0], loop.passes[-1]
+
+        def name(operand: Operand) -> str:
+            match operand:
+                case Given():
+                    return f"v{operand.value}"
+                case Own():
+                    return f"v{first[operand.place]}"
+                case Before():
+                    return f"v{first[operand.place]}_{operand.back}"
+                case Varying():
+                    return f"constant{operand.number}"
+
+        used = [Before(place, 1) for place in loop.used]
+        kept = dict.fromkeys([*loop.initial, *used])
+        lines: list[str] = []
+        for x in kept:
+            initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
+            lines.append(f"var {name(x)}: {self.body.dtype(first[x.place]).wgsl}{initial};")
+        lines.append(f"let turns_{first[0]} = {params.add(len(loop.passes))};")
+        lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
+        constants = [self.body.instructions[n] for row in loop.constants for n in row]
+        row = params.row([x for x in constants if isinstance(x, Const)]) if constants else ""
+        for number, n in enumerate(loop.constants[0]):
+            at = f"({row} + turn * {len(loop.constants[0])}u + {number}u)"
+            value = from_bits(params.found(at), self.body.dtype(n))
+            lines.append(f"  let constant{number} = {value};")
+        for n, operands in zip(first, loop.operands, strict=True):
+            text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
+            lines.append(f"  let v{n} = {text};")
+        for x in sorted(kept, key=lambda x: -x.back):  # what is farther back first
+            nearer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
+            lines.append(f"  {name(x)} = {name(nearer)};")
+        lines.append("}")
+        return [*lines, *(f"let v{last[x.place]} = {name(x)};" for x in used)]
 
     def _place(self, place: Place, n: int, params: Params) -> list[str]:
         """Statements that find an address: a negative index counts from the end."""
@@ -238,20 +312,23 @@ class BodyCode:
     def _faults(self) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
-    def _text(self, i: Instruction, params: Params) -> str:
+    def _text(self, i: Instruction, params: Params, operands: Sequence[str] | None = None) -> str:
+        """WGSL of an instruction, of its operands by these names."""
+        names = [f"v{a}" for a in i.operands] if operands is None else operands
         match i:
             case Const():
                 return params.const(i)
             case Apply():
                 kind = str(self.body.dtype(i.args[-1]).wgsl)
-                return wrapped(i.dtype, apply_text(i.op, kind, [f"v{a}" for a in i.args]))
+                return wrapped(i.dtype, apply_text(i.op, kind, names))
             case Convert():
-                return convert_text(i.dtype, self.body.dtype(i.arg), f"v{i.arg}")
+                return convert_text(i.dtype, self.body.dtype(i.arg), names[0])
             case Gather():
                 number = self.binding(i)
-                return decode(i.dtype, element(number, self.bindings[number].vector, f"v{i.at}"))
+                return decode(i.dtype, element(number, self.bindings[number].vector, names[0]))
             case Select():
-                return f"select(v{i.outside}, v{i.inside}, v{i.mask})"
+                mask, inside, outside = names
+                return f"select({outside}, {inside}, {mask})"
             case _:
                 raise TypeError(i)
 
@@ -339,6 +416,19 @@ class BodyCode:
             # In parentheses: `f(a < b, c > d)` is read as a template list. `&&` would branch.
             texts.append(f"({' & '.join(tests)})")
         return texts
+
+
+def _renumbered(function: str) -> str:
+    """The function with its values numbered as they turn up.
+
+    The number of a value behind a loop would tell how many passes there are.
+    """
+    numbers: dict[str, int] = {}
+
+    def name(found: re.Match[str]) -> str:
+        return f"{found[1]}{numbers.setdefault(found[2], len(numbers))}"
+
+    return re.sub(r"\b(v|from|turns_|bad|i(?=\d+_))(\d+)", name, function)
 
 
 def element(number: int, vector: bool, at: str) -> str:

@@ -24,11 +24,13 @@ from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Pr
 from py_tensor.dtypes import DType
 from py_tensor.graph.body import Addressed, Body, Check, Gather, Load, Mask, Place
 from py_tensor.graph.kernel import Kernel, Output
+from py_tensor.graph.reroll import loops_in
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
-# One run of vectors; vectors along the last dimension; blocks for transposed operands; or elements.
-VARIANTS = ("run", "vectors", "blocks", "elements")
+# One run of vectors; vectors along the last dimension; blocks for transposed operands; elements; or
+# elements for each of which there is a loop.
+VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
 
 
 def mask_dims(body: Body) -> frozenset[int]:
@@ -227,7 +229,9 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
     sweep = Sweep.over(merged, len(kernel.kept), maps)
     beyond = not kernel.row.checks()
-    width = _width(kernel.outputs, sweep, beyond) if profile.takes_vectors(kernel.row.cost) else 1
+    loops = loops_in(kernel.row, [o.value for o in kernel.outputs])
+    vectors = profile.takes_vectors(kernel.row.cost) and not loops
+    width = _width(kernel.outputs, sweep, beyond) if vectors else 1
     loads = kernel.row.loads()
     modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
     crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
@@ -251,13 +255,13 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     params.add(items)
     params.add(0)  # the first workgroup's number
     kind, declaration = returns([o.dtype for o in kernel.outputs])
-    compute = code.function("compute", params, [f"v{o.value}" for o in kernel.outputs], kind)
+    compute = code.function("compute", params, [o.value for o in kernel.outputs], kind)
     compute = "\n".join([*code.declarations(), compute])
-    variant = _variant(sweep, width, blocks)
+    variant = "loop" if loops else _variant(sweep, width, blocks)
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     # What is read at every turn is read ahead of the first.
-    given = params.copied("given") if turns > 1 else params
-    ahead = [f"let {given.name} = params;"] if turns > 1 else []
+    given = params.copied("given") if turns > 1 and not loops else params
+    ahead = [f"let {given.name} = params;"] if given is not params else []
     if blocks is None:
         step = workgroup if turns > 1 else 0
         split, work = _vectors(kernel, code, given, sweep, width, step)

@@ -217,7 +217,7 @@ class _Matmul:
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch or [1], "batch", "z")
         body = BodyCode(self.kernel.row, self.bindings, {**self.modes}, self._dim)
-        function = body.function("epilogue", params, [f"v{o.value}" for o in outputs], returned)
+        function = body.function("epilogue", params, [o.value for o in outputs], returned)
         zs = names[: len(self.batch)]
         code = [f"fn finish(batch: u32, m: u32, n4: u32, acc: {kind}) {{"]
         m, n = params.at(0), params.at(1)

@@ -12,22 +12,25 @@ from py_tensor.graph.body import Const
 from py_tensor.graph.kernel import FAULTS
 
 _WORD = 2**32
+ROWS = (64, 256, 1024, 4096)  # vectors of a block with rows; the last is what every device takes
 
 
 @dataclass(slots=True)
 class Params:
     """The uniform block of a kernel: u32 values, and where constants are to be patched in.
 
-    `name` is that of the WGSL variable that the values are read from.
+    `name` is that of the WGSL variable that the values are read from. `rows` are constants that are
+    looked up: the declaration puts them behind all else, since they may be of any number.
     """
 
     values: list[int] = field(default_factory=list[int])
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
     name: str = "params"
+    rows: list[tuple[int, list[Const]]] = field(default_factory=list[tuple[int, list[Const]]])
 
     def copied(self, name: str) -> Params:
         """The same block, its values read from a copy of the block in another variable."""
-        return Params(self.values, self.consts, name)
+        return Params(self.values, self.consts, name, self.rows)
 
     def add(self, value: int) -> str:
         """Append a value, two's complement where negative; the WGSL that reads it."""
@@ -46,8 +49,27 @@ class Params:
         self.consts.append((len(self.values), const.slot, const.dtype))
         return from_bits(self.add(0), const.dtype)
 
+    def row(self, consts: list[Const]) -> str:
+        """Reserve places for constants; the WGSL of the position of the first."""
+        self.rows.append((len(self.values), consts))
+        return self.add(0)
+
+    def found(self, position: str) -> str:
+        """The WGSL that reads the value at a position that is computed."""
+        return f"{self.name}[{position} / 4u][{position} % 4u]"
+
     def declaration(self, binding: int) -> str:
+        """WGSL of the whole block. With rows it has one of few sizes."""
+        rows = bool(self.rows)
+        while self.rows:
+            at, consts = self.rows.pop()
+            self.values[at] = len(self.values)
+            for const in consts:
+                self.const(const)
         size = max(1, -(-len(self.values) // 4))
+        if rows:
+            size = next(n for n in ROWS if size <= n)
+            self.extend(*[0] * (4 * size - len(self.values)))
         return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
 
 

@@ -285,11 +285,12 @@ class SplitBody:
 
     def functions(self, name: str, results: list[str], kind: str) -> list[str]:
         """The function of every point, and that of every row."""
-        declared = [self.inner.function(name, self.params, results, kind)]
+        roots = list(self.split.values.values())
+        declared = [self.inner.function(name, self.params, roots, kind, results)]
         if self.split.results:
             kind, declaration = self._returns()
-            results = [f"v{n}" for n in self.split.results]
-            function = self.outer.function(f"ahead{self.mark}", self.params, results, kind)
+            ahead = f"ahead{self.mark}"
+            function = self.outer.function(ahead, self.params, self.split.results, kind)
             declared += [declaration, function]
         return declared
 
@@ -369,7 +370,8 @@ def finish(
     modes = load_modes(kernel.row, strides, walk.columns)
     code = BodyCode(kernel.row, bindings, {**modes}, walk.dims.kept_dim)
     kind, declaration = returns([o.dtype for o in outputs], "Finish")
-    function = code.function("finish", params, [results(o) for o in outputs], kind)
+    texts = [results(o) for o in outputs]
+    function = code.function("finish", params, [o.value for o in outputs], kind, texts)
     space = Space(names, strides, walk.columns)
     arguments = code.arguments(params, space, walk.columns, "e", accumulated)
     stores = store_results(params, space, outputs, bindings, "finish", arguments)

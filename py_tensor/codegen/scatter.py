@@ -118,7 +118,7 @@ class _Writer:
         body, number = self.bodies[value]
         modes = load_modes(body, self.sweep.strides, 1)
         code = BodyCode(body, self.bindings, {**modes}, self.sweep.position)
-        self.code.append(code.function(f"{name}_of", self.params, [f"v{number}"], kind))
+        self.code.append(code.function(f"{name}_of", self.params, [number], kind))
         split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
         arguments = code.arguments(self.params, Space(names, self.sweep.strides, 1), 1, "a")
         call = f"return {name}_of({', '.join(arguments.lanes[0])});"

@@ -104,7 +104,7 @@ class _Writer:
         modes = load_modes(body, dims.space_strides, 1)
         code = BodyCode(body, self.bindings, {**modes}, dims.space_dim)
         kind = str(self.stage.dtype.wgsl)
-        self.code.append(code.function("element", self.params, [f"v{self.stage.value}"], kind))
+        self.code.append(code.function("element", self.params, [self.stage.value], kind))
         split, space = self._space("j")
         arguments = code.arguments(self.params, space, 1, "a")
         value = f"element({', '.join(arguments.lanes[0])})"

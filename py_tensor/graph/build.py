@@ -31,6 +31,7 @@ from py_tensor.graph.node import Node
 from py_tensor.graph.op import Assign, Concat, Folding, Op, Scan, Scatter, Sort
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import (
     MAX_BODY,
     Decisions,
@@ -43,6 +44,7 @@ from py_tensor.shapes import Shape, row_major, size_of
 
 MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
 MOST_REPEATED = 2  # times the operations of op by op that kernels may do
+MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, its loops written as one pass each
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -60,10 +62,20 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     """
     apart: set[int] = set()
     cut: set[int] = set()
-    computes_once = False
+    computes_once, rerolls = False, True
     while True:
-        builder = Builder(request, max_buffers, frozenset(apart), cut, computes_once=computes_once)
+        builder = Builder(
+            request,
+            max_buffers,
+            frozenset(apart),
+            cut,
+            computes_once=computes_once,
+            rerolls=rerolls,
+        )
         kernels = builder.build()
+        if builder.decisions.folded and any(map(_is_long, kernels)):
+            rerolls = False
+            continue
         if not computes_once and _repeats_much(request.order, kernels):
             computes_once = True
             continue
@@ -73,6 +85,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
+            request.equal = builder.decisions.equal
             if notes is not None:
                 notes.update(builder.decisions.notes)
             return _without_idle_outputs(ordered, request.wanted)
@@ -98,6 +111,14 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
         part = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += part * kernel.operations()
     return done > MOST_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
+
+
+def _is_long(kernel: Kernel) -> bool:
+    """Whether the passes of a loop turned out not to be alike, and stand behind each other."""
+    return any(
+        len(body.instructions) > MOST_WRITTEN and rerolled_length(body) > MOST_WRITTEN
+        for body in (kernel.row, *kernel.bodies())
+    )
 
 
 def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
@@ -170,6 +191,7 @@ class Builder:
         cut: set[int],
         *,
         computes_once: bool,
+        rerolls: bool,
     ) -> None:
         self.order = request.order
         self.slots = request.slots
@@ -177,7 +199,9 @@ class Builder:
         self.overwritable = request.overwritable
         self.max_buffers = max_buffers
         self.apart = apart  # computed by a kernel of their own
-        self.decisions: Decisions = decide(request, max_buffers, cut, computes_once=computes_once)
+        self.decisions: Decisions = decide(
+            request, max_buffers, cut, computes_once=computes_once, rerolls=rerolls
+        )
         self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that then had no use for them
         self.needed: list[int] = []
@@ -236,10 +260,11 @@ class Builder:
 
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
-        value = row.value(slot)
+        row.demand(slot)
         for other in self._beside(slot):
             if row.takes(other):
-                row.value(other)
+                row.demand(other)
+        value = row.value(slot)
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
 
     def _beside(self, root: int) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from typing import Protocol, cast
 
 from py_tensor.graph.body import (
@@ -119,6 +120,7 @@ class Builder(Protocol):
 
 
 Key = tuple[int, IndexMap]
+_slot = cast("Callable[[Key], int]", itemgetter(0))
 Make = Callable[[list[int]], int]
 
 
@@ -146,27 +148,30 @@ class Evaluator:
         return self._identity.access
 
     def value(self, slot: int, view: IndexMap | None = None) -> int:
-        """The value of the node in `slot`; operands first, without recursion."""
+        """The value of the node in `slot`, and of all that was demanded.
+
+        They are written in the order in which they were recorded, so that what a loop recorded
+        repeats in the body; what is loaded, and constants, where they are first used.
+        """
+        root = self.demand(slot, view)
+        for key in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
+            for k in (*self._steps[key][0], key) if key in self._steps else ():
+                if k in self._steps:
+                    needs, make = self._steps.pop(k)  # which refers to this object: a cycle
+                    self._values[k] = made = make([self._values[n] for n in needs])
+                    self._note_output(k, made)
+        return self._values[root]
+
+    def demand(self, slot: int, view: IndexMap | None = None) -> Key:
+        """Find what the value of the node in `slot` needs, down to what is loaded."""
         root = (slot, view or self._identity)
         stack = [root]
         while stack:
-            key = stack[-1]
-            if key in self._values:
-                stack.pop()
-                continue
-            if key not in self._steps:
-                self._steps[key] = self._step(*key)
-            needs, make = self._steps[key]
-            missing = [k for k in needs if k not in self._values]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            self._values[key] = made = make([self._values[k] for k in needs])
-            # The step refers to this object: kept, it would keep the nodes in a cycle.
-            del self._steps[key]
-            self._note_output(key, made)
-        return self._values[root]
+            key = stack.pop()
+            if key not in self._values and key not in self._steps:
+                self._steps[key] = found = self._step(*key)
+                stack.extend(reversed(found[0]))
+        return root
 
     def _note_output(self, key: Key, value: int) -> None:
         slot, view = key
@@ -180,7 +185,8 @@ class Evaluator:
             self.used.add(slot)
             return [], lambda values: self.given[slot]
         if node.op.constant and node.storage is None:
-            return [], lambda values: self.body.add(Const(slot, node.meta.dtype))
+            one = self.builder.decisions.equal.get(slot, slot)
+            return [], lambda values: self.body.add(Const(one, node.meta.dtype))
         if self._is_load(slot, node, view):
             self.builder.need(slot)
             return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
@@ -224,7 +230,14 @@ class Evaluator:
         parts = sum(map(b.parts, self.given))
         outputs = len(self._merged) + 2 + len(self.given)
         count = max(len(around | self.inside), len(around) + parts) + outputs
-        return None if count > b.max_buffers or len(self._values) > 2 * MAX_BODY else reads
+        return None if count > b.max_buffers or self._written() > 2 * MAX_BODY else reads
+
+    def _written(self) -> int:
+        """The values so far, those of a loop that is rerolled as one pass."""
+        folded = self.builder.decisions.folded
+        if not folded:
+            return len(self._values) + len(self._steps)
+        return len({folded.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Movement that is not affine as seen from here: one kernel writes it out in order."""

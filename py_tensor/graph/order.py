@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import copysign
 from operator import attrgetter
 
 from py_tensor.graph.node import Node
@@ -35,6 +36,10 @@ class Request:
         Those that look at indices, of which every element is computed.
     last_pass : (int, int), optional
         Two slots a pass apart, where the flush is known to end within a loop.
+    varies : bool
+        Constants that passes of a loop have alike may be other ones the next time.
+    equal : dict
+        Else, as planning leaves it: the constants that had the value of another, and that one.
     """
 
     order: list[Node]
@@ -47,6 +52,8 @@ class Request:
     read: int | None = None
     checks: Set[Node] = frozenset()
     last_pass: tuple[int, int] | None = None
+    varies: bool = False
+    equal: dict[int, int] = field(default_factory=dict[int, int])
 
     def signature(self) -> tuple[int, ...]:
         """Equal signatures have equal plans: structure, sharing, what is stored or overwritable.
@@ -60,7 +67,14 @@ class Request:
         parts += [slots[operand] for node in self.order for operand in node.inputs]
         parts.append(len(self.order))
         parts += [-1, *sorted(self.overwritable)] if self.overwritable else ()
+        parts += [-2] if self.varies else ()
         return tuple(parts)
+
+
+def is_equal(one: Node, other: Node) -> bool:
+    """Whether two constants have the same value: zeros of one sign, and no NaN."""
+    a, b = one.attrs, other.attrs
+    return a == b and (a != 0 or copysign(1, a) == copysign(1, b))
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:

@@ -6,7 +6,7 @@ time as a kernel takes: then all parts of it are the same few kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import bottom
@@ -75,10 +75,12 @@ def cuts(
     stored: Collection[int],
     ends: Set[int],
     most: int,
-) -> list[int]:
+    rerolls: Callable[[Node], bool],
+) -> tuple[list[int], list[range]]:
     """The slots before which loops are cut, so that no part inlines more than `most` nodes.
 
-    A part is one pass where values are stored within a pass anyway.
+    A part is one pass where values are stored within a pass anyway. It is all passes where a kernel
+    can have them as a loop: those parts are given too, as ranges with the period as step.
 
     Parameters
     ----------
@@ -89,8 +91,11 @@ def cuts(
         bytes of other values are needed.
     ends : set of int
         What is stored for its consumers within a pass.
+    rerolls : callable
+        Whether a loop of a kernel may hold such a node.
     """
     found: list[int] = []
+    rerolled: list[range] = []
     for first, end, period in repetitions(order, slots):
         inlined = max(1, _inlined(order[first : first + period]))
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
@@ -111,10 +116,22 @@ def cuts(
         for place in range(1, period):
             nbytes[place] += nbytes[place - 1]
         start = first + min(range(period), key=nbytes.__getitem__)
+        if passes > 1 and all(map(rerolls, order[start : start + period])):
+            ahead = start - period
+            if ahead >= (found[-1] if found else 0) and all(
+                one.key == other.key and rerolls(one)
+                for one, other in zip(order[ahead:start], order[start:], strict=False)
+            ):
+                start = ahead  # one more pass, which starts from other values
+            stop = end - (end - start) % period
+            if not any(start <= slot < stop - period for slot in stored):
+                found += [start, stop]
+                rerolled.append(range(start, stop, period))
+                continue
         before = _inlined(order[found[-1] if found else 0 : start])  # as many passes as that is
         start += max(0, passes - -(-before // inlined)) * period
         found += range(start, end, passes * period)
-    return found
+    return found, rerolled
 
 
 def _inlined(nodes: Iterable[Node]) -> int:

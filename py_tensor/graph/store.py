@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, islice
 from typing import Any, cast
 
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Folding, layout_of
-from py_tensor.graph.order import Request, bottom
+from py_tensor.graph.order import Request, bottom, is_equal
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.repetition import cuts
 from py_tensor.layout import compose
@@ -64,6 +65,12 @@ class Decisions:
         The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
     part : list of int
         In which part of a loop each node lies, where loops are cut.
+    folded : dict
+        The node of the first pass for one of a later pass, where a kernel has all passes as a loop.
+    passes : dict
+        How many passes such a node of the first one stands for.
+    equal : dict
+        The constants of such loops that have the value of one of the first pass, and that one.
     depth : list of int
         Nodes of equal depth can share a kernel.
     contractions : dict
@@ -83,6 +90,9 @@ class Decisions:
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     unrolled: set[Node] = field(default_factory=set[Node])
     part: list[int] = field(default_factory=list[int])
+    folded: dict[int, int] = field(default_factory=dict[int, int])
+    passes: dict[int, int] = field(default_factory=dict[int, int])
+    equal: dict[int, int] = field(default_factory=dict[int, int])
     depth: list[int] = field(default_factory=list[int])
     consumers: list[list[int]] = field(default_factory=list[list[int]])
     contractions: dict[int, tuple[Operand, Operand]] = field(
@@ -91,6 +101,8 @@ class Decisions:
     buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
     max_bytes: int = 2**62  # of one buffer
     computes_once: bool = False  # whatever can be stored, rather than anew where that is cheap
+    rerolls: bool = True  # a kernel may have the passes of a loop as a loop
+    varies: bool = False  # as of the request
     notes: Notes = field(default_factory=dict[int, Reason])
 
     def store(self, slot: int, reason: Reason) -> None:
@@ -180,7 +192,12 @@ def is_flat(node: Node) -> bool:
 
 
 def decide(
-    request: Request, max_buffers: int, cut: set[int], *, computes_once: bool = False
+    request: Request,
+    max_buffers: int,
+    cut: set[int],
+    *,
+    computes_once: bool = False,
+    rerolls: bool = True,
 ) -> Decisions:
     """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
     decisions = Decisions(
@@ -190,6 +207,8 @@ def decide(
         set(cut),
         max_bytes=request.max_bytes,
         computes_once=computes_once,
+        rerolls=rerolls,
+        varies=request.varies,
     )
     decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
     _consumers(decisions)
@@ -394,7 +413,8 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
                     break
                 sources, inlined = _needs(d, node)
             d.sources.append(sources)
-            d.inlined.append(inlined | {slot} if d.is_inline(node) else inlined)
+            own = d.folded.get(slot, slot)
+            d.inlined.append(inlined | {own} if d.is_inline(node) else inlined)
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
@@ -512,13 +532,48 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 def _cut_loops(d: Decisions) -> None:
     """Cut loops between passes, and store what later parts need of earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
-    starts = set(cuts(d.order, d.slots, last_use, d.stored, d.notes.keys(), MAX_BODY))
+    found, rerolled = cuts(
+        d.order, d.slots, last_use, d.stored, d.notes.keys(), MAX_BODY, partial(_rerolls, d)
+    )
+    for loop in rerolled:
+        for slot in range(loop.start, loop.stop):
+            first = loop.start + (slot - loop.start) % loop.step
+            d.passes[first] = len(loop)
+            if slot != first:
+                d.folded[slot] = first
+    if not d.varies:
+        _equal_constants(d)
+    starts = set(found)
     d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
     for slot, node in enumerate(d.order):
         below = bottom(node)
         crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
         if crosses and d.is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
             d.store(d.slots[below], Reason.LOOP)
+
+
+def _equal_constants(d: Decisions) -> None:
+    """Find the constants that each pass of a loop has alike: one stands for all, until it does not.
+
+    To look one up in each pass takes a kernel as long as several ops do.
+    """
+    found: dict[int, list[int]] = {}
+    for slot, first in d.folded.items():
+        if d.order[slot].op.constant:
+            found.setdefault(first, []).append(slot)
+    for first, others in found.items():
+        if all(is_equal(d.order[slot], d.order[first]) for slot in others):
+            d.equal.update(dict.fromkeys(others, first))
+
+
+def _rerolls(d: Decisions, node: Node) -> bool:
+    """Whether a node looks at one element of each operand, by the same index."""
+    if node.storage is not None or not d.rerolls:
+        return False
+    if bottom(node).op.constant or is_flat(node):
+        return True
+    moves = node.op.reads_by_map or d.shifts(node) or node.op.generates
+    return node.op.inline and not moves and not node.op.buffered(node)
 
 
 def _store_shared(d: Decisions) -> None:
@@ -545,7 +600,7 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
     if kernels < 2 or d.order[slot].meta.stored_nbytes > d.max_bytes:
         return False
     reads = len(d.sources[slot] - {FAULTS})
-    cost = sum(d.cost_of(d.order[s]) for s in d.inlined[slot])
+    cost = sum(d.cost_of(d.order[s]) * d.passes.get(s, 1) for s in d.inlined[slot])
     most = 0 if d.computes_once else MAX_RECOMPUTED_COST
     return kernels * reads > reads + 1 + kernels or kernels * cost > most
 

@@ -53,7 +53,7 @@ def test_a_fused_kernel(gpu: GPU) -> None:
         (lambda a, b: pt.exp(a) @ b, [(64, 64), (64, 64)], 2, Reason.FACTOR),
         (lambda *xs: sum(xs[1:], xs[0]), [(64,)] * 9, 2, Reason.BUFFERS),
         (lambda x: _long(x), [(64,)], 2, Reason.LONG),
-        (lambda x: _sines(x, 100), [(64,)], 2, Reason.LOOP),
+        (lambda x: _reversed_sines(x, 100), [(64,)], 2, Reason.LOOP),
         (lambda x, y: _shared(x + y), [(64, 48), (64, 48)], 4, Reason.SHARED),
         (lambda x: pt.exp(x)[None].expand((9, 64)) + 1, [(64,)], 2, Reason.REPEATED),
         (lambda x: x.T.reshape(20)[::2], [(5, 4)], 2, Reason.VIEW),
@@ -81,6 +81,12 @@ def test_reasons(
 def _sines(x: pt.Tensor, count: int) -> pt.Tensor:
     for _ in range(count):
         x = pt.sin(x)
+    return x
+
+
+def _reversed_sines(x: pt.Tensor, count: int) -> pt.Tensor:
+    for _ in range(count):
+        x = pt.sin(x)[::-1]
     return x
 
 
@@ -249,6 +255,7 @@ def test_variants_are_of_a_closed_list(gpu: GPU) -> None:
     sizes = (1, 3, 4, 7, 64)
     pairs = [(stored(gpu, m, n), stored(gpu, n, m)) for m in sizes for n in sizes]
     kernels = [k for x, y in pairs for z in (y * 2, y + x.T, y + x[:, 0]) for k in explained(z)]
+    kernels += explained(_sines(stored(gpu, 64), 100))
     assert {k.variants for k in kernels} == {(v,) for v in maps.VARIANTS}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import random
 import sys
 from collections.abc import Callable
 from functools import reduce
@@ -19,6 +20,7 @@ from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Scattered
 from py_tensor.graph.order import make_request
+from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import MAX_BODY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
@@ -157,9 +159,10 @@ def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain(place: Device, length: int) -> pt.Tensor:
+    """Additions of 1, in no order that repeats."""
     x = pt.tensor([1.0, 2.0], device=place)
-    for _ in range(length):
-        x = x + 1
+    for kind in random.Random(5).choices(range(3), k=length):
+        x = (x + 1, 1 + x, x - -1)[kind]
     return x
 
 
@@ -175,6 +178,31 @@ def test_a_long_chain_is_cut_into_kernels_of_bounded_size() -> None:
     found = simulate.kernels_of(place)
     assert 1000 // MAX_BODY <= len(found) <= 1000 // MAX_BODY + 2
     assert max(len(k.row.instructions) for k in found) <= 2 * MAX_BODY + 2
+
+
+@pytest.mark.usefixtures("unflushed")
+def test_a_loop_is_one_kernel_that_is_written_as_one() -> None:
+    place = simulate.device()
+    x, v = pt.tensor([1.0, 2.0], device=place), pt.tensor([1.0, 0.0], device=place)
+    for _ in range(200):
+        v = v - x * 0.5
+        x = x + v
+    pt.realize(x, v)
+    found = simulate.kernels_of(place)
+    assert len(found) <= 2
+    assert max(rerolled_length(k.row) for k in found) <= 8
+    assert sum(k.row.operations for k in found) == 600
+
+
+@pytest.mark.usefixtures("unflushed")
+def test_a_loop_whose_values_are_kept_is_cut() -> None:
+    place = simulate.device()
+    x, kept = pt.tensor([1.0, 2.0], device=place), []
+    for _ in range(200):
+        x = x * 0.5 + 1
+        kept.append(x)
+    pt.realize(*kept)
+    assert max(len(k.row.instructions) for k in simulate.kernels_of(place)) <= 2 * MAX_BODY
 
 
 def diamonds(place: Device, length: int) -> pt.Tensor:

@@ -1,0 +1,266 @@
+"""Straight-line code that repeats, as a loop: the passes of a loop of the user's in one body.
+
+A body of many passes is long, and compilers take long over it. Written as a loop it has the length
+of one pass, and any number of passes is the same program. This is loop rerolling, as compilers know
+it (the LoopReroll pass of LLVM), of code that has no branches and no stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from py_tensor.graph.body import Apply, Body, Const, Convert, Select, Source
+from py_tensor.graph.store import MAX_BODY
+
+SHORTEST = MAX_BODY  # instructions of all passes: less is as well written out
+FEWEST_PASSES = 4
+FARTHEST = 2  # passes back that a value is taken from
+_FAR = 64  # distances from here on are told apart by `_alike` alone
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An operand that is the same in each pass: a value from outside the loop."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The value at a place of the same pass."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The value at a place of the pass `back` passes ago."""
+
+    place: int
+    back: int
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A constant of its own in each pass: that of this number in `Loop.constants`."""
+
+    number: int
+
+
+Operand = Given | Own | Before | Varying
+
+
+@dataclass(slots=True)
+class Loop:
+    """A part of a body that is passes behind each other, all alike.
+
+    Attributes
+    ----------
+    passes : list of list of int
+        The values of each pass, in order.
+    operands : list of tuple
+        The operands of each place of a pass.
+    initial : dict
+        The value that stands for `Before` ahead of the first pass.
+    constants : list of list of int
+        For each pass, the constants that vary.
+    used : list of int
+        The places of the last pass that are used behind the loop.
+    """
+
+    passes: list[list[int]]
+    operands: list[tuple[Operand, ...]] = field(default_factory=list[tuple[Operand, ...]])
+    initial: dict[Before, int] = field(default_factory=dict[Before, int])
+    constants: list[list[int]] = field(default_factory=list[list[int]])
+    used: list[int] = field(default_factory=list[int])
+
+    def given(self) -> list[int]:
+        """The values from outside."""
+        found = [x.value for row in self.operands for x in row if isinstance(x, Given)]
+        return [*found, *self.initial.values()]
+
+
+def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
+    """The loops of a body, in order; after it, only their last pass and `results` are used."""
+    if len(body.instructions) < SHORTEST:
+        return []
+    return _Reroller(body, set(results)).loops()
+
+
+def rerolled_length(body: Body) -> int:
+    """The instructions as they are written with loops, each of them as one pass."""
+    used = {operand for i in body.instructions for operand in i.operands}
+    results = [n for n in range(len(body.instructions)) if n not in used]
+    repeated = sum((len(x.passes) - 1) * len(x.passes[0]) for x in loops_in(body, results))
+    return sum(not isinstance(i, Source) for i in body.instructions) - repeated
+
+
+class _Reroller:
+    """Finds loops among the instructions that compute, which `code` lists.
+
+    A place is a position in `code`.
+    """
+
+    def __init__(self, body: Body, results: set[int]) -> None:
+        self.body = body
+        self.results = results
+        self.code = [n for n, i in enumerate(body.instructions) if not isinstance(i, Source)]
+        self.place = {n: p for p, n in enumerate(self.code)}
+        self.last_use = [-1] * len(self.code)  # by place: the last place that uses the value
+        for p, n in enumerate(self.code):
+            for operand in body.instructions[n].operands:
+                if operand in self.place:
+                    self.last_use[self.place[operand]] = p
+        for n in results & self.place.keys():
+            self.last_use[self.place[n]] = len(self.code)
+
+    def loops(self) -> list[Loop]:
+        found: list[Loop] = []
+        free = 0  # the first place behind the loops found
+        for first, end, period in self._repetitions():
+            if first >= free and (made := self._loop(free, first, end, period)) is not None:
+                found.append(made)
+                free = self.place[made.passes[-1][-1]] + 1
+        return found
+
+    def _repetitions(self) -> Iterable[tuple[int, int, int]]:
+        """Runs of places that repeat, as (first, end, period), as `repetition.py` finds nodes."""
+        last: dict[tuple[object, ...], int] = {}
+        first = period = 0
+        for p in range(len(self.code)):
+            if not period or not self._alike(p, p - period):
+                if p - first >= max(SHORTEST, FEWEST_PASSES * period) and period:
+                    yield first, p, period
+                looks = self._looks(p)
+                before = last.get(looks)
+                alike = before is not None and self._alike(p, before)
+                period = p - before if before is not None and alike else 0
+                first = p - period
+                last[looks] = p
+            elif p - first < 2 * period:
+                last[self._looks(p)] = p
+        if period and len(self.code) - first >= max(SHORTEST, FEWEST_PASSES * period):
+            yield first, len(self.code), period
+
+    def _looks(self, p: int) -> tuple[object, ...]:
+        i = self.body.instructions[self.code[p]]
+        op = i.op if isinstance(i, Apply) else type(i)
+        return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
+
+    def _same_op(self, p: int, q: int) -> bool:
+        one, other = (self.body.instructions[self.code[x]] for x in (p, q))
+        if isinstance(one, Apply):
+            same = isinstance(other, Apply) and one.op is other.op
+        else:
+            same = isinstance(one, Convert | Select) and type(one) is type(other)
+        return (
+            same
+            and one.dtype is other.dtype
+            and all(
+                self.body.dtype(a) is self.body.dtype(b)
+                for a, b in zip(one.operands, other.operands, strict=True)
+            )
+        )
+
+    def _alike(self, p: int, q: int) -> bool:
+        """Whether two places do the same with operands as far before them, or the same ones."""
+        return self._same_op(p, q) and all(
+            a == b or self._shifted(a, b, p - q) or self._are_constants(a, b)
+            for a, b in zip(self._operands(p), self._operands(q), strict=True)
+        )
+
+    def _operands(self, p: int) -> tuple[int, ...]:
+        return self.body.instructions[self.code[p]].operands
+
+    def _shifted(self, a: int, b: int, by: int) -> bool:
+        return a in self.place and b in self.place and self.place[a] - self.place[b] == by
+
+    def _are_constants(self, *values: int) -> bool:
+        return all(isinstance(self.body.instructions[v], Const) for v in values)
+
+    def _loop(self, free: int, first: int, end: int, period: int) -> Loop | None:
+        """The loop of a run, one pass more in front where that only starts from other values."""
+        initial = self._pass_ahead(first, period) if first - period >= free else None
+        if initial is not None:
+            first -= period
+        count = (end - first) // period
+        for passes in range(count, max(count - FARTHEST, FEWEST_PASSES) - 1, -1):
+            stop = first + passes * period
+            if all(self.last_use[p] < stop for p in range(first, stop - period)):
+                return self._built(first, passes, period, initial or {})
+        return None
+
+    def _pass_ahead(self, first: int, period: int) -> dict[int, int] | None:
+        """What the pass ahead of a run starts from, by place of a pass; None if it is not alike."""
+        initial: dict[int, int] = {}
+        for p in range(first, first + period):
+            if not self._same_op(p, p - period):
+                return None
+            for a, b in zip(self._operands(p), self._operands(p - period), strict=True):
+                if a == b or self._are_constants(a, b):
+                    continue
+                came, start = self.place.get(a, -1), self.place.get(b, -1)
+                if came - start == period and start >= first - period:
+                    continue
+                if not first - period <= came < first or start >= first - period:
+                    return None
+                if initial.setdefault(came - first + period, b) != b:
+                    return None
+        return initial
+
+    def _built(self, first: int, passes: int, period: int, ahead: dict[int, int]) -> Loop | None:
+        """The loop, if each operand goes through all passes in one way."""
+        starts = range(first, first + passes * period, period)
+        loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
+        stop = starts.stop
+        loop.used = [n for n in range(period) if self.last_use[stop - period + n] >= stop]
+        for place in range(period):
+            columns = zip(*(self._operands(s + place) for s in starts), strict=True)
+            operands: list[Operand] = []
+            for column in columns:
+                operand = self._operand(loop, column, first, period, ahead)
+                if operand is None:
+                    return None
+                operands.append(operand)
+            loop.operands.append(tuple(operands))
+        for before in [x for x in loop.initial if x.back > 1]:
+            for back in range(1, before.back):  # it comes by way of these
+                if not self._starts(loop, Before(before.place, back), first, period, ahead):
+                    return None
+        return loop
+
+    def _operand(
+        self, loop: Loop, column: Sequence[int], first: int, period: int, ahead: dict[int, int]
+    ) -> Operand | None:
+        """An operand by its value in each pass."""
+        value = column[1]
+        if all(x == value for x in column):
+            return Given(value) if self.place.get(value, -1) < first else None
+        if self._are_constants(*column):
+            for constants, x in zip(loop.constants, column, strict=True):
+                constants.append(x)
+            return Varying(len(loop.constants[0]) - 1)
+        if not all(self._shifted(b, a, period) for a, b in pairwise(column[1:])):
+            return None
+        back, place = divmod(self.place[value] - first - period, period)
+        if not back:
+            return Own(place) if self._shifted(value, column[0], period) else None
+        before = Before(place, -back)
+        if -back > FARTHEST or not self._starts(loop, before, first, period, ahead):
+            return None
+        return before if loop.initial[before] == column[0] else None
+
+    def _starts(
+        self, loop: Loop, before: Before, first: int, period: int, ahead: dict[int, int]
+    ) -> bool:
+        """Find what stands for an operand from earlier passes ahead of the first one."""
+        if before.back == 1 and before.place in ahead:
+            loop.initial[before] = ahead[before.place]
+            return True
+        at = first - before.back * period + before.place
+        if at < 0 or (ahead and before.back > 1):
+            return False
+        loop.initial[before] = self.code[at]
+        return True

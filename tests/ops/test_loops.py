@@ -1,0 +1,169 @@
+"""Loops of the user's over elements: a kernel has their passes as a loop (`graph/reroll.py`)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+
+Array = np.ndarray[Any, Any]
+
+
+def same(got: pt.Tensor, expected: Array) -> None:
+    np.testing.assert_allclose(got.numpy(), expected, rtol=2e-4, atol=2e-5)
+
+
+def spring(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
+    a = x
+    for _ in range(passes):
+        a = -x * 1.5 - 0.1 * v
+        v = v + 0.01 * a
+        x = x + 0.01 * v
+    return [x, v, a]
+
+
+def swapped(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
+    """Each pass looks two passes back."""
+    for _ in range(passes):
+        x, v = v, x * 0.5 + v * 0.4
+    return [x, v]
+
+
+def series(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
+    """Constants of its own in each pass."""
+    total, term = x * 0, x * 0 + 1
+    for n in range(1, passes):
+        term = term * x * (1 / n)
+        total = total + term * (1.0 if n % 3 else -1.0)
+    return [total, term]
+
+
+def escaping(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
+    zx, zy, count = x * 0, v * 0, x * 0
+    for _ in range(passes):
+        inside = zx * zx + zy * zy < 4
+        count = count + xp.where(inside, 1, 0)
+        zx, zy = (
+            xp.where(inside, zx * zx - zy * zy + x, zx),
+            xp.where(inside, 2 * zx * zy + v, zy),
+        )
+    return [count]
+
+
+def minimized(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
+    """A sum behind the loop, which is cut off from it."""
+    for _ in range(passes):
+        x = xp.minimum(x - 0.05 * (xp.sin(x) + 2 * v), 3)
+    return [x.sum(-1)]
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 33), (4, 1024)])
+@pytest.mark.parametrize("program", [spring, swapped, series, escaping, minimized])
+def test_loops(
+    program: Callable[..., list[Any]],
+    shape: tuple[int, ...],
+    device: str,
+    rng: np.random.Generator,
+) -> None:
+    if program is minimized and not shape:
+        shape = (2,)
+    x, v = (rng.uniform(-0.5, 0.5, shape).astype(np.float32) for _ in range(2))
+    for passes in (3, 40, 151):
+        wide = [a.astype(np.float64) for a in (x, v)]
+        given = [pt.tensor(a, device=device) for a in (x, v)]
+        with np.errstate(all="ignore"):
+            expected = program(np, *wide, passes)
+        for got, right in zip(program(pt, *given, passes), expected, strict=True):
+            if program is escaping:
+                assert np.mean(got.numpy() != right) < 0.02
+            else:
+                same(got, np.asarray(right))
+
+
+@pytest.mark.computes
+def test_constants_that_were_equal_may_differ(device: str, rng: np.random.Generator) -> None:
+    """The plan of a loop whose passes have the same constants is none of one whose have not."""
+
+    def program(xp: Any, x: Any, factors: list[float]) -> Any:
+        for factor in factors:
+            x = x * factor + 1.5
+        return x
+
+    a = rng.uniform(-1, 1, 9).astype(np.float32)
+    x = pt.tensor(a, device=device)
+    draw = random.Random(int(rng.integers(1 << 30)))
+    for factors in ([0.5] * 90, [0.0] * 90, [-0.0] * 90, [0.25] * 89 + [0.5]):
+        same(program(pt, x, factors), program(np, a.astype(np.float64), factors))
+    for _ in range(3):
+        factors = [draw.uniform(-1, 1) for _ in range(90)]
+        same(program(pt, x, factors), program(np, a.astype(np.float64), factors))
+    zeros = [0.0] * 89 + [-0.0]
+    got = pt.tensor(np.ones(3, np.float32), device=device)
+    for factor in zeros:
+        got = got * factor
+    assert np.signbit(got.numpy()).all()
+    ended = [0.5] * 60 + [float("nan")] + [0.5] * 60
+    assert np.isnan(program(pt, x, ended).numpy()).all()
+
+
+@pytest.mark.computes
+def test_what_is_kept_within_a_loop(device: str, rng: np.random.Generator) -> None:
+    a = rng.uniform(-1, 1, 50).astype(np.float32)
+    x, right = pt.tensor(a, device=device), a.astype(np.float64)
+    kept: list[tuple[pt.Tensor, Array]] = []
+    for n in range(120):
+        x, right = pt.cos(x) * 0.5 + x, np.cos(right) * 0.5 + right
+        if n % 37 == 5:
+            kept.append((x, right))
+    pt.realize(x, *(got for got, _ in kept))
+    for got, expected in (*kept, (x, right)):
+        same(got, expected)
+
+
+@pytest.mark.computes
+def test_loops_in_kernels_that_fold(
+    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short ones, which are written out, are loops here; they look their constants up."""
+    monkeypatch.setattr("py_tensor.graph.reroll.SHORTEST", 12)
+    a = rng.uniform(-0.5, 0.5, (9, 70)).astype(np.float32)
+
+    def program(xp: Any, x: Any) -> Any:
+        y = x * 0
+        for n in range(20):
+            x, y = x * (0.5 + 0.02 * n) + y, x - 0.1
+        return x * y
+
+    x, right = pt.tensor(a, device=device), program(np, a.astype(np.float64))
+    same(program(pt, x), right)
+    same(program(pt, x).sum(1), right.sum(1))
+    same(program(pt, x).sum(), np.asarray(right.sum()))
+    same(program(pt, x).cumsum(1), right.cumsum(1))
+    shifted = np.exp(right - right.max(1, keepdims=True))
+    y = program(pt, x)
+    e = pt.exp(y - y.max(1, keepdims=True))
+    same(e / e.sum(1, keepdims=True), shifted / shifted.sum(1, keepdims=True))
+    same(program(pt, x.sum(1)), program(np, a.astype(np.float64).sum(1)))
+    same(program(pt, x @ x.T), program(np, a.astype(np.float64) @ a.T.astype(np.float64)))
+    np.testing.assert_array_equal(pt.argsort(program(pt, x), 1).numpy().shape, a.shape)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "bool"])
+def test_loops_of_integers(dtype: str, device: str, rng: np.random.Generator) -> None:
+    a, b = (rng.integers(0, 2 if dtype == "bool" else 99, 11).astype(dtype) for _ in range(2))
+    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    with np.errstate(over="ignore"):
+        for _ in range(100):
+            if dtype == "bool":
+                x, y, a, b = x ^ y, ~x | y, a ^ b, ~a | b
+            else:
+                x, y, a, b = x * 3 + y, x ^ y, a * a.dtype.type(3) + b, a ^ b
+    np.testing.assert_array_equal(x.numpy(), a)
+    np.testing.assert_array_equal(y.numpy(), b)
