@@ -24,9 +24,12 @@ PACKAGES = ("py_tensor", "py_tensor_page")
 UNUSED = {
     *("_pydatetime.py", "_pyio.py"),  # Pyodide has these in C
     *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py"),  # need sockets
-    *("http/server.py", "mailbox.py", "wsgiref/simple_server.py"),
-    *("xmlrpc/client.py", "xmlrpc/server.py"),
-    "multiprocessing/managers.py",  # needs processes
+    *("http/server.py", "mailbox.py", "xmlrpc/client.py", "xmlrpc/server.py"),
+    *("wsgiref/handlers.py", "wsgiref/simple_server.py", "wsgiref/validate.py"),
+    *("multiprocessing/managers.py", "multiprocessing/forkserver.py"),  # need processes
+    *("multiprocessing/heap.py", "multiprocessing/sharedctypes.py"),
+    *("multiprocessing/popen_fork.py", "multiprocessing/popen_forkserver.py"),
+    *("multiprocessing/popen_spawn_posix.py", "multiprocessing/resource_sharer.py", "pty.py"),
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
     # of other systems
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
