@@ -8,7 +8,9 @@ which have no 32-bit common type, raise. Data of the host comes in at 32 bits fo
 from __future__ import annotations
 
 import math
+import struct
 import sys
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -63,8 +65,10 @@ class DType:
 
     def __call__(self, value: Any = 0) -> Any:
         """A value in this dtype, as NumPy's scalar types make them: ``float32(2)``."""
-        from py_tensor.tensor import tensor_of
+        from py_tensor.tensor import scalar_of, tensor_of
 
+        if type(value) in (bool, int, float) and self.on_gpu:
+            return scalar_of(value, self)
         made = tensor_of(value, self.name, dtype=self)
         return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
@@ -75,6 +79,12 @@ class DType:
         if numpy is None:
             raise AttributeError("dtype: NumPy is not loaded")
         return numpy.dtype(self.name)
+
+    def bytes_of(self, value: float) -> memoryview:
+        """A number as one stored element of the host; a float as this dtype rounds it."""
+        if self.kind == "f":
+            return memoryview(bytearray(array(self.typecode, [value])))
+        return memoryview(bytearray(struct.pack(self.typecode, value)))
 
     @property
     def on_gpu(self) -> bool:

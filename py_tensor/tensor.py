@@ -5,7 +5,6 @@ Ops, methods and operators are put on it by `py_tensor.ops`.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import index as as_index
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from py_tensor.backend import bridge
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, typed
+from py_tensor.dtypes import DType, check_range, typed
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
@@ -28,6 +27,7 @@ from py_tensor.graph.primitives import (
     EXPAND,
     RESHAPE,
     VIEW,
+    const,
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
@@ -502,10 +502,16 @@ class Tensor(Methods):
 
     def _read(self) -> memoryview:
         """The elements as bytes, waiting for the GPU."""
+        known = _bytes_known(self._node)
+        if known is not None:
+            return known
         node, layout = self._stored()
         return node.meta.device.backend.read(node, layout)
 
     async def _read_async(self) -> memoryview:
+        known = _bytes_known(self._node)
+        if known is not None:
+            return known
         node, layout = self._stored()
         return await node.meta.device.backend.read_async(node, layout)
 
@@ -747,10 +753,9 @@ def _empty(shape: Shape) -> list[Any]:
 
 def _numbers(node: Node) -> list[Any]:
     """The element of a node, if that is a constant or one element of a small tensor; else none."""
-    dtype = node.meta.dtype
+    dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
-        return array(dtype.typecode, [node.attrs]).tolist() if dtype.kind == "f" else [node.attrs]
-    device = node.meta.device
+        return typed(dtype.bytes_of(node.attrs), dtype.typecode).tolist()
     if node.meta.size != 1 or device.has_checks:
         return []
     part = None if node.storage is not None else _part_of_small(node)
@@ -758,6 +763,13 @@ def _numbers(node: Node) -> list[Any]:
     if whole.storage is None:
         return []
     return typed(device.backend.read(whole, layout), dtype.typecode).tolist()
+
+
+def _bytes_known(node: Node) -> memoryview | None:
+    """The element of a constant; a read that has indices to check computes it."""
+    if not node.op.constant or node.storage is not None or node.meta.device.has_checks:
+        return None
+    return node.meta.dtype.bytes_of(node.attrs)
 
 
 def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
@@ -834,4 +846,20 @@ def tensor_of(
     return _convert(x, dtype, device=device, op=op)
 
 
-__all__ = ["INSTALLED", "Tensor", "View", "convert_by", "install", "realize", "tensor_of"]
+def scalar_of(value: float, dtype: DType) -> Tensor:
+    """A Python number as a scalar, which takes no memory: a constant of the kernels that use it."""
+    check_range(dtype.name, value, dtype)
+    convert = {"f": float, "b": bool}.get(dtype.kind, int)
+    return Tensor(const(convert(value), dtype, default_device()))
+
+
+__all__ = [
+    "INSTALLED",
+    "Tensor",
+    "View",
+    "convert_by",
+    "install",
+    "realize",
+    "scalar_of",
+    "tensor_of",
+]

@@ -133,3 +133,21 @@ def test_picking() -> None:
         (Layout((2, 1, 2), (3, 7, 0), 1), [1, 1, 4, 4]),
     ):
         assert list(storage.picked(data, layout, 1)) == expected
+
+
+def test_a_number_of_a_dtype_takes_no_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a constant of the kernels that use it, and the host knows it."""
+    monkeypatch.setattr("py_tensor.backend.device._default", gpu.device)
+    x = gpu.tensor(1, 2, 3)
+    counts = dict(gpu.bridge.counts)
+    half, three, yes = pt.float32(0.1), pt.int8(3), pt.bool_(2)
+    assert (half.item(), three.tolist(), bool(yes)) == (0.10000000149011612, 3, True)
+    assert asyncio.run(pt.float32(1e300)._read_async()).hex() == "0000807f"
+    assert (three.dtype, three.is_scalar, hash(three)) == (pt.int8, True, hash(3))
+    with pytest.raises(OverflowError, match=r"^uint8: .*300.*\[0, 255\]"):
+        pt.uint8(300)
+    assert gpu.bridge.counts == counts
+    for _ in range(20):
+        x = x * half + pt.float32(1.5)
+    x.realize()
+    assert gpu.bridge.counts["dispatches"] == counts["dispatches"] + 1
