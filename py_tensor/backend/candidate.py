@@ -43,7 +43,7 @@ class Candidate:
     def compute(self, request: Request) -> None:
         signature = request.signature()
         plan = self._plans.get(signature)
-        if plan is None:
+        if plan is None or not plan.holds(request.order):
             plan = self._plans[signature] = self._backend.plan_for(self._profile, request)
         self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
 

@@ -228,7 +228,7 @@ class BodyCode:
 
     def _loop(self, loop: Loop, params: Params) -> list[str]:
         """A loop: variables for what goes from pass to pass, and for what is used of the last."""
-        first, last = loop.passes[0], loop.passes[-1]
+        first = loop.passes[0]
 
         def name(operand: Operand) -> str:
             match operand:
@@ -241,8 +241,8 @@ class BodyCode:
                 case Varying():
                     return f"constant{operand.number}"
 
-        used = [Before(place, 1) for place in loop.used]
-        kept = dict.fromkeys([*loop.initial, *used])
+        nearer = [Before(x.place, back) for x in loop.used for back in range(1, x.back)]
+        kept = dict.fromkeys([*loop.initial, *loop.used, *nearer])
         lines: list[str] = []
         for x in kept:
             initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
@@ -259,10 +259,10 @@ class BodyCode:
             text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
         for x in sorted(kept, key=lambda x: -x.back):  # what is farther back first
-            nearer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
-            lines.append(f"  {name(x)} = {name(nearer)};")
+            newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
+            lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
-        return [*lines, *(f"let v{last[x.place]} = {name(x)};" for x in used)]
+        return [*lines, *(f"let v{loop.passes[-x.back][x.place]} = {name(x)};" for x in loop.used)]
 
     def _place(self, place: Place, n: int, params: Params) -> list[str]:
         """Statements that find an address: a negative index counts from the end."""
@@ -428,7 +428,7 @@ def _renumbered(function: str) -> str:
     def name(found: re.Match[str]) -> str:
         return f"{found[1]}{numbers.setdefault(found[2], len(numbers))}"
 
-    return re.sub(r"\b(v|from|turns_|bad|i(?=\d+_))(\d+)", name, function)
+    return re.sub(r"\b(v|from|turns_|bad|i(?=\d+_\d))(\d+)", name, function)
 
 
 def element(number: int, vector: bool, at: str) -> str:

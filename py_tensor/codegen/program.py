@@ -68,7 +68,7 @@ class Params:
                 self.const(const)
         size = max(1, -(-len(self.values) // 4))
         if rows:
-            size = next(n for n in ROWS if size <= n)
+            size = next((n for n in ROWS if size <= n), size)
             self.extend(*[0] * (4 * size - len(self.values)))
         return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
 

@@ -73,7 +73,8 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             rerolls=rerolls,
         )
         kernels = builder.build()
-        if builder.decisions.folded and any(map(_is_long, kernels)):
+        loops = builder.decisions.rerolled
+        if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
             rerolls = False
             continue
         if not computes_once and _repeats_much(request.order, kernels):
@@ -115,10 +116,19 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
 
 def _is_long(kernel: Kernel) -> bool:
     """Whether the passes of a loop turned out not to be alike, and stand behind each other."""
+    results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
+    asked = [(kernel.row, [x.value for x in kernel.outputs])]
+    asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
+    asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
     return any(
-        len(body.instructions) > MOST_WRITTEN and rerolled_length(body) > MOST_WRITTEN
-        for body in (kernel.row, *kernel.bodies())
+        len(body.instructions) > MOST_WRITTEN and rerolled_length(body, found) > MOST_WRITTEN
+        for body, found in asked
     )
+
+
+def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
+    """Whether a pass that is not the last one of a loop has to store something."""
+    return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
 def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:

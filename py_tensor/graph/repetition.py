@@ -124,7 +124,9 @@ def cuts(
             ):
                 start = ahead  # one more pass, which starts from other values
             stop = end - (end - start) % period
-            if not any(start <= slot < stop - period for slot in stored):
+            within = range(start, stop - period)
+            kept = any(slot in within for slot in stored)
+            if not kept and all(last_use[slot] < stop for slot in within):
                 found += [start, stop]
                 rerolled.append(range(start, stop, period))
                 continue

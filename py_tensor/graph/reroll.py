@@ -66,15 +66,15 @@ class Loop:
         The value that stands for `Before` ahead of the first pass.
     constants : list of list of int
         For each pass, the constants that vary.
-    used : list of int
-        The places of the last pass that are used behind the loop.
+    used : list of Before
+        The values that are used behind the loop, as a pass behind it would see them.
     """
 
     passes: list[list[int]]
     operands: list[tuple[Operand, ...]] = field(default_factory=list[tuple[Operand, ...]])
     initial: dict[Before, int] = field(default_factory=dict[Before, int])
     constants: list[list[int]] = field(default_factory=list[list[int]])
-    used: list[int] = field(default_factory=list[int])
+    used: list[Before] = field(default_factory=list[Before])
 
     def given(self) -> list[int]:
         """The values from outside."""
@@ -83,16 +83,14 @@ class Loop:
 
 
 def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
-    """The loops of a body, in order; after it, only their last pass and `results` are used."""
+    """The loops of a body of which `results` are asked for, in order."""
     if len(body.instructions) < SHORTEST:
         return []
     return _Reroller(body, set(results)).loops()
 
 
-def rerolled_length(body: Body) -> int:
+def rerolled_length(body: Body, results: Iterable[int]) -> int:
     """The instructions as they are written with loops, each of them as one pass."""
-    used = {operand for i in body.instructions for operand in i.operands}
-    results = [n for n in range(len(body.instructions)) if n not in used]
     repeated = sum((len(x.passes) - 1) * len(x.passes[0]) for x in loops_in(body, results))
     return sum(not isinstance(i, Source) for i in body.instructions) - repeated
 
@@ -188,7 +186,7 @@ class _Reroller:
         count = (end - first) // period
         for passes in range(count, max(count - FARTHEST, FEWEST_PASSES) - 1, -1):
             stop = first + passes * period
-            if all(self.last_use[p] < stop for p in range(first, stop - period)):
+            if all(self.last_use[p] < stop for p in range(first, stop - FARTHEST * period)):
                 return self._built(first, passes, period, initial or {})
         return None
 
@@ -215,7 +213,12 @@ class _Reroller:
         starts = range(first, first + passes * period, period)
         loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
         stop = starts.stop
-        loop.used = [n for n in range(period) if self.last_use[stop - period + n] >= stop]
+        loop.used = [
+            Before(place, back)
+            for back in range(1, FARTHEST + 1)
+            for place in range(period)
+            if self.last_use[stop - back * period + place] >= stop
+        ]
         for place in range(period):
             columns = zip(*(self._operands(s + place) for s in starts), strict=True)
             operands: list[Operand] = []

@@ -65,8 +65,10 @@ class Decisions:
         The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
     part : list of int
         In which part of a loop each node lies, where loops are cut.
+    rerolled : list of range
+        The loops of which a kernel has all passes; the step is the period.
     folded : dict
-        The node of the first pass for one of a later pass, where a kernel has all passes as a loop.
+        The node of the first pass of such a loop, for one of a later pass.
     passes : dict
         How many passes such a node of the first one stands for.
     equal : dict
@@ -92,6 +94,7 @@ class Decisions:
     part: list[int] = field(default_factory=list[int])
     folded: dict[int, int] = field(default_factory=dict[int, int])
     passes: dict[int, int] = field(default_factory=dict[int, int])
+    rerolled: list[range] = field(default_factory=list[range])
     equal: dict[int, int] = field(default_factory=dict[int, int])
     depth: list[int] = field(default_factory=list[int])
     consumers: list[list[int]] = field(default_factory=list[list[int]])
@@ -532,10 +535,10 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 def _cut_loops(d: Decisions) -> None:
     """Cut loops between passes, and store what later parts need of earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
-    found, rerolled = cuts(
+    found, d.rerolled = cuts(
         d.order, d.slots, last_use, d.stored, d.notes.keys(), MAX_BODY, partial(_rerolls, d)
     )
-    for loop in rerolled:
+    for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):
             first = loop.start + (slot - loop.start) % loop.step
             d.passes[first] = len(loop)

@@ -127,6 +127,37 @@ def test_what_is_kept_within_a_loop(device: str, rng: np.random.Generator) -> No
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int8", "bool"])
+def test_conversions_within_a_loop(dtype: str, device: str, rng: np.random.Generator) -> None:
+    a = (rng.integers(0, 20, 33) / 4).astype(np.float32)  # all values are exact
+
+    def program(xp: Any, x: Any) -> Any:
+        total = x * 0
+        for _ in range(80):
+            x = x + 0.75
+            x = xp.where(x > 5, x - 5, x)
+            total = total + x.astype(dtype).astype("float32")
+        return total
+
+    np.testing.assert_array_equal(program(pt, pt.tensor(a, device=device)), program(np, a))
+
+
+@pytest.mark.computes
+def test_an_early_value_is_used_behind_the_loop(device: str, rng: np.random.Generator) -> None:
+    a = rng.uniform(-1, 1, 50).astype(np.float32)
+    for early in (0, 80, 297, 298):
+        x, right = pt.tensor(a, device=device), a.astype(np.float64)
+        y, kept = x, right
+        for n in range(300):
+            x, right = pt.cos(x) * 0.5 + x * 0.5, np.cos(right) * 0.5 + right * 0.5
+            if n == early:
+                y, kept = x, right
+        z = x + y * 2
+        del x, y
+        same(z, right + kept * 2)
+
+
+@pytest.mark.computes
 def test_loops_in_kernels_that_fold(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

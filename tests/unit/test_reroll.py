@@ -36,11 +36,11 @@ def applied(i: Apply, operands: list[int]) -> int:
 
 
 def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
-    """The values of the last pass that are used behind the loop, and no others."""
+    """The values that are used behind the loop, and no others."""
     earlier = {before: outside[value] for before, value in loop.initial.items()}
-    own: list[int] = []
+    passed: list[list[int]] = []
     for constants in loop.constants:
-        own = []
+        own: list[int] = []
 
         def value(operand: Operand, own: list[int] = own, row: list[int] = constants) -> int:
             match operand:
@@ -57,10 +57,14 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
             i = body.instructions[n]
             assert isinstance(i, Apply)
             own.append(applied(i, [value(x) for x in operands]))
+        passed.append(own)
         for before in sorted(earlier, key=lambda x: -x.back):
             nearer = Before(before.place, before.back - 1)
             earlier[before] = own[before.place] if before.back == 1 else earlier[nearer]
-    return {loop.passes[-1][place]: own[place] for place in loop.used}
+    found: dict[int, int] = {}
+    for x in loop.used:
+        found[loop.passes[-x.back][x.place]] = passed[-x.back][x.place]
+    return found
 
 
 def load(body: Body, slot: int) -> int:
@@ -133,6 +137,16 @@ def test_what_is_kept_of_an_earlier_pass_ends_a_loop() -> None:
     (loop,) = loops_in(body, [x])
     assert 199 <= len(loop.passes) <= 200
     assert not loops_in(body, [x, values[100]])
+
+
+def test_a_loop_may_look_two_passes_back() -> None:
+    body = Body()
+    x, y = load(body, 0), load(body, 1)
+    for _ in range(100):
+        x, y = y, body.add(Apply(MUL, float32, (x, y)))
+    (loop,) = loops_in(body, [x, y])
+    assert {before.back for before in loop.initial} == {1, 2}
+    assert [before.back for before in loop.used] == [1, 2]
 
 
 def test_short_code_is_no_loop() -> None:

@@ -190,8 +190,27 @@ def test_a_loop_is_one_kernel_that_is_written_as_one() -> None:
     pt.realize(x, v)
     found = simulate.kernels_of(place)
     assert len(found) <= 2
-    assert max(rerolled_length(k.row) for k in found) <= 8
+    lengths = [rerolled_length(k.row, [o.value for o in k.outputs]) for k in found]
+    assert max(lengths) <= 8
     assert sum(k.row.operations for k in found) == 600
+
+
+@pytest.mark.usefixtures("unflushed")
+@pytest.mark.parametrize("states", [2, 8, 12])
+@pytest.mark.parametrize("early", [None, 5, 80, 98])
+def test_no_loop_becomes_a_kernel_of_straight_code(states: int, early: int | None) -> None:
+    """Where a value of an early pass is used behind it, or there are too many states."""
+    place = simulate.device(8)
+    xs = [pt.tensor([1.0 + n, 2.0], device=place) for n in range(states)]
+    kept = xs[0]
+    for n in range(100):
+        xs = [(a + b) * 0.5 + 0.1 for a, b in zip(xs, xs[1:] + xs[:1], strict=True)]
+        kept = xs[0] if n == early else kept
+    xs[0] = xs[0] + kept
+    del kept
+    pt.realize(*xs)
+    for k in simulate.kernels_of(place):
+        assert rerolled_length(k.row, [o.value for o in k.outputs]) <= 2 * MAX_BODY
 
 
 @pytest.mark.usefixtures("unflushed")
