@@ -16,7 +16,7 @@ from weakref import ref
 from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, check_range, typed
+from py_tensor.dtypes import DType, typed
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
@@ -27,7 +27,7 @@ from py_tensor.graph.primitives import (
     EXPAND,
     RESHAPE,
     VIEW,
-    const,
+    constant,
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
@@ -848,9 +848,7 @@ def tensor_of(
 
 def scalar_of(value: float, dtype: DType) -> Tensor:
     """A Python number as a scalar, which takes no memory: a constant of the kernels that use it."""
-    check_range(dtype.name, value, dtype)
-    convert = {"f": float, "b": bool}.get(dtype.kind, int)
-    return Tensor(const(convert(value), dtype, default_device()))
+    return Tensor(constant(dtype.name, value, dtype, default_device()))
 
 
 __all__ = [

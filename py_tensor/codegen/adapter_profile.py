@@ -86,7 +86,8 @@ class AdapterProfile:
     def takes_vectors(self, cost: int) -> bool:
         """Whether a body of so many instructions is written out for four elements at once.
 
-        The compiler of a software adapter takes long over long code, which it has no functions for.
+        The compiler of a software adapter takes long over long code, and copies each function to
+        where it is called.
         A Fourier transform of 256 points by hand, 40 kernels with sines, compiles for 13 s with
         vectors and for 4 s without.
         """

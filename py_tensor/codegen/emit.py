@@ -227,7 +227,7 @@ class BodyCode:
         return computed | constants
 
     def _loop(self, loop: Loop, params: Params) -> list[str]:
-        """A loop: variables for what goes from pass to pass, and for what is used of the last."""
+        """A loop: variables for what goes from pass to pass, and for what is used behind it."""
         first = loop.passes[0]
 
         def name(operand: Operand) -> str:

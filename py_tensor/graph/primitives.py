@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor import layout
-from py_tensor.dtypes import ANY, DType, int32
+from py_tensor.dtypes import ANY, DType, check_range, int32
 from py_tensor.graph.bind import bind, generate
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
@@ -39,6 +39,13 @@ INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 def const(value: int | float | bool, dtype: DType, device: Any) -> Node:
     """A 0-d constant, which any elementwise op takes as operand beside tensors of any shape."""
     return generate(CONST, value, meta_of((), dtype, device))
+
+
+def constant(op: str, value: float, dtype: DType, device: Any) -> Node:
+    """A Python number as a constant of a dtype that must hold it; errors name `op`."""
+    check_range(op, value, dtype)
+    convert = {"f": float, "b": bool}.get(dtype.kind, int)
+    return const(convert(value), dtype, device)
 
 
 def filled(value: float, meta: Meta) -> Node:

@@ -103,7 +103,6 @@ class _Reroller:
 
     def __init__(self, body: Body, results: set[int]) -> None:
         self.body = body
-        self.results = results
         self.code = [n for n, i in enumerate(body.instructions) if not isinstance(i, Source)]
         self.place = {n: p for p, n in enumerate(self.code)}
         self.last_use = [-1] * len(self.code)  # by place: the last place that uses the value

@@ -18,13 +18,12 @@ from py_tensor.dtypes import Accepts, DType
 from py_tensor.graph.bind import EMPTY, Recipe, Recipes, bind, follow, is_traced, leaf, recipe
 from py_tensor.graph.node import Meta, Node, key_of, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Movement, NotDifferentiable, Op
-from py_tensor.graph.primitives import CONST, EXPAND
+from py_tensor.graph.primitives import CONST, EXPAND, constant
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     coerce,
     common_dtype,
-    constant,
     device_of,
     in_dtype,
     lift,

@@ -17,6 +17,7 @@ from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes
 from py_tensor.graph.node import Node
+from py_tensor.graph.primitives import constant
 from py_tensor.layout import Layout
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import Binary
@@ -29,7 +30,7 @@ from py_tensor.ops.movement import (
     reshape_copy,
     view_by,
 )
-from py_tensor.ops.operands import Operand, as_ndarray, constant, copy_or_scalar, number_like
+from py_tensor.ops.operands import Operand, as_ndarray, copy_or_scalar, number_like
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank

@@ -20,8 +20,9 @@ from py_tensor.graph.build import Builder, Family
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.primitives import constant
 from py_tensor.ops.movement import tensor_of
-from py_tensor.ops.operands import Operand, Scalar, coerce, constant, node_of, number_of
+from py_tensor.ops.operands import Operand, Scalar, coerce, node_of, number_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 

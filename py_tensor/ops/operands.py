@@ -13,7 +13,7 @@ from py_tensor.errors import DeviceError, ShapeError
 from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Op
-from py_tensor.graph.primitives import CAST, EXPAND, const
+from py_tensor.graph.primitives import CAST, EXPAND, constant
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -196,10 +196,3 @@ def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device
         node = node_of(x)
         return follow(node, steps_to(node.meta, shape, dtype))
     return constant(op, x, dtype, device)
-
-
-def constant(op: str, value: Scalar, dtype: DType, device: Device) -> Node:
-    """A Python number in a dtype that must hold it."""
-    dtypes.check_range(op, value, dtype)
-    convert = {"f": float, "b": bool}.get(dtype.kind, int)
-    return const(convert(value), dtype, device)
