@@ -247,13 +247,20 @@ def includes(dtype: DType, other: DType) -> bool:
     return low <= least and most <= high
 
 
+def integers_held(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest Python int that a dtype can hold, or that converts to it."""
+    if dtype.kind in "iu":
+        return integer_range(dtype)
+    return 1 - _FLOAT_OVERFLOW, _FLOAT_OVERFLOW - 1
+
+
 def holds(dtype: DType, value: float) -> bool:
     """Whether `value`, without its fraction, is a number of this dtype; infinities are floats."""
+    low, high = integers_held(dtype)
     if dtype.kind in "iu":
-        low, high = integer_range(dtype)
         finite = isinstance(value, int) or math.isfinite(value)
         return finite and low <= int(value) <= high
-    return dtype.kind == "b" or isinstance(value, float) or abs(value) < _FLOAT_OVERFLOW
+    return dtype.kind == "b" or isinstance(value, float) or low <= value <= high
 
 
 def check_range(op: str, value: float, dtype: DType, place: str = "") -> None:

@@ -308,7 +308,7 @@ class Tensor(Methods):
         alias = self._alias
         base = alias.base if type(alias) is View else self
         meta = base._node.meta
-        if layout.size == meta.size and layout.is_contiguous:
+        if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
             value = _apart(value)
             if value.meta is not meta:
                 value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
@@ -347,7 +347,9 @@ class Tensor(Methods):
     def _is_at(self, x: Tensor, layout: Layout) -> bool:
         """Whether it is a view of x's memory by a layout: to assign it there changes nothing."""
         alias = self._alias
-        if type(alias) is not View or alias.find is not None or alias.layout != layout:
+        if type(alias) is not View or alias.find is not None:
+            return False
+        if alias.layout is not layout and alias.layout != layout:
             return False
         return alias.base is (x._alias.base if type(x._alias) is View else x)
 

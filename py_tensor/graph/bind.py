@@ -34,8 +34,8 @@ _INFERRED = 1 << 14  # entries; past it the table starts anew
 class Recipes(dict[K, V]):
     """What is kept for operands of given metas; nothing while nodes are traced.
 
-    What is not there is made by `make` of the parts of its key. What that raises follows from no
-    KeyError, which would be shown above it.
+    What is not there is made by `make` of its key, or of the parts of a tuple. What that raises
+    follows from no KeyError, which would be shown above it.
     """
 
     __slots__ = ("make",)
@@ -47,7 +47,8 @@ class Recipes(dict[K, V]):
     def __missing__(self, key: K) -> V:
         if self.make is None:
             raise KeyError(key)
-        return self.keep(key, self.make(*cast("tuple[Any, ...]", key)))
+        made = self.make(*cast("tuple[Any, ...]", key)) if type(key) is tuple else self.make(key)
+        return self.keep(key, made)
 
     def keep(self, key: K, value: V) -> V:
         if len(self) >= RECIPES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from math import copysign
 from operator import attrgetter
 
@@ -11,7 +12,7 @@ from py_tensor.graph.node import Node
 
 PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 PREVIEWED_NODES = 32
-_number = attrgetter("number")
+_number, _key, _inputs = attrgetter("number"), attrgetter("key"), attrgetter("inputs")
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
@@ -60,11 +61,10 @@ class Request:
 
         The operands of all nodes follow each other; how many each has, its key tells.
         """
-        parts = [node.key for node in self.order]
+        parts = list(map(_key, self.order))
         for slot in self.wanted:
             parts[slot] = -parts[slot]
-        slots = self.slots
-        parts += [slots[operand] for node in self.order for operand in node.inputs]
+        parts += map(self.slots.__getitem__, chain.from_iterable(map(_inputs, self.order)))
         parts.append(len(self.order))
         parts += [-1, *sorted(self.overwritable)] if self.overwritable else ()
         parts += [-2] if self.varies else ()
@@ -95,17 +95,24 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
         for operand in stack.pop().inputs:
             if operand not in found:
                 found.add(operand)
-                stack.append(operand)
-    slots: dict[Node, int] = {}
-    for node in sorted(found, key=_number):
-        if node.storage is None:
-            for operand in node.inputs:
-                if operand not in slots:
-                    slots[operand] = len(slots)
-            slots[node] = len(slots)
-    for leaf in roots:
-        slots.setdefault(leaf, len(slots))
-    return slots
+                if operand.inputs:
+                    stack.append(operand)
+    pending = [node for node in sorted(found, key=_number) if node.storage is None]
+    # In the order of their first readers, which is that of `pending`.
+    read = dict.fromkeys(chain.from_iterable(map(_inputs, pending)))
+    leaves = [node for node in read if node.storage is not None]
+    order: list[Node] = []
+    place = 0
+    for leaf in leaves:
+        reader = place
+        while leaf not in pending[reader].inputs:
+            reader += 1
+        order += pending[place:reader]
+        order.append(leaf)
+        place = reader
+    order += pending[place:]
+    order += dict.fromkeys(x for x in roots if x.storage is not None and x not in read)
+    return {node: slot for slot, node in enumerate(order)}
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:

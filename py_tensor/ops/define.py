@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import Device
 from py_tensor.dtypes import Accepts, DType
-from py_tensor.graph.bind import EMPTY, Recipe, Recipes, bind, follow, is_traced, leaf, recipe
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
 from py_tensor.graph.node import Meta, Node, key_of, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Movement, NotDifferentiable, Op
 from py_tensor.graph.primitives import CONST, EXPAND, constant
@@ -64,10 +65,6 @@ UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
 BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
 
-# The meta and key of the result, and those of the number.
-WithNumber = tuple[Meta, int, Meta, int]
-
-
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
 
 
@@ -90,34 +87,21 @@ def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
 
 def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     """Record an elementwise op on any operands: coerced, promoted, broadcast."""
-    kinds: list[Any] = [op]
-    given: list[Any] = []
-    for x in operands:
+    kinds: list[Any] = [x._node.meta if type(x) is Tensor else type(x) for x in operands]  # pyright: ignore[reportPrivateUsage]
+    found = _applied[op, *kinds]
+    if found is None:
+        return _apply(op, operands)
+    before, meta, key, number = found
+    nodes: list[Node] = []
+    for x, steps in zip(operands, before, strict=True):
         if type(x) is Tensor:
-            node = node_of(x)
-            given.append(node)
-            kinds.append(node.meta)
-        elif type(x) is float:
-            given.append(x)
-            kinds.append(float)
+            node = x._node  # pyright: ignore[reportPrivateUsage]
+            nodes.append(follow(node, steps) if steps else node)
+        elif type(x) is float or number.low <= x <= number.high:
+            nodes.append(Node(CONST, (), number.convert(x), number.meta, number.key))
         else:
             return _apply(op, operands)
-    key = tuple(kinds)
-    applied = _applied.get(key)
-    if applied is None and key not in _applied:
-        applied = _applied.keep(key, _recipe(*key))
-    if applied is None:
-        return _apply(op, operands)
-    recipe, constant = applied
-    nodes = [
-        follow(x, steps) if type(x) is Node else Node(CONST, (), x, *constant)
-        for x, steps in zip(given, recipe.before, strict=True)
-    ]
-    return Tensor(Node(op, tuple(nodes), None, recipe.meta, recipe.key))
-
-
-# What `_recipe` gives, by an op, and a meta for each tensor and `float` for each number.
-_applied = Recipes[tuple[Any, ...], tuple[Recipe, tuple[Meta, int]] | None]()
+    return Tensor(Node(op, tuple(nodes), None, meta, key))
 
 
 def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
@@ -142,42 +126,82 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     return Tensor(bind(op, nodes))
 
 
-def _recipe(op: Elementwise, *kinds: Any) -> tuple[Recipe, tuple[Meta, int]] | None:
-    """The recipe of an op on operands, each a meta or `float`; and the meta and key of a number.
+class Number(NamedTuple):
+    """How a Python number becomes a constant beside tensors: an int between which, and as what."""
 
-    None where `_apply` does more: where numbers have to be converted, or there are no elements.
+    low: int
+    high: int
+    convert: Callable[[Any], Scalar]
+    meta: Meta
+    key: int
+
+
+class Recorded(NamedTuple):
+    """What an elementwise op records for operands of given kinds.
+
+    Attributes
+    ----------
+    before : tuple
+        The steps from each operand to what the op's node takes; of a number there are none.
+    meta, key
+        Of that node.
+    number : Number
     """
-    metas = [kind for kind in kinds if kind is not float]
-    rest = [kind for kind in kinds[op.conditions :] if kind is not float]
-    if is_traced() or float in kinds[: op.conditions] or not metas:
+
+    before: tuple[tuple[Step, ...], ...]
+    meta: Meta
+    key: int
+    number: Number
+
+
+# Of a tensor and a number, or a tensor alone, without a tuple of tuples: the steps of the tensor,
+# the meta and key of the result, and of the number all that `Number` has.
+WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar], Meta, int]
+
+
+def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
+    """What an op records for operands, each a meta, or the type of what is no tensor.
+
+    None where `_apply` does more: of numbers alone, on several devices, without elements; and of
+    what is neither a tensor nor a `float` or an `int`.
+    """
+    metas = [kind for kind in kinds if type(kind) is Meta]
+    numbers = [kind for kind in kinds if type(kind) is not Meta]
+    if is_traced() or not metas or not {float, int}.issuperset(numbers):
+        return None
+    if any(type(kind) is not Meta for kind in kinds[: op.conditions]):
         return None
     if any(m.device is not metas[0].device or not m.size for m in metas):
         return None
-    dtype = rest[0].dtype if rest else dtypes.of_scalar(0.0)
-    for meta in rest[1:]:
-        dtype = dtypes.promote(op.name, dtype, meta.dtype)
-    if float in kinds:
-        dtype = dtypes.with_scalar(dtype, 0.0)
+    rest = kinds[op.conditions :]
+    tensors = [kind.dtype for kind in rest if type(kind) is Meta]
+    dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
+    for other in tensors[1:]:
+        dtype = dtypes.promote(op.name, dtype, other)
+    for kind in numbers:
+        dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)
-    if float in kinds and dtype.kind != "f":
-        return None
     shape = broadcast(op.name, *(m.shape for m in metas))
-    wanted = [dtypes.bool_] * op.conditions + [dtype] * (len(kinds) - op.conditions)
-    constant = meta_of((), dtype, metas[0].device)
+    wanted = [dtypes.bool_] * op.conditions + [dtype] * len(rest)
+    constant = _number(dtype, metas[0].device)
     before = tuple(
-        () if kind is float else steps_to(kind, shape, target)
+        steps_to(kind, shape, target) if type(kind) is Meta else ()
         for kind, target in zip(kinds, wanted, strict=True)
     )
-    given = tuple(constant if kind is float else kind for kind in kinds)
-    return recipe(op, before, given), (constant, key_of(CONST, None, constant))
+    given = tuple(kind if type(kind) is Meta else constant.meta for kind in kinds)
+    found = recipe(op, before, given)
+    return Recorded(found.before, found.meta, found.key, constant)
 
 
-def _with_number(op: Elementwise, meta: Meta) -> WithNumber | None:
-    """What an op on a tensor of this meta and a number does; None unless it computes in floats."""
-    found = _recipe(op, meta, float) if meta.dtype.kind == "f" else None
-    if found is None or found[0].before[0]:
-        return None
-    return found[0].meta, found[0].key, *found[1]
+def _number(dtype: DType, device: Device) -> Number:
+    low, high = dtypes.integers_held(dtype)
+    convert: Callable[[Any], Scalar] = {"f": float, "b": bool}.get(dtype.kind, int)
+    meta = meta_of((), dtype, device)
+    return Number(low, high, convert, meta, key_of(CONST, None, meta))
+
+
+# What `_recorded` gives, by an op and the kinds of its operands.
+_applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 
 
 def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
@@ -222,7 +246,12 @@ def unary(
 
 def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
     """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
-    recipes = Recipes[Meta, Recipe]()
+
+    def made(meta: Meta) -> tuple[tuple[Step, ...], Meta, int] | None:
+        found = _recorded(op, meta)
+        return None if found is None else (found.before[0], found.meta, found.key)
+
+    recipes = Recipes[Meta, tuple[tuple[Step, ...], Meta, int] | None](made)
 
     def function(
         x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
@@ -232,20 +261,12 @@ def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
             return stored(op.name, function(x), out, where)
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
-            try:
-                recipe = recipes[node.meta]
-            except KeyError:
-                recipe = (
-                    None  # what is raised below shall not be shown as raised while handling this
-                )
-            if recipe is None:
-                found = _recipe(op, node.meta)
-                if found is None:
-                    return apply(op, (x,))
-                recipe = recipes.keep(node.meta, found[0])
-            if recipe.before[0]:
-                node = follow(node, recipe.before[0])
-            return Tensor(Node(op, (node,), None, recipe.meta, recipe.key))
+            recipe = recipes[node.meta]
+            if recipe is not None:
+                steps, meta, key = recipe
+                if steps:
+                    node = follow(node, steps)
+                return Tensor(Node(op, (node,), None, meta, key))
         return apply(op, (x,))
 
     return _finish(function, op.name, doc, op, method=method)
@@ -321,58 +342,79 @@ def binary_of(
 
     `record` stands in for `apply` where the operands are not two tensors.
     """
-    recipes = Recipes[tuple[Meta, Meta], Recipe]()
-    with_numbers = Recipes[Meta, WithNumber | None]()
 
-    def recipe_of(a: Node, b: Node) -> Recipe | None:
-        found = _recipe(op, a.meta, b.meta)
-        return None if found is None else recipes.keep((a.meta, b.meta), found[0])
+    def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None:
+        found = _recorded(op, a, b)
+        if found is None:
+            return None
+        first, second = found.before
+        return first, second, found.meta, found.key
 
-    def with_number(x: Operand, y: Operand) -> Tensor | None:
-        """The op on a tensor in floating point and a Python number; None for all else."""
-        tensor, number = (x, y) if type(x) is Tensor else (y, x)
-        if type(tensor) is not Tensor or (type(number) is not float and type(number) is not int):
+    def made_with(meta: Meta, kind: type) -> WithNumber | None:
+        found = _recorded(op, meta, kind)
+        if found is None:
             return None
-        node = tensor._node  # pyright: ignore[reportPrivateUsage]
-        recipe = with_numbers.get(node.meta)
-        if recipe is None and node.meta not in with_numbers:
-            recipe = with_numbers.keep(node.meta, _with_number(op, node.meta))
-        if recipe is None or (type(number) is int and not dtypes.holds(node.meta.dtype, number)):
-            return None
-        meta, key, constant_meta, constant_key = recipe
-        constant = Node(CONST, (), float(number), constant_meta, constant_key)
-        nodes = (node, constant) if tensor is x else (constant, node)
-        return Tensor(Node(op, nodes, None, meta, key))
+        low, high, convert, number_meta, number_key = found.number
+        return found.before[0], found.meta, found.key, low, high, convert, number_meta, number_key
+
+    recipes = Recipes[
+        tuple[Meta, Meta], tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None
+    ](made)
+    with_numbers = Recipes[tuple[Meta, type], WithNumber | None](made_with)
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
         return apply(op, (x, y))
 
     def recording(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op, which leaves to `other` what is not two tensors.
+        """The op, which leaves to `other` what is no tensor, and neither tensor nor number beside.
 
         Made once for the function and once for the operator: a call within a call would cost as
         much as a third of all the rest.
         """
 
         def function(x: Operand, y: Operand, /) -> Tensor:
-            if type(x) is Tensor and type(y) is Tensor:
-                a, b = x._node, y._node  # pyright: ignore[reportPrivateUsage]
-                try:
+            if type(x) is Tensor:
+                kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
+                a = x._node  # pyright: ignore[reportPrivateUsage]
+                if kind is Tensor:
+                    b = y._node  # pyright: ignore[reportPrivateUsage]
                     recipe = recipes[a.meta, b.meta]
-                except KeyError:
-                    recipe = None
-                if recipe is None:
-                    recipe = recipe_of(a, b)
-                    if recipe is None:
-                        return any_operands(x, y)
-                first, second = recipe.before
-                if first:
-                    a = follow(a, first)
-                if second:
-                    b = follow(b, second)
-                return Tensor(Node(op, (a, b), None, recipe.meta, recipe.key))
-            recorded = with_number(x, y)
-            return other(x, y) if recorded is None else recorded
+                    if recipe is not None:
+                        first, second, meta, key = recipe
+                        if first:
+                            a = follow(a, first)
+                        if second:
+                            b = follow(b, second)
+                        return Tensor(Node(op, (a, b), None, meta, key))
+                elif kind is float or kind is int:
+                    found = with_numbers[a.meta, kind]
+                    if found is not None:
+                        steps, meta, key, low, high, convert, number_meta, number_key = found
+                        if kind is float or low <= y <= high:
+                            if steps:
+                                a = follow(a, steps)
+                            number = Node(CONST, (), convert(y), number_meta, number_key)
+                            return Tensor(Node(op, (a, number), None, meta, key))
+            return other(x, y)
+
+        return function
+
+    def reflected(other: Callable[[Any, Any], Any]) -> Binary:
+        """The op on a tensor and a number before it, which leaves to `other` all else."""
+
+        def function(x: Tensor, y: Operand, /) -> Tensor:
+            kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
+            if kind is float or kind is int:
+                a = x._node  # pyright: ignore[reportPrivateUsage]
+                found = with_numbers[a.meta, kind]
+                if found is not None:
+                    steps, meta, key, low, high, convert, number_meta, number_key = found
+                    if kind is float or low <= y <= high:
+                        number = Node(CONST, (), convert(y), number_meta, number_key)
+                        if steps:
+                            a = follow(a, steps)
+                        return Tensor(Node(op, (number, a), None, meta, key))
+            return other(x, y)
 
         return function
 
@@ -393,11 +435,11 @@ def binary_of(
         return result if out is None and where is True else stored(op.name, result, out, where)
 
     if operator is not None:
-        _install_operator(operator, plain, recording)
+        _install_operator(operator, plain, recording, reflected)
     return _finish(function, op.name, doc, op)
 
 
-def _recorded(
+def _composed(
     name: str,
     accepts: Accepts,
     operands: Sequence[Operand],
@@ -425,7 +467,7 @@ def composed_unary(
     def function(
         x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
     ) -> Tensor:
-        return _recorded(name, accepts, (x,), compose, out, where, dtype)
+        return _composed(name, accepts, (x,), compose, out, where, dtype)
 
     return _finish(function, name, doc)
 
@@ -444,7 +486,7 @@ def composed_binary(
         where: Operand = True,
         dtype: object = None,
     ) -> Tensor:
-        return _recorded(name, accepts, (x, y), compose, out, where, dtype)
+        return _composed(name, accepts, (x, y), compose, out, where, dtype)
 
     return _finish(function, name, doc)
 
@@ -466,9 +508,12 @@ def _repeating(multiply: Binary) -> Binary:
 
 
 def _install_operator(
-    operator: str, function: Binary, recording: Callable[[Callable[[Any, Any], Any]], Binary]
+    operator: str,
+    function: Binary,
+    recording: Callable[[Callable[[Any, Any], Any]], Binary],
+    reflected: Callable[[Callable[[Any, Any], Any]], Binary],
 ) -> None:
-    reflected = operator not in _COMPARISONS
+    is_comparison = operator in _COMPARISONS
     unlike = _OF_UNLIKE.get(operator)
     if operator == "mul":
         function = _repeating(function)
@@ -478,7 +523,7 @@ def _install_operator(
             return filled(unlike, meta_of(self.shape, dtypes.bool_, self.device))
         if takes(other):
             return function(self, other)
-        if reflected and isinstance(other, str | bytes):  # whose own would repeat the text
+        if not is_comparison and isinstance(other, str | bytes):  # whose own would repeat the text
             raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
         return NotImplemented
 
@@ -492,8 +537,9 @@ def _install_operator(
             self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
         return assign_result(f"i{operator}", self, function(self, other))
 
-    method: Any = recording(mixed)
-    named = ((f"__{operator}__", method), (f"__r{operator}__", mirrored))
-    for name, f in (*named, (f"__i{operator}__", in_place)) if reflected else named[:1]:
+    named: list[tuple[str, Any]] = [(f"__{operator}__", recording(mixed))]
+    if not is_comparison:
+        named += [(f"__r{operator}__", reflected(mirrored)), (f"__i{operator}__", in_place)]
+    for name, f in named:
         f.__name__ = name
         install(name, f)

@@ -50,12 +50,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     """
     plain = _plain(key)
     if plain is not None:
-        layout = x._layout  # pyright: ignore[reportPrivateUsage]
-        place = layout.shape, layout.strides, layout.offset, plain
-        selected = _selections.get(place)
-        if selected is None:
-            keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-            selected = _selections.keep(place, _layout_of(layout, keys))
+        selected = _by_plain(x, key, plain)
         if not (selected.shape or Ellipsis in plain):
             return x._element(selected)  # pyright: ignore[reportPrivateUsage]
         found = view_by(x, selected)
@@ -90,6 +85,10 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         If `x` is a scalar, such as a sum or ``x[0]``.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
+    plain = _plain(key)
+    if plain is not None:
+        write(x, _by_plain(x, key, plain), value)
+        return
     keys = _parsed(key)
     if keys is None:
         selected = _selected(x, cast("tuple[Any, ...]", key if type(key) is tuple else (key,)))
@@ -122,6 +121,11 @@ def write(x: Tensor, selected: Layout, value: Operand) -> None:
 
 def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
     """A value in the dtype of `x`, broadcast to a shape; a number stays a constant."""
+    if type(value) is Tensor:
+        node, own = value._node, x._node.meta  # pyright: ignore[reportPrivateUsage]
+        meta = node.meta
+        if meta.shape == shape and meta.dtype is own.dtype and meta.device is own.device:
+            return node
     number = number_like(value)
     if number is not None:
         return constant("setitem", number, x.dtype, x.device)
@@ -194,6 +198,17 @@ def _plain(key: Any) -> tuple[Any, ...] | None:
         else:
             return None
     return tuple(found)
+
+
+def _by_plain(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
+    """What a key selects of a tensor's memory, which `_plain` made hashable."""
+    layout = x._layout  # pyright: ignore[reportPrivateUsage]
+    place = layout.shape, layout.strides, layout.offset, plain
+    selected = _selections.get(place)
+    if selected is None:
+        keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
+        selected = _selections.keep(place, _layout_of(layout, keys))
+    return selected
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:

@@ -15,8 +15,8 @@ from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
 from py_tensor.graph.bind import Recipes, bind
-from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import CAST, CONCAT, PAD, RESHAPE, const
+from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.layout import Layout
 from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.operands import (
@@ -329,8 +329,9 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
     return view_by(x, _layout(x).sliced(tuple((a, b - a, 1) for a, b in pairs)))
 
 
-# The widths of all sides, for a tensor of floats of this meta and one width.
-_padded = Recipes[tuple[Meta, Any], tuple[tuple[int, int], ...]]()
+# The widths of all sides, the meta and the key of the result, for a tensor of floats of this meta
+# and one width.
+_padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int, Meta, int]]()
 
 
 def pad(
@@ -362,12 +363,13 @@ def pad(
         If `constant_values` is anything but a number.
     """
     x = tensor_of(x, "pad")
-    meta = node_of(x).meta
-    if mode == "constant" and type(pad_width) is int and type(constant_values) is float:
-        kept = _padded.get((meta, pad_width))
-        if kept is not None:
-            fill = const(constant_values, meta.dtype, meta.device)
-            return Tensor(bind(PAD, (node_of(x), fill), kept))
+    node = node_of(x)
+    if mode == "constant" and type(pad_width) is int and type(constant_values) in (int, float):
+        kept = _padded.get((node.meta, pad_width))
+        if kept is not None and dtypes.holds(node.meta.dtype, constant_values):
+            pairs, meta, key, number_meta, number_key = kept
+            fill = Node(CONST, (), float(constant_values), number_meta, number_key)
+            return Tensor(Node(PAD, (node, fill), pairs, meta, key))
     widths = pad_width
     constant_values = number_of("pad", "constant_values", constant_values)
     given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
@@ -395,11 +397,12 @@ def pad(
         return Tensor(empty_node(meta))
     if not x.size:
         return filled(constant_values, meta)
-    source = node_of(x).meta
-    if dtype is source.dtype and dtype.kind == "f" and type(widths) is int:
-        _padded.keep((source, widths), pairs)
     fill = lift("pad", constant_values, (), dtype, x.device)
-    return Tensor(bind(PAD, (node_of(x), fill), pairs))
+    made = bind(PAD, (node_of(x), fill), pairs)
+    if dtype is node.meta.dtype and dtype.kind == "f" and type(widths) is int:
+        kept = pairs, made.meta, made.key, fill.meta, fill.key
+        _padded.keep((node.meta, widths), kept)
+    return Tensor(made)
 
 
 def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:

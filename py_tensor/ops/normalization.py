@@ -5,6 +5,7 @@ from __future__ import annotations
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING
 from py_tensor.errors import ShapeError
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import converted, reshape
@@ -29,8 +30,11 @@ def softmax(x: Operand, axis: Axes = -1) -> Tensor:
     """
     x = _floating(x, "softmax")
     axes = normalize_axes("softmax", axis, x.ndim)
-    if not x.size:
-        return x.copy()
+    return _softmax((x,), axes) if x.size else x.copy()
+
+
+@Composition
+def _softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     e = exp(x - max(x, axes, keepdims=True))
     return e / sum(e, axes, keepdims=True)
 
@@ -39,8 +43,11 @@ def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
     """The logarithm of `softmax`, exact where that is too small for a float."""
     x = _floating(x, "log_softmax")
     axes = normalize_axes("log_softmax", axis, x.ndim)
-    if not x.size:
-        return x.copy()
+    return _log_softmax((x,), axes) if x.size else x.copy()
+
+
+@Composition
+def _log_softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     shifted = x - max(x, axes, keepdims=True)
     return shifted - log(sum(exp(shifted), axes, keepdims=True))
 
@@ -71,13 +78,15 @@ def layer_norm(
     x = _floating(x, "layer_norm")
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])
-    if x.size:
-        centred = x - mean(x, axes, keepdims=True)
-        x = centred / sqrt(mean(square(centred), axes, keepdims=True) + eps)
-    else:
-        x = x.copy()
+    x = _normalized((x,), axes, float(eps)) if x.size else x.copy()
     x = x if weight is None else x * next(rest)
     return x if bias is None else x + next(rest)
+
+
+@Composition
+def _normalized(x: Tensor, axes: tuple[int, ...], eps: float) -> Tensor:
+    centred = x - mean(x, axes, keepdims=True)
+    return centred / sqrt(mean(square(centred), axes, keepdims=True) + eps)
 
 
 def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -39,6 +39,8 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
         If the result's kind of dtype is beyond the target's: a float for an integer tensor.
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    if node_of(result).meta is node_of(target).meta:
+        return _written(target, result)
     symbol = _SYMBOLS.get(op)
     instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
     check_kind(op, result.dtype, target.dtype, instead)
@@ -55,7 +57,9 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
 
 def _written(target: Tensor, result: Tensor) -> Tensor:
     """A tensor with a result in it, which broadcasts to its shape and is converted."""
-    node = follow(node_of(result), steps_to(node_of(result).meta, target.shape, target.dtype))
+    node = node_of(result)
+    if node.meta is not node_of(target).meta:
+        node = follow(node, steps_to(node.meta, target.shape, target.dtype))
     layout = target._layout  # pyright: ignore[reportPrivateUsage]
     target._assign(layout, node)  # pyright: ignore[reportPrivateUsage]
     return target

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
+from py_tensor.graph.bind import Recipes, Step, follow, steps
+from py_tensor.graph.node import Meta
 from py_tensor.graph.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import build, register
@@ -26,10 +28,10 @@ from py_tensor.ops.movement import (
     reshape,
     reshape_copy,
 )
-from py_tensor.ops.operands import Operand, numbers_of, whole_number
+from py_tensor.ops.operands import Operand, node_of, numbers_of, whole_number
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
-from py_tensor.shapes import normalize_axis
+from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
@@ -138,19 +140,37 @@ def roll(
         If there are several shifts and several axes, and not as many.
     """
     x = tensor_of(x, "roll")
+    if type(shift) is int and type(axis) is int:
+        node = node_of(x)
+        found = _rolls[node.meta, shift, axis]
+        return Tensor(follow(node, found)) if found else x.copy()
     if axis is None:
         return reshape_copy(roll(ravel(x), shift, 0), x.shape)
+    by = _rolled(x.shape, shift, axis)
+    return build(ROLL, [x], by) if any(by) else x.copy()
+
+
+def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
+    """How far elements of a shape move along each axis, to the front."""
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
-    by = [0] * x.ndim
+    by = [0] * len(shape)
     for given, shift_along in zip(axes, shifts, strict=True):
-        at = normalize_axis("roll", given, x.ndim)
-        by[at] = (by[at] - whole_number("roll", "shift", shift_along)) % max(x.shape[at], 1)
-    return build(ROLL, [x], tuple(by)) if any(by) else x.copy()
+        at = normalize_axis("roll", given, len(shape))
+        by[at] = (by[at] - whole_number("roll", "shift", shift_along)) % max(shape[at], 1)
+    return tuple(by)
+
+
+def _roll_steps(meta: Meta, shift: int, axis: int) -> tuple[Step, ...]:
+    by = _rolled(meta.shape, shift, axis)
+    return steps(meta, (ROLL, by)) if any(by) else ()
+
+
+_rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
 
 
 def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor:

@@ -11,10 +11,11 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, SUMMED, Accepts, DType
 from py_tensor.errors import ShapeError
-from py_tensor.graph.bind import Recipes, Step, follow, steps
+from py_tensor.graph.bind import Recipes, Step, follow, step, steps
 from py_tensor.graph.node import Meta
 from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
-from py_tensor.graph.primitives import RESHAPE, SUM
+from py_tensor.graph.primitives import CAST, RESHAPE, SUM
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import (
@@ -243,6 +244,32 @@ _Key = tuple[Reduction, Meta, tuple[int, ...], bool]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
+def _plainly(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
+    """A reduction of a tensor over one axis or all, by one look-up; None for all else."""
+    if type(x) is not Tensor or not (axis is None or type(axis) is int):
+        return None
+    node = node_of(x)
+    found = _plain[op, node.meta, axis, bool(keepdims)]
+    return None if found is None else Tensor(follow(node, found))
+
+
+def _plain_steps(
+    op: Reduction, meta: Meta, axis: int | None, keepdims: bool
+) -> tuple[Step, ...] | None:
+    """The nodes from an operand of any dtype to its reduction; None where there are no such."""
+    dtype = _TAKES.get(op, op.accepts).check(op.name, meta.dtype)
+    axes = normalize_axes(op.name, axis, len(meta.shape))
+    if not axes or not meta.size:
+        return None
+    before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
+    op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
+    after = _steps_of(op, before[0][2] if before else meta, axes, keepdims)
+    return None if after is None else (*before, *after)
+
+
+_plain = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, ...] | None](_plain_steps)
+
+
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
     """The operand in the dtype that the reduction computes in."""
     x = tensor_of(x, op)
@@ -264,6 +291,10 @@ def _fold(
     empty: float | bool | None,
 ) -> Tensor:
     """A reduction with NumPy's options, of which few are given at a time."""
+    if out is None and initial is None and where is True and dtype is None:
+        plain = _plainly(op, x, axis, keepdims)
+        if plain is not None:
+            return plain
     name = op.name
     x = _through(accepts, x, name, dtype)
     if name in _OF_FLOATS and x.dtype.kind == "f":
@@ -296,8 +327,6 @@ def sum(
     Integers of 8 and 16 bits are summed in int32 or uint32, bools in int32. Sums of integers wrap
     around. `initial` is added, and elements where `where` is false are left out.
     """
-    if out is None and initial is None and where is True:
-        return _reduce(SUM, _through(SUMMED, x, "sum", dtype), axis, keepdims, empty=0)
     return _fold(
         SUM, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=0,
@@ -381,6 +410,7 @@ def all(
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
+_TAKES = {SUM: SUMMED, PROD: SUMMED}  # where it is not what the op computes in
 _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
     "sum": add, "prod": multiply, "max": maximum, "min": minimum,
 }  # fmt: skip
@@ -434,8 +464,16 @@ def mean(
     Elements where `where` is false are left out.
     """
     x = _through(FLOATING, x, "mean", dtype)
-    count = _counted(x, axis, "mean", keepdims, where)  # first: a wrong axis is this op's error
+    if where is True:
+        axes = normalize_axes("mean", axis, x.ndim)
+        return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
+    count = _counted(x, axis, "mean", keepdims, where)
     return stored_whole("mean", sum(x, axis, keepdims=keepdims, where=where) / count, out)
+
+
+@Composition
+def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return sum(x, axes, keepdims=keepdims) / float(_count(x, axes, "mean"))
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
@@ -480,13 +518,23 @@ def _variance(
     dtype: object,
 ) -> Tensor:
     x = _through(FLOATING, x, op, dtype)
-    count = _counted(x, axis, op, keepdims, where)
+    axes = normalize_axes(op, axis, x.ndim)
+    if where is True and type(correction) in (int, float):
+        return _whole_variance((x,), axes, float(correction), bool(keepdims))
+    count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):
         divisor = maximum(count - correction, 0.0)
     else:
         divisor = builtins.max(count - correction, 0.0)
-    centred = subtract(x, mean(x, axis, keepdims=True, where=where))
-    return sum(square(centred), axis, keepdims=keepdims, where=where) / divisor
+    centred = subtract(x, mean(x, axes, keepdims=True, where=where))
+    return sum(square(centred), axes, keepdims=keepdims, where=where) / divisor
+
+
+@Composition
+def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdims: bool) -> Tensor:
+    centred = subtract(x, mean(x, axes, keepdims=True))
+    divisor = builtins.max(_count(x, axes, "var") - correction, 0.0)
+    return sum(square(centred), axes, keepdims=keepdims) / divisor
 
 
 def std(

@@ -15,6 +15,7 @@ from py_tensor.graph import primitives
 from py_tensor.graph.bind import EMPTY, bind, leaf, tracing
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Op
+from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import (
     ASSIGN,
     CAST,
@@ -30,6 +31,7 @@ from py_tensor.graph.primitives import (
     SUM,
     VIEW,
 )
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
@@ -215,3 +217,75 @@ def test_what_has_no_elements_is_a_leaf() -> None:
     made = bind(MUL, (x, x))
     assert made.op.name == "leaf"
     assert made.meta is x.meta
+
+
+PLAIN: dict[str, Callable[[pt.Tensor], pt.Tensor]] = {
+    "sum of an axis": lambda x: x.sum(-1),
+    "sum of all": lambda x: x.sum(),
+    "max": lambda x: x.max(0, keepdims=True),
+    "argmin": lambda x: x.argmin(1),
+    "any": lambda x: x.any(),
+    "mean": lambda x: x.mean(1),
+    "variance": lambda x: x.var(0),
+    "variance, corrected": lambda x: x.var(ddof=1, keepdims=True),
+    "deviation": lambda x: x.std((0, 1)),
+    "softmax": lambda x: pt.softmax(x, 0),
+    "log-softmax": lambda x: pt.log_softmax(x),
+    "layer norm": lambda x: pt.layer_norm(x, eps=0.1),
+    "roll": lambda x: pt.roll(x, 1, 1),
+    "roll by nothing": lambda x: pt.roll(x, 3, 1),
+    "pad": lambda x: pt.pad(x, 1),
+    "a number before": lambda x: 2 - x,
+    "a number behind": lambda x: x**2,
+    "where": lambda x: pt.where(x, 1, 2.5),
+}
+
+
+def graph_of(x: pt.Tensor, operand: pt.Tensor) -> list[tuple[Any, ...]]:
+    """The nodes between an operand and a tensor, with the places of their operands."""
+    order = topological([x._node])  # pyright: ignore[reportPrivateUsage]
+    places = {node: place for place, node in enumerate(order)}
+    return [
+        (node.op, repr(node.attrs), node.meta, node.key, [places[i] for i in node.inputs])
+        for node in order
+        if node is not operand._node  # pyright: ignore[reportPrivateUsage]
+    ]
+
+
+@pytest.mark.parametrize("f", PLAIN.values(), ids=PLAIN.keys())
+@pytest.mark.parametrize("dtype", [pt.float32, pt.int32, pt.bool_], ids=str)
+def test_what_is_recorded_again_is_the_same(
+    f: Callable[[pt.Tensor], pt.Tensor], dtype: DType
+) -> None:
+    """By whichever way it is recorded: the first time, from what was kept, and while traced."""
+    tensors = [pt.tensor([[0, 1, 1], [1, 0, 1]], dtype=dtype, device="cpu") for _ in range(3)]
+    with tracing(Node):
+        first = graph_of(f(tensors[0]), tensors[0])
+    made: list[Node] = []
+
+    def hook(*parts: Any) -> Node:
+        made.append(Node(*parts))
+        return made[-1]
+
+    kept = [graph_of(f(x), x) for x in tensors for _ in range(2)]
+    assert all(graph == first for graph in kept)
+    with tracing(hook):
+        traced = f(tensors[0])
+    assert graph_of(traced, tensors[0]) == first
+    assert len(made) >= len([part for part in first if part[0].name != "leaf"])
+
+
+def test_a_composition_tells_its_operands_apart() -> None:
+    recorded: list[int] = []
+
+    @Composition
+    def difference(x: pt.Tensor, y: pt.Tensor) -> pt.Tensor:
+        recorded.append(1)
+        return x * 2 - y
+
+    x, y = (pt.tensor(values, device="cpu") for values in ([1.0, 2.0], [5.0, 7.0]))
+    assert difference((x, x)).tolist() == [1, 2]
+    assert difference((x, y)).tolist() == [-3, -3]
+    assert difference((y, x)).tolist() == [9, 12]
+    assert len(recorded) == 2  # of one operand twice nothing is kept
+    assert difference((y, y)).tolist() == [5, 7]
