@@ -121,7 +121,9 @@ class View:
 
         It may, though it is not among the current ones: its weak reference was cleared before.
         """
-        self.owner.current.pop(id(tensor), None)
+        owner = self.base._alias  # pyright: ignore[reportPrivateUsage]
+        if type(owner) is Owner:
+            owner.current.pop(id(tensor), None)
         try:
             _node_of(tensor)
         except AttributeError:
@@ -211,7 +213,7 @@ class Tensor(Methods):
 
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
         """A view of this tensor's memory; of a scalar, which never changes, its value."""
-        if self.is_scalar:
+        if self._alias is None and not self._node.meta.shape:  # `is_scalar`, without a call
             return Tensor(_seen(self._node, layout))
         return self._viewed(lambda node: Tensor(_seen(node, layout)), layout, writeable=writeable)
 

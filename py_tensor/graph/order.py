@@ -35,6 +35,8 @@ class Request:
         The slot that is read as soon as it is computed.
     checks : set of Node
         Those that look at indices, of which every element is computed.
+    previews : bool
+        Only the edges of large tensors are shown, which need not be stored for that.
     last_pass : (int, int), optional
         Two slots a pass apart, where the flush is known to end within a loop.
     varies : bool
@@ -52,6 +54,7 @@ class Request:
     recorded: Node | None = None
     read: int | None = None
     checks: Set[Node] = frozenset()
+    previews: bool = False
     last_pass: tuple[int, int] | None = None
     varies: bool = False
     equal: dict[int, int] = field(default_factory=dict[int, int])
@@ -125,7 +128,8 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     order = list(slots)
     wanted: set[int] = set()
     # One too large to be stored is not: a consumer can do without, or raises by itself.
-    most = min(max_bytes, PREVIEWED_BYTES) if is_preview(order) else max_bytes
+    previews = is_preview(order)
+    most = min(max_bytes, PREVIEWED_BYTES) if previews else max_bytes
     live = [node for node in order if node.taken > node.dropped and node.storage is None]
     for node in live:
         if node.meta.stored_nbytes <= most:
@@ -136,7 +140,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)
-    return Request(order, slots, wanted, max_bytes, live)
+    return Request(order, slots, wanted, max_bytes, live, previews=previews)
 
 
 def computed_whole(request: Request) -> set[Node]:
@@ -155,12 +159,14 @@ def is_preview(order: list[Node]) -> bool:
     bound on the steps keeps a loop that prints from building up an ever longer expression.
     """
     pending: list[Node] = []
+    shows = False
     for node in order:
         if node.storage is None and not node.op.constant:
             pending.append(node)
+            shows = shows or node.op.previews
             if len(pending) > PREVIEWED_NODES:
                 return False
-    return any(n.op.previews for n in pending) and all(
+    return shows and all(
         n.op.reads_by_map or n.op.generates or (n.op.inline and not n.op.buffered(n))
         for n in pending
     )

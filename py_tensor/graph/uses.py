@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom, is_preview
+from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom
 
 FEW = 16  # pending nodes outside a flush, however small, that are looked through for it
 
@@ -147,7 +147,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
         for node in order
         if node.inputs and not node.live and not _will_be_stored(request, node)
     ]
-    if not passing or is_preview(order):
+    if not passing or request.previews:
         return []
     shared = _shared(request, pending, uses)
     needed = [node for node in passing if slots[node] in shared]
@@ -163,8 +163,12 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
-    """How many pending nodes are no part of a flush."""
-    return len(pending) - sum(map(pending.__contains__, request.live))
+    """How many pending nodes are no part of a flush; of few, those alone that have operands."""
+    count = len(pending) - sum(map(pending.__contains__, request.live))
+    if 0 < count <= FEW:
+        # list(): finalizers may take nodes out while this runs.
+        return sum(bool(node.inputs) and node not in request.slots for node in list(pending))
+    return count
 
 
 def _will_be_stored(request: Request, node: Node) -> bool:

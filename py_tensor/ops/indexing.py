@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
+from types import NoneType
 from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
@@ -53,7 +54,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         selected = _by_plain(x, key, plain)
         if not (selected.shape or Ellipsis in plain):
             return x._element(selected)  # pyright: ignore[reportPrivateUsage]
-        found = view_by(x, selected)
+        found = x._view_by(selected)  # pyright: ignore[reportPrivateUsage]
         return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not selected.shape else found
     keys = _parsed(key)
     if keys is None:
@@ -186,18 +187,21 @@ _selections = Recipes[tuple[Any, ...], Layout]()
 def _plain(key: Any) -> tuple[Any, ...] | None:
     """A key of Python's ints, None, ... and slices of ints, by which `_selections` finds it."""
     found: list[Any] = []
-    for part in cast("tuple[Any, ...]", key if type(key) is tuple else (key,)):
+    parts: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
+    for part in parts:
         if type(part) is slice:
-            start, stop, step = part.start, part.stop, part.step
-            for end in (start, stop, step):
-                if end is not None and type(end) is not int:
-                    return None
-            found.append((start, stop, step))
+            ends = part.start, part.stop, part.step
+            if not _ENDS.issuperset(map(type, ends)):
+                return None
+            found.append(ends)
         elif type(part) is int or part is None or part is Ellipsis:
             found.append(part)
         else:
             return None
     return tuple(found)
+
+
+_ENDS = {int, NoneType}  # the types of a slice's, which are hashed alike if they are equal
 
 
 def _by_plain(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
