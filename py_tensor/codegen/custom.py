@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from py_tensor.codegen import lower
 from py_tensor.codegen.program import Binding, Dispatch, Params
@@ -49,6 +50,15 @@ class CustomPass(Pass):
     workgroup: int
 
     family: ClassVar[str] = "custom"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        def moved(buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
+            return tuple(x if x.slot is None else replace(x, slot=number(x.slot)) for x in buffers)
+
+        numbers = tuple((name, replace(x, slot=number(x.slot))) for name, x in self.numbers)
+        return replace(
+            self, inputs=moved(self.inputs), outputs=moved(self.outputs), numbers=numbers
+        )
 
     def ops(self) -> list[str]:
         return [self.name]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
 from py_tensor.codegen.matmul import roles_of
-from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.codegen.program import Dispatch, Lowering, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
@@ -35,6 +35,41 @@ from py_tensor.graph.primitives import MUL, SUM
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What one kernel became.
+
+    Attributes
+    ----------
+    dispatches : tuple of Dispatch
+        In order. The slots below `FAULTS` are its temporaries.
+    temporaries : tuple of int
+        Their bytes, from slot ``FAULTS - 1`` down.
+    replaced : tuple of (int, int)
+        Slots whose elements are written over those of another slot, into the same buffer.
+    slab : tuple of int
+        The slots of the nodes in the slices of the first temporary, if that is a slab.
+    """
+
+    dispatches: tuple[Dispatch, ...]
+    temporaries: tuple[int, ...] = ()
+    replaced: tuple[tuple[int, int], ...] = ()
+    slab: tuple[int, ...] = ()
+
+    def with_slots(self, number: Callable[[int], int]) -> Step:
+        """The step of the same kernel over nodes in other slots."""
+
+        def moved(slots: Iterable[int]) -> tuple[int, ...]:
+            return tuple(number(slot) if slot >= 0 else slot for slot in slots)
+
+        dispatches = tuple(
+            x.with_slots(moved(x.slots), tuple((at, number(s), dtype) for at, s, dtype in x.consts))
+            for x in self.dispatches
+        )
+        replaced = tuple((number(slot), number(over)) for slot, over in self.replaced)
+        return Step(dispatches, self.temporaries, replaced, moved(self.slab))
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """Dispatches in order.
 
@@ -42,7 +77,7 @@ class Lowered:
     ----------
     temporaries : tuple of int
         The bytes of each buffer that is no node's: slot -1, -2, ... Dispatches need it between
-        them, or it is a slab.
+        them, or it is a slab; the first is `FAULTS`.
     replaced : dict of int to int
         Slots whose elements are written over those of another slot, into the same buffer.
     slabs : dict of int to tuple of int
@@ -68,45 +103,133 @@ def lower(
 
     `overwritable` has the bytes of those slots that nobody needs after their last use here.
     """
-    sizes: list[int] = []
+    return assembled(*lower_each(kernels, profile, programs, overwritable))
+
+
+def lower_each(
+    kernels: Sequence[Kernel],
+    profile: AdapterProfile,
+    programs: Programs,
+    overwritable: Mapping[int, int] | None = None,
+) -> tuple[list[Step], tuple[Check, ...]]:
+    """What each kernel becomes, as `lower` puts it together, and what they check."""
+    checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
+    if checks:
+        numbers = {check: n for n, check in enumerate(checks)}
+        kernels = [_with_words(kernel, numbers) for kernel in kernels]
+    last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
+    steps: list[Step] = []
+    for n, kernel in enumerate(kernels):
+        known = overwritable or {}
+        last = {s: known[s] for s in kernel.reads() & known.keys() if last_use[s] == n}
+        steps.append(_Lowering(profile, programs).step(kernel, last))
+    return steps, checks
+
+
+def assembled(steps: Iterable[Step], checks: tuple[Check, ...]) -> Lowered:
+    """The dispatches of all steps, each with buffers of its own for what it needs in passing."""
+    sizes = [len(checks) * uint32.stored_itemsize]  # of `FAULTS`
+    dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
     slabs: dict[int, tuple[int, ...]] = {}
+    for step in steps:
+        beyond = 1 - len(sizes)  # what the slots of its temporaries are moved by
+        if step.temporaries and beyond:
+            for x in step.dispatches:
+                slots = tuple(s + beyond if s < FAULTS else s for s in x.slots)
+                dispatches.append(x.with_slots(slots, x.consts))
+        else:
+            dispatches += step.dispatches
+        if step.slab:
+            slabs[FAULTS - len(sizes)] = step.slab
+        sizes += step.temporaries
+        replaced.update(step.replaced)
+    return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs, checks)
+
+
+class _Lowering:
+    """Lowers one kernel."""
+
+    def __init__(self, profile: AdapterProfile, programs: Programs) -> None:
+        self.profile = profile
+        self.programs = programs
+        self.sizes: list[int] = []
+
+    def step(self, kernel: Kernel, last: Mapping[int, int]) -> Step:
+        """The step of a kernel that may write over some slots, whose bytes are `last`."""
+        dispatches: list[Dispatch] = []
+        replaced: dict[int, int] = {}
+        slab: tuple[int, ...] = ()
+        if kernel.over is not None:
+            (output,), whole = kernel.outputs, kernel.over
+            if whole.slot in last:
+                replaced[output.slot] = whole.slot
+            else:
+                dispatches += self._lowered(_copy(whole, output))
+            # What it reads of the whole is what it writes over: it reads that there.
+            kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
+        elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
+            context = Context(self.profile, self.programs, self._temporary)
+            dispatches, kernel, replaced = over(kernel, last, context)
+        if kernel.slab:
+            slot = self._temporary(slab_of(kernel).nbytes)
+            slab = tuple(output.slot for output in kernel.outputs)
+            kernel = in_slab(kernel, slot)
+        dispatches += self._lowered(kernel)
+        return Step(tuple(dispatches), tuple(self.sizes), tuple(replaced.items()), slab)
+
+    def _temporary(self, nbytes: int) -> int:
+        self.sizes.append(nbytes)
+        return FAULTS - len(self.sizes)
+
+    def _lowered(self, kernel: Kernel) -> Sequence[Dispatch]:
+        """The dispatches of a kernel; of one that is known but for its slots, those found again.
+
+        Slots are names: what is lowered is always a kernel with slots 0, 1, ... as they turn up in
+        it, and everything else of it is in the key. So equal kernels are one kernel, and no two
+        kernels that differ in a size, a stride or a dtype are taken for each other.
+        """
+        numbers = _Numbers()
+        renamed = kernel.with_slots(numbers.__getitem__)
+        if renamed is None:
+            context = Context(self.profile, self.programs, self._temporary)
+            return _family_of(kernel).lower(kernel, context)
+        key = self.profile, renamed.structure()
+        found = self.programs.lowerings.get(key)
+        if found is None:
+            found = _lowering_of(renamed, self.profile, self.programs)
+            self.programs.keep(key, found)
+        self.profile.used.update(found.used)
+        slots = dict(enumerate(numbers)) | {FAULTS: FAULTS}
+        for n, nbytes in enumerate(found.temporaries, 1):
+            slots[FAULTS - n] = self._temporary(nbytes)
+        return [
+            x.with_slots(
+                tuple(slots[s] for s in x.slots), tuple((at, slots[s], t) for at, s, t in x.consts)
+            )
+            for x in found.dispatches
+        ]
+
+
+class _Numbers(dict[int, int]):
+    """Numbers for slots, from 0 on, in the order in which they are asked for."""
+
+    def __missing__(self, slot: int) -> int:
+        self[slot] = number = len(self)
+        return number
+
+
+def _lowering_of(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Lowering:
+    """What a kernel becomes, with the tuning parameters that it follows from."""
+    sizes: list[int] = []
 
     def temporary(nbytes: int) -> int:
         sizes.append(nbytes)
-        return -len(sizes)
+        return FAULTS - len(sizes)
 
-    checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
-    if checks:
-        faults = temporary(len(checks) * uint32.stored_itemsize)
-        assert faults == FAULTS
-        numbers = {check: n for n, check in enumerate(checks)}
-        kernels = [_with_words(kernel, numbers) for kernel in kernels]
-    context = Context(profile, programs, temporary)
-    last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
-    dispatches: list[Dispatch] = []
-    for n, kernel in enumerate(kernels):
-        if kernel.over is not None:
-            (output,), whole = kernel.outputs, kernel.over
-            if overwritable and whole.slot in overwritable and last_use[whole.slot] == n:
-                replaced[output.slot] = whole.slot
-            else:
-                dispatches.append(lower_map(_copy(whole, output), profile, programs))
-            # What it reads of the whole is what it writes over: it reads that there.
-            kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
-        elif overwritable and not kernel.slab and (over := _family_of(kernel).over) is not None:
-            slots = kernel.reads() & overwritable.keys()
-            last = {slot: overwritable[slot] for slot in slots if last_use[slot] == n}
-            ahead, kernel, pairs = over(kernel, last, context)
-            dispatches += ahead
-            replaced |= pairs
-        if kernel.slab:
-            assert not replaced.keys() & kernel.writes(), "a slab is written once"
-            slot = temporary(slab_of(kernel).nbytes)
-            slabs[slot] = tuple(output.slot for output in kernel.outputs)
-            kernel = in_slab(kernel, slot)
-        dispatches += _family_of(kernel).lower(kernel, context)
-    return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs, checks)
+    apart = replace(profile, used=set())
+    found = _family_of(kernel).lower(kernel, Context(apart, programs, temporary))
+    return Lowering(tuple(found), tuple(sizes), frozenset(apart.used))
 
 
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:

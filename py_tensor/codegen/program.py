@@ -170,6 +170,22 @@ class Dispatch:
     operations: int
     traffic: int
 
+    def with_slots(
+        self, slots: tuple[int, ...], consts: tuple[tuple[int, int, DType], ...]
+    ) -> Dispatch:
+        """The same run over other buffers, with other constants."""
+        return Dispatch(
+            self.program,
+            slots,
+            self.params,
+            consts,
+            self.count,
+            self.first,
+            self.work,
+            self.operations,
+            self.traffic,
+        )
+
     def pieces(self, limit: int) -> list[Dispatch]:
         """The same work in dispatches that each stay within `limit`, as far as workgroups allow."""
         pieces = min(-(-self.work // limit), self.count)
@@ -197,6 +213,24 @@ class Dispatch:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """What a kernel becomes whose slots are 0, 1, ...
+
+    Attributes
+    ----------
+    dispatches : tuple of Dispatch
+    temporaries : tuple of int
+        The bytes of the buffers that only these dispatches use.
+    used : frozenset of str
+        The tuning parameters whose values it follows from.
+    """
+
+    dispatches: tuple[Dispatch, ...]
+    temporaries: tuple[int, ...]
+    used: frozenset[str]
+
+
 MAX_GROUPS = 65535
 _PROGRAM_LIMIT = 4096
 
@@ -206,10 +240,16 @@ class Programs:
 
     That text holds structure and variant alone, never a size: sizes, strides and constants are
     parameters, so a new size finds its program here.
+
+    Attributes
+    ----------
+    lowerings : dict
+        What kernels became, by all that this follows from; see `lower.py`.
     """
 
     def __init__(self) -> None:
         self._implementations: Implementations = ()
+        self.lowerings: dict[object, Lowering] = {}
         self._known: dict[tuple[str, ...], Program] = {}
         self._count = 0
 
@@ -220,7 +260,14 @@ class Programs:
         """Write programs with these implementations of library functions; forget other programs."""
         if implementations != self._implementations:
             self._known.clear()
+            self.lowerings.clear()
             self._implementations = implementations
+
+    def keep(self, key: object, lowering: Lowering) -> None:
+        """Keep what a kernel became; past a bound all begins anew, which costs time alone."""
+        if len(self.lowerings) >= _PROGRAM_LIMIT:
+            self.lowerings.clear()
+        self.lowerings[key] = lowering
 
     def get(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from py_tensor.dtypes import DType, bool_, uint32
 from py_tensor.graph.op import Elementwise
@@ -236,10 +236,14 @@ Instruction = Addressed | Gather | Mask | Const | Apply | Convert | Select | Acc
 
 @dataclass(slots=True)
 class Body:
-    """Straight-line code; a value is the position of its instruction. Equal ones are shared."""
+    """Straight-line code; a value is the position of its instruction. Equal ones are shared.
+
+    `noted` is what others found out about the code, whichever its slots; see `reroll.py`.
+    """
 
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    noted: dict[object, Any] = field(default_factory=dict[object, Any], compare=False, repr=False)
 
     @classmethod
     def of(cls, instructions: Iterable[Instruction]) -> Body:
@@ -277,6 +281,11 @@ class Body:
         # Not `add`: values keep their numbers.
         return Body([move(x) for x in self.instructions])
 
+    def with_slots(self, number: Callable[[int], int]) -> Body:
+        """The same code over nodes in other slots, no two of them in one."""
+        # Not `add`: values keep their numbers.
+        return Body([_in_slot(x, number) for x in self.instructions], noted=self.noted)
+
     @property
     def operations(self) -> int:
         return sum(isinstance(i, Apply) for i in self.instructions)
@@ -303,6 +312,19 @@ class Body:
                 case _:
                     pass
         return found
+
+
+def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
+    """The instruction over a node in another slot."""
+    match x:
+        case Load():
+            return Load(number(x.slot), x.dtype, x.access)
+        case Const():
+            return Const(number(x.slot), x.dtype)
+        case Gather():
+            return Gather(number(x.slot), x.dtype, x.at)
+        case _:
+            return x
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:

@@ -63,6 +63,19 @@ class Pass:
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
         return self
 
+    def with_slots(self, number: Callable[[int], int]) -> Self | None:
+        """The same pass over nodes in other slots.
+
+        None where a kind of pass does not say how: its kernels are lowered anew each time.
+        """
+        return None
+
+    def structure(self) -> tuple[object, ...]:
+        """Equal for passes that are equal: all fields, of bodies their instructions."""
+        names: tuple[str, ...] = cast("Any", self).__match_args__
+        fields = (getattr(self, name) for name in names)
+        return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
+
     def loads(self) -> list[Load]:
         """What it loads besides that code."""
         return []
@@ -127,6 +140,9 @@ class Stage(BodyPass):
 
     apart: ClassVar[Reason | None] = None
 
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
+
     def folds(self) -> tuple[Fold, ...]:
         return self.folded
 
@@ -142,6 +158,9 @@ class Scanned(BodyPass):
     fold: Fold
 
     family: ClassVar[str] = "scan"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
 
     def folds(self) -> tuple[Fold, ...]:
         return (self.fold,)
@@ -170,6 +189,9 @@ class Sorted(BodyPass):
     bits: int
 
     family: ClassVar[str] = "sort"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
 
     def ops(self) -> list[str]:
         return ["argsort" if self.indices else "sort"]
@@ -213,6 +235,10 @@ class Scattered(BodyPass):
 
     family: ClassVar[str] = "scatter"
 
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        element, into, target = self.element.with_slots(number), self.into, self.target
+        return replace(self, element=element, into=number(into), target=number(target))
+
     def ops(self) -> list[str]:
         return [f"scatter {self.mode}"]
 
@@ -237,6 +263,10 @@ class Contraction(Pass):
     b: Load
 
     apart: ClassVar[Reason | None] = Reason.PRODUCT
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
+        return replace(self, a=a, b=b)
 
     @property
     def operations(self) -> int:
@@ -332,6 +362,51 @@ class Kernel:
 
     def folds(self) -> list[Fold]:
         return [fold for stage in self.stages for fold in stage.folds()]
+
+    def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
+        """The kernel that does the same with nodes in other slots, no two of them in one.
+
+        None where a stage does not say how.
+        """
+        stages: list[Pass] = []
+        for stage in self.stages:
+            moved = stage.with_slots(number)
+            if moved is None:
+                return None
+            stages.append(moved)
+
+        def stored(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+            return tuple(
+                Output(number(o.slot), o.value, o.dtype, o.access, o.whole) for o in outputs
+            )
+
+        return Kernel(
+            self.kept,
+            self.reduced,
+            tuple(stages),
+            self.row.with_slots(number),
+            stored(self.outputs),
+            self.label,
+            self.spread.with_slots(number),
+            stored(self.spread_outputs),
+            self.slab,
+            None if self.over is None else Whole(number(self.over.slot), self.over.size),
+        )
+
+    def structure(self) -> tuple[object, ...]:
+        """Equal for kernels that are equal in all that they do."""
+        return (
+            self.kept,
+            self.reduced,
+            tuple(stage.structure() for stage in self.stages),
+            tuple(self.row.instructions),
+            self.outputs,
+            self.label,
+            tuple(self.spread.instructions),
+            self.spread_outputs,
+            self.slab,
+            self.over,
+        )
 
     def operations(self) -> int:
         """Elementwise ops and additions of folds over all points."""

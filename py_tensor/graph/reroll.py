@@ -86,7 +86,11 @@ def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
     """The loops of a body of which `results` are asked for, in order."""
     if len(body.instructions) < SHORTEST:
         return []
-    return _Reroller(body, set(results)).loops()
+    key = len(body.instructions), frozenset(results)  # which stands for the code: it only grows
+    found: list[Loop] | None = body.noted.get(key)
+    if found is None:
+        found = body.noted[key] = _Reroller(body, set(results)).loops()
+    return found
 
 
 def rerolled_length(body: Body, results: Iterable[int]) -> int:

@@ -732,10 +732,11 @@ def test_interrupts_at_every_line_of_a_flush(gpu: GPU) -> None:
 
 
 def test_interrupts_while_planning(gpu: GPU) -> None:
-    """At some lines of the scheduler and of codegen; the plan is forgotten each time."""
+    """At some lines of the scheduler and of codegen; what was planned is forgotten each time."""
 
     def forgetful() -> list[pt.Tensor]:
         gpu.backend._plans.clear()
+        gpu.backend.programs.lowerings.clear()
         return work_of(gpu)
 
     check = checker(gpu)

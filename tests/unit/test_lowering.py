@@ -1,0 +1,58 @@
+"""Lowered kernels are found again by their structure."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import Device
+from py_tensor.codegen import lower as lowering
+from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.graph.kernel import FAULTS, Kernel
+from tests.unit import simulate
+from tests.unit.programs import Program
+
+
+def lowered_anew(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> list[Dispatch]:
+    """The dispatches of a kernel by its family alone."""
+    sizes: list[int] = []
+
+    def temporary(nbytes: int) -> int:
+        sizes.append(nbytes)
+        return FAULTS - len(sizes)
+
+    context = lowering.Context(profile, programs, temporary)
+    return list(lowering._family_of(kernel).lower(kernel, context))
+
+
+def seen(x: Dispatch) -> tuple[Any, ...]:
+    """A dispatch with the text of its program, whose label may be that of another kernel."""
+    run = x.slots, x.params, x.consts, x.count, x.first, x.work, x.operations, x.traffic
+    return x.program.wgsl, x.program.writable, run
+
+
+@pytest.mark.parametrize("software", [False, True])
+def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, software: bool) -> None:
+    programs = Programs()
+    hits = 0
+    for _ in range(40):
+        backend = simulate.Simulator(execute=False, programs=Programs())
+        place = Device("webgpu")
+        place.use(backend)
+        program = Program(source.getrandbits(32), place)
+        program.compare = lambda pair: pt.realize(pair.here)  # type: ignore[method-assign]
+        program.run(15)
+        profile = AdapterProfile(software=software)
+        for kernel in backend.kernels:
+            kernels = [kernel] if not kernel.checks() and kernel.over is None else []
+            known = len(programs.lowerings)
+            steps, _ = lowering.lower_each(kernels, profile, programs)
+            hits += bool(kernels) and len(programs.lowerings) == known
+            for step in steps if not kernel.slab else ():
+                anew = lowered_anew(kernel, profile, Programs())
+                assert list(map(seen, step.dispatches)) == list(map(seen, anew))
+    assert hits
