@@ -29,7 +29,7 @@ from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import tuning_parameters
-from py_tensor.codegen.lower import Lowered, lower
+from py_tensor.codegen.lower import Lowered, Step, assembled, lower_each
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
@@ -41,6 +41,7 @@ from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
 from py_tensor.graph.reasons import Notes
 from py_tensor.graph.repetition import last_pass
+from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 
 MAX_PLANS = 512
 FETCHED_BYTES = 1 << 16  # up to which what is read next is copied in the flush that computes it
@@ -319,7 +320,7 @@ class WebGPU(Connection):
             before = self.phases.enter("planning")
             try:
                 plan = self._plans[signature] = self.plan_for(self.profile, request)
-                plan.last_pass = last_pass(request.order, request.slots)
+                plan.last_pass = last_pass(request)
             finally:
                 self.phases.enter(before)
             if len(self._plans) > MAX_PLANS:
@@ -331,15 +332,36 @@ class WebGPU(Connection):
 
     def plan_for(self, profile: AdapterProfile, request: Request) -> Plan:
         """A new plan of a request, by the choices of `profile`."""
-        kernels = self.kernels_of(request)
-        plan = self._plan_kernels(profile, request, kernels, request.overwritable)
-        if plan.replaced and not plan.is_submitted_at_once:
-            # A part that fails would leave overwritten what the next try needs.
-            plan = self._plan_kernels(profile, request, kernels, frozenset())
+        found = self._repeated(request)
+        plan = None if found is None else self._plan_kernels(profile, request, *found)
+        if plan is None:
+            plan = self._plan_kernels(profile, request, self._scheduled(request))
+            assert plan is not None
         return plan
 
     def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
         """The kernels that compute a request, in order; reasons are added to `notes`."""
+        inside: Notes = {}
+        found = self._repeated(request, inside)
+        if found is None:
+            return self._scheduled(request, notes)
+        kernels, repeated = found
+        if notes is not None:
+            notes.update(repeated.noted(inside))
+        return repeated.applied(kernels, moved_kernel)
+
+    def _repeated(
+        self, request: Request, notes: Notes | None = None
+    ) -> tuple[list[Kernel], Repeated] | None:
+        """The kernels of a request with a loop shortened, and which of them repeat in the whole."""
+        short = shorten(request)
+        if short is None:
+            return None
+        kernels = self._scheduled(short.request, notes)
+        found = repeated(short, kernels)
+        return None if found is None else (kernels, found)
+
+    def _scheduled(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
         return kernels_of(request, self.profile.max_buffers, fits(self.profile), notes)
 
     def has_planned(self, request: Request) -> bool:
@@ -351,24 +373,60 @@ class WebGPU(Connection):
         profile: AdapterProfile,
         request: Request,
         kernels: list[Kernel],
-        leaves: frozenset[int],
-    ) -> Plan:
-        """The plan of kernels which may write over temporaries, and over these leaves.
+        repeated: Repeated | None = None,
+    ) -> Plan | None:
+        """The plan of kernels, some of which may repeat; None where they turn out not to."""
+        lowered = self._lowered(profile, request, kernels, repeated, overwrites=True)
+        if lowered is None:
+            return None
+        work = profile.submit_work
+        plan = make_plan(request, lowered, work, work, profile.dispatch_work)
+        if plan.replaced and not plan.is_submitted_at_once:
+            # A part that fails would leave overwritten what the next try needs.
+            lowered = self._lowered(profile, request, kernels, repeated, overwrites=False)
+            if lowered is None:
+                return None
+            plan = make_plan(request, lowered, work, work, profile.dispatch_work)
+        return plan
+
+    def _lowered(
+        self,
+        profile: AdapterProfile,
+        request: Request,
+        kernels: list[Kernel],
+        repeated: Repeated | None,
+        *,
+        overwrites: bool,
+    ) -> Lowered | None:
+        """What kernels become which may write over temporaries, and over leaves if asked to.
 
         Small ones are only written over by what writes a part of them: a copy would be one
         more dispatch.
         """
+        planned = request if repeated is None else repeated.short.request
+        leaves = planned.overwritable if overwrites else frozenset[int]()
         bases = set[int]().union(*(kernel.bases() for kernel in kernels))
         overwritable = {
             slot: node.meta.stored_nbytes
-            for slot, node in enumerate(request.order)
+            for slot, node in enumerate(planned.order)
             if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
-            and (slot in leaves or (node.storage is None and slot not in request.wanted))
+            and (slot in leaves or (node.storage is None and slot not in planned.wanted))
         }
-        lowered = lower(kernels, profile, self.programs, overwritable)
+        steps, checks = lower_each(kernels, profile, self.programs, overwritable)
+        if repeated is not None:
+            lost = [[over for _, over in step.replaced] for step in steps]
+            equal = repeated.outside(planned.equal)
+            if (
+                equal is None
+                or not repeated.repeats(steps, Step.with_slots)
+                or not repeated.is_sound(kernels, lost)
+            ):
+                return None
+            request.equal = equal
+            steps = repeated.applied(steps, Step.with_slots)
+        lowered = assembled(steps, checks)
         self._check_temporaries(request, lowered)
-        work = profile.submit_work
-        return make_plan(request, lowered, work, work, profile.dispatch_work)
+        return lowered
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
         """Raise where what a flush stores in passing does not fit a buffer."""

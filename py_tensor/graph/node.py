@@ -106,6 +106,13 @@ class Node:
         self.taken = 0
         self.dropped = 0
 
+    def over(self, inputs: tuple[Node, ...]) -> Node:
+        """The same of other operands, to be planned and never computed: it has no number."""
+        node = Node.__new__(Node)
+        node.op, node.inputs, node.attrs = self.op, inputs, self.attrs
+        node.meta, node.key, node.storage = self.meta, self.key, None
+        return node
+
     @property
     def live(self) -> int:
         """How many tensors hold it, or a view of what is stored here: these at most."""

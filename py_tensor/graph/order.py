@@ -39,6 +39,8 @@ class Request:
         Only the edges of large tensors are shown, which need not be stored for that.
     last_pass : (int, int), optional
         Two slots a pass apart, where the flush is known to end within a loop.
+    loops : list, optional
+        Where nodes repeat, once `repetition.py` has looked.
     varies : bool
         Constants that passes of a loop have alike may be other ones the next time.
     equal : dict
@@ -57,6 +59,7 @@ class Request:
     previews: bool = False
     last_pass: tuple[int, int] | None = None
     varies: bool = False
+    loops: list[tuple[int, int, int]] | None = None
     equal: dict[int, int] = field(default_factory=dict[int, int])
 
     def signature(self) -> tuple[int, ...]:

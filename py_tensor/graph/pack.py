@@ -60,12 +60,17 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
     return [kernel for kernel in found if kernel is not None]
 
 
+def is_packed(kernel: Kernel) -> bool:
+    """Whether a kernel is of the kind that is packed."""
+    return not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL
+
+
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
     """Kernels of one structure, each of which could run where the first of them stands."""
     written: dict[int, int] = {}  # a slot, and the place of the kernel that writes it
     open_runs: dict[_Structure, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
-        if not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL:
+        if is_packed(kernel):
             slab = _fits_slab(kernel, wanted)
             structure, slots = _structure(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)

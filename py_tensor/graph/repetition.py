@@ -9,68 +9,77 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import bottom
+from py_tensor.graph.order import Request, bottom
 
 FEWEST_PASSES = 3  # that are alike before they count as a loop
 
 
-def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[tuple[int, int, int]]:
-    """The parts of `order` that repeat, as (first, end, period), one behind the other.
+Loop = tuple[int, int, int]  # the first slot, the end, and the period
+
+
+def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
+    """The parts of `order` that repeat, one behind the other.
 
     Two nodes are alike that have equal keys, and each operand as far before them, or the same one.
     The period is guessed from where a node with such operands was seen last: linear in the nodes.
     """
-    found: list[tuple[int, int, int]] = []
+    keys = [node.key for node in order]
+    operands = [[slots[x] for x in node.inputs] for node in order]
+    found: list[Loop] = []
     last: dict[tuple[int, ...], int] = {}  # where a node was seen, by its key and operands
+
+    def looks(n: int) -> tuple[int, ...]:
+        """A node with its operands: a leaf by its slot, all else by how far it is."""
+        seen = (n - x if order[x].storage is None else ~x for x in operands[n])
+        return keys[n], *seen
+
+    def alike(n: int, before: int) -> bool:
+        if keys[n] != keys[before]:
+            return False
+        for x, y in zip(operands[n], operands[before], strict=True):
+            if x != y and x - y != n - before:
+                return False
+        return True
+
     first = period = 0  # of what is alike so far
-    for n, node in enumerate(order):
-        looks = node.key, *[_looks_of(x, slots[x], n) for x in node.inputs]
-        if not period or not _alike(order, slots, n, n - period):
-            _note(found, first, n, period)
-            before = last.get(looks)
-            alike = before is not None and _alike(order, slots, n, before)
-            period = n - before if before is not None and alike else 0
-            first = n - period
-        last[looks] = n
+    for n in range(len(order)):
+        if period and alike(n, n - period):
+            continue
+        _note(found, first, n, period)
+        last.update((looks(m), m) for m in range(n - period, n))
+        now = looks(n)
+        before = last.get(now)
+        period = n - before if before is not None and alike(n, before) else 0
+        first = n - period
+        last[now] = n
     _note(found, first, len(order), period)
     return found
 
 
-def _looks_of(operand: Node, slot: int, n: int) -> int:
-    """An operand as the node in slot `n` sees it: a leaf by its slot, all else by how far it is."""
-    return n - slot if operand.storage is None else ~slot
+def loops_of(request: Request) -> list[Loop]:
+    """Where the nodes of a request repeat, found once."""
+    if request.loops is None:
+        request.loops = repetitions(request.order, request.slots)
+    return request.loops
 
 
-def _note(found: list[tuple[int, int, int]], first: int, end: int, period: int) -> None:
+def _note(found: list[Loop], first: int, end: int, period: int) -> None:
     first = max(first, found[-1][1]) if found else first
     if period and end - first >= FEWEST_PASSES * period:
         found.append((first, end, period))
 
 
-def _alike(order: Sequence[Node], slots: dict[Node, int], n: int, before: int) -> bool:
-    one, other = order[n], order[before]
-    if one.key != other.key or (one.storage is None) != (other.storage is None):
-        return False
-    if one.storage is not None:
-        return True
-    return all(
-        a is b or slots[a] - slots[b] == n - before
-        for a, b in zip(one.inputs, other.inputs, strict=True)
-    )
-
-
-def last_pass(order: Sequence[Node], slots: dict[Node, int]) -> tuple[int, int] | None:
-    """Two slots a pass apart, where `order` ends within a loop."""
-    found = repetitions(order, slots)
+def last_pass(request: Request) -> tuple[int, int] | None:
+    """Two slots a pass apart, where a request ends within a loop."""
+    found = loops_of(request)
     if not found:
         return None
     first, end, period = found[-1]
-    return (first, first + period) if end > len(order) - period else None
+    return (first, first + period) if end > len(request.order) - period else None
 
 
 def cuts(
-    order: Sequence[Node],
-    slots: dict[Node, int],
+    request: Request,
     last_use: Sequence[int],
     stored: Collection[int],
     ends: Set[int],
@@ -94,9 +103,10 @@ def cuts(
     rerolls : callable
         Whether a loop of a kernel may hold such a node.
     """
+    order, slots = request.order, request.slots
     found: list[int] = []
     rerolled: list[range] = []
-    for first, end, period in repetitions(order, slots):
+    for first, end, period in loops_of(request):
         inlined = max(1, _inlined(order[first : first + period]))
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
             passes = 1

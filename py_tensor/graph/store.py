@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import accumulate, islice
 from typing import Any, cast
 
@@ -219,7 +218,7 @@ def decide(
     _unroll(decisions)
     _buffered(decisions)
     _store_reread(decisions)
-    _cut_loops(decisions)
+    _cut_loops(decisions, request)
     _unroll(decisions)  # also what costs less now that states of loops are stored
     _cut_large(decisions, max_buffers)
     _depths(decisions)
@@ -532,11 +531,11 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
     return root.meta.size
 
 
-def _cut_loops(d: Decisions) -> None:
+def _cut_loops(d: Decisions, request: Request) -> None:
     """Cut loops between passes, and store what later parts need of earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
     found, d.rerolled = cuts(
-        d.order, d.slots, last_use, d.stored, d.notes.keys(), MAX_BODY, partial(_rerolls, d)
+        request, last_use, d.stored, d.notes.keys(), MAX_BODY, rerolls if d.rerolls else _never
     )
     for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):
@@ -555,6 +554,10 @@ def _cut_loops(d: Decisions) -> None:
             d.store(d.slots[below], Reason.LOOP)
 
 
+def _never(node: Node) -> bool:
+    return False
+
+
 def _equal_constants(d: Decisions) -> None:
     """Find the constants that each pass of a loop has alike: one stands for all, until it does not.
 
@@ -569,13 +572,13 @@ def _equal_constants(d: Decisions) -> None:
             d.equal.update(dict.fromkeys(others, first))
 
 
-def _rerolls(d: Decisions, node: Node) -> bool:
+def rerolls(node: Node) -> bool:
     """Whether a node looks at one element of each operand, by the same index."""
-    if node.storage is not None or not d.rerolls:
+    if node.storage is not None:
         return False
     if bottom(node).op.constant or is_flat(node):
         return True
-    moves = node.op.reads_by_map or d.shifts(node) or node.op.generates
+    moves = node.op.reads_by_map or node.op.shifts or node.op.generates
     return node.op.inline and not moves and not node.op.buffered(node)
 
 

@@ -115,12 +115,7 @@ class Simulator:
 
     def compute(self, request: Request) -> None:
         self.requests.append(request)
-        self.kernels = schedule(request, self.max_buffers)
-        check(self.kernels, request, self.max_buffers)
-        self.kernels = fuse_rows(self.kernels, request.wanted, self.max_buffers, self.fits)
-        check(self.kernels, request, self.max_buffers)
-        self.kernels = pack(self.kernels, request.wanted, self.max_buffers)
-        check(self.kernels, request, self.max_buffers)
+        self.kernels = self.planned(request)
         if self.programs is not None:
             profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
             check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
@@ -131,6 +126,16 @@ class Simulator:
             node.key, node.inputs = key_of(LEAF, None, node.meta), ()
             if self.execute:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
+
+    def planned(self, request: Request) -> list[Kernel]:
+        """The kernels of a request, by all passes over the graph."""
+        kernels = schedule(request, self.max_buffers)
+        check(kernels, request, self.max_buffers)
+        kernels = fuse_rows(kernels, request.wanted, self.max_buffers, self.fits)
+        check(kernels, request, self.max_buffers)
+        kernels = pack(kernels, request.wanted, self.max_buffers)
+        check(kernels, request, self.max_buffers)
+        return kernels
 
     def is_lost(self, node: Node) -> bool:
         return False

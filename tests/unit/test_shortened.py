@@ -1,0 +1,102 @@
+"""Loops of many passes are planned by few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.order import Request
+from py_tensor.graph.shortened import KEPT, moved_kernel, repeated, shorten
+from tests.unit import simulate
+
+Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
+SIZE = 4
+
+# What a pass of a random loop may compute from the values it has: of shape (SIZE, SIZE), small.
+STEPS: list[Step] = [
+    lambda r, xs: r.choice(xs) + r.choice(xs),
+    lambda r, xs: r.choice(xs) - r.choice(xs) * 0.5,
+    lambda r, xs: pt.maximum(r.choice(xs), r.choice(xs)),
+    lambda r, xs: pt.roll(r.choice(xs), 1, r.choice([0, 1])) - r.choice(xs),
+    lambda r, xs: pt.pad(r.choice(xs)[1:, :-1], ((1, 0), (0, 1))),
+    lambda r, xs: r.choice(xs).T,
+    lambda r, xs: r.choice(xs) - r.choice(xs).mean(r.choice([0, 1]), keepdims=True),
+    lambda r, xs: r.choice(xs) + r.choice(xs).sum() * 0.125,
+    lambda r, xs: r.choice(xs) @ r.choice(xs) * 0.125,
+    lambda r, xs: pt.cumsum(r.choice(xs), r.choice([0, 1])) * 0.25,
+    lambda r, xs: pt.where(r.choice(xs) < 1, r.choice(xs), 2.0),
+    lambda r, xs: r.choice(xs)[pt.argmax(r.choice(xs), 1)],
+]
+
+
+def a_loop(seed: int, place: Device) -> list[pt.Tensor]:
+    """A random loop: its body, what goes from pass to pass, and what is looked at behind it."""
+    source = Random(seed)
+    start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
+    fixed, *states = (pt.tensor(x, device=place) for x in start)
+    ahead = [fixed, fixed * 2 + 1][: source.randint(1, 2)]
+    body, passes = source.getrandbits(32), source.randint(KEPT + 1, KEPT + 8)
+    length, extra = source.randint(1, 5), source.randint(0, 3)
+    older, kept = states[0], list[pt.Tensor]()
+    values = states
+    for _ in range(passes):
+        inner = Random(body)
+        values = [*states, *ahead, older]
+        for _ in range(length):
+            values.append(inner.choice(STEPS)(inner, values))
+        older = states[0] if extra == 1 else older
+        states = [bounded(values[-1]), bounded(inner.choice(values))]
+        if extra == 2:
+            kept.append(states[1])
+    if extra == 3:
+        states.append(values[-2])
+    return [*states, states[0].sum() - states[1].max(), older + fixed, *kept]
+
+
+def bounded(x: pt.Tensor) -> pt.Tensor:
+    """So that float sums stay exact."""
+    return pt.clip(pt.floor(x), -8.0, 8.0)
+
+
+class Shortening(simulate.Simulator):
+    """A simulated backend that plans loops by few passes where that can be done."""
+
+    shortened = 0
+
+    def planned(self, request: Request) -> list[Kernel]:
+        short = shorten(request)
+        if short is None:
+            return super().planned(request)
+        kernels = super().planned(short.request)
+        found = repeated(short, kernels)
+        if found is None:
+            return super().planned(request)
+        if not found.is_sound(kernels, [[] for _ in kernels]):
+            return super().planned(request)
+        self.shortened += 1
+        kernels = found.applied(kernels, moved_kernel)
+        simulate.check(kernels, request, self.max_buffers)
+        return kernels
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_random_loops_compute_what_they_should(part: int, source: Random) -> None:
+    """Whatever goes from pass to pass, is looked at in each, or behind the loop."""
+    shortened = 0
+    for _ in range(25):
+        seed = source.getrandbits(32)
+        backend = Shortening()
+        place = Device("webgpu")
+        place.use(backend)
+        found, expected = a_loop(seed, place), a_loop(seed, CPU_DEVICE)
+        pt.realize(*found)
+        for number, (x, y) in enumerate(zip(found, expected, strict=True)):
+            assert np.array_equal(x.numpy(), y.numpy()), f"result {number} of the loop {seed}"
+        shortened += backend.shortened
+    assert shortened
