@@ -9,7 +9,7 @@ stand-in.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -17,6 +17,7 @@ from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_REGION = re.compile(r"^[ \t]*// <(\w+)>\n(?:.*?)^[ \t]*// </\1>\n", re.DOTALL | re.MULTILINE)
 
 # (function, file of `shaders/lib/implementations`): where to take which functions from.
 Implementations = tuple[tuple[str, str], ...]
@@ -67,8 +68,12 @@ def _needs(name: str, implementations: Implementations) -> tuple[str, ...]:
 
 def used_by(code: str, implementations: Implementations = ()) -> str:
     """The library items that `code` names, and what those need, ready to stand before it."""
+    return _items_named(_WORD.findall(code), implementations)
+
+
+def _items_named(words: Iterable[str], implementations: Implementations) -> str:
     known = items(implementations)
-    stack = [w for w in dict.fromkeys(_WORD.findall(code)) if w in known]
+    stack = [w for w in set(words) if w in known]
     needed = set(stack)
     while stack:
         for name in _needs(stack.pop(), implementations):
@@ -84,14 +89,22 @@ def template(name: str) -> str:
     return (_shaders() / folder / f"{name}.wgsl").read_text(encoding="utf-8")
 
 
+@cache
+def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """A template as text, name of a region, text, ..., and the words of all these texts."""
+    parts = _REGION.split(template(name))
+    words = (word for text in parts[::2] for word in _WORD.findall(text))
+    return tuple(parts), frozenset(words)
+
+
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
     """A template with each region replaced, and the library items it then uses put in front."""
-    text = template(name)
-    for region, code in regions.items():
-        pattern = re.compile(
-            rf"^[ \t]*// <{region}>\n.*?^[ \t]*// </{region}>\n", re.DOTALL | re.MULTILINE
-        )
-        text, count = pattern.subn(lambda _, code=code: code.rstrip() + "\n", text)
-        if count != 1:
+    parts, words = _parts(name)
+    named = parts[1::2]
+    for region in regions:
+        if named.count(region) != 1:
+            count = named.count(region)
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    return f"{used_by(text, implementations)}\n{text}"
+    texts = [x if n % 2 == 0 else regions[x].rstrip() + "\n" for n, x in enumerate(parts)]
+    used = words.union(*(_WORD.findall(code) for code in regions.values()))
+    return f"{_items_named(used, implementations)}\n{''.join(texts)}"
