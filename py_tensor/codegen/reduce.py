@@ -28,6 +28,7 @@ MAX_SLICES = 1024
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
+COSTLY = 96  # a body whose program is the same whatever becomes of what slices come to
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 
@@ -115,6 +116,8 @@ def _fold_slices(
     slot = context.temporary(parts * walk.slices * size * uint32.stored_itemsize)
     strides = (*walk.dims.flat_strides(kernel.kept), size)
     accesses = [Access(strides, part * walk.slices * size) for part in range(parts)]
+    if stage.element.cost > COSTLY:
+        kernel = replace(kernel, row=Body(), outputs=())
     first = _dispatch(kernel, walk, stage.element, context, slot)
     return first, [Load(slot, uint32, access) for access in accesses]
 
@@ -236,7 +239,7 @@ def arrange(
     return Walk(
         dims=dims,
         workgroup=profile.reduce_workgroup,
-        unroll=profile.unroll,
+        unroll=profile.unrolls(max(body.cost for body in bodies)),
         levels=profile.levels,
         width=width,
         steps=steps,

@@ -126,13 +126,14 @@ def cuts(
         for place in range(1, period):
             nbytes[place] += nbytes[place - 1]
         start = first + min(range(period), key=nbytes.__getitem__)
+        ahead = start - period
+        starts = ahead >= (found[-1] if found else 0) and all(
+            one.key == other.key
+            for one, other in zip(order[ahead:start], order[start:], strict=False)
+        )  # with one more pass, which starts from other values
         if passes > 1 and all(map(rerolls, order[start : start + period])):
-            ahead = start - period
-            if ahead >= (found[-1] if found else 0) and all(
-                one.key == other.key and rerolls(one)
-                for one, other in zip(order[ahead:start], order[start:], strict=False)
-            ):
-                start = ahead  # one more pass, which starts from other values
+            if starts and all(map(rerolls, order[ahead:start])):
+                start = ahead
             stop = end - (end - start) % period
             within = range(start, stop - period)
             kept = any(slot in within for slot in stored)
@@ -140,6 +141,8 @@ def cuts(
                 found += [start, stop]
                 rerolled.append(range(start, stop, period))
                 continue
+        if passes == 1 and starts:
+            found.append(ahead)
         before = _inlined(order[found[-1] if found else 0 : start])  # as many passes as that is
         start += max(0, passes - -(-before // inlined)) * period
         found += range(start, end, passes * period)

@@ -534,8 +534,12 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 def _cut_loops(d: Decisions, request: Request) -> None:
     """Cut loops between passes, and store what later parts need of earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
+    # Folds of much work by several passes in one kernel would be a long text.
+    ends = d.notes.keys() | {
+        slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)
+    }
     found, d.rerolled = cuts(
-        request, last_use, d.stored, d.notes.keys(), MAX_BODY, rerolls if d.rerolls else _never
+        request, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
     )
     for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):
@@ -552,6 +556,11 @@ def _cut_loops(d: Decisions, request: Request) -> None:
         crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
         if crosses and d.is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
             d.store(d.slots[below], Reason.LOOP)
+
+
+def _is_long(d: Decisions, slot: int) -> bool:
+    """Whether one element of what is folded takes much work."""
+    return d.cost(slot, MAX_RECOMPUTED_COST) > MAX_RECOMPUTED_COST
 
 
 def _never(node: Node) -> bool:

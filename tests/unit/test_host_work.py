@@ -179,6 +179,30 @@ def test_a_loop_of_many_passes_compiles_no_more_than_one_of_four(gpu: GPU, grow:
     assert gpu.bridge.counts["compiles"] <= few + (grow is reductions)
 
 
+def priced(gpu: GPU, passes: int) -> pt.Tensor:
+    """The mean of much work, added up over passes that differ in a constant."""
+    s, t = (pt.full(4_000_000, x, device=gpu.device).realize() for x in (0.5, 0.25))
+    total: pt.Tensor | float = 0
+    for n in range(passes):
+        spread = (pt.log(s / t) + n * t) / pt.sqrt(t)
+        total = total + (s * pt.erf(spread) - pt.exp(-t) * pt.erf(spread - n)).mean()
+    assert isinstance(total, pt.Tensor)
+    return total
+
+
+@pytest.mark.parametrize("passes", [4, 5, 8, 30])
+def test_a_loop_of_costly_reductions_is_one_short_program(gpu: GPU, passes: int) -> None:
+    """Beside it there is what the slices of the rows come to, of the first pass and of others."""
+    made = priced(gpu, passes)
+    before = dict(gpu.bridge.counts)
+    made.realize()
+    assert gpu.bridge.counts["compiles"] - before["compiles"] == 3
+    assert gpu.bridge.counts["dispatches"] - before["dispatches"] == 2 * passes
+    long = max((text for text, *_ in gpu.bridge.pipelines.values()), key=len)
+    assert long.count("erf_f32(v") == 2
+    assert long.count(" element(") == 1 + 1  # where it is defined, and where it is used
+
+
 def nodes() -> int:
     return sum(type(o) is Node for o in gc.get_objects())
 
