@@ -196,6 +196,10 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
         request.max_bytes,
         overwritable=overwritable,
         varies=request.varies,
+        loops=[
+            (start if start <= first else start - by, stop if stop <= first else stop - by, length)
+            for start, stop, length in loops_of(request)
+        ],
     )
     return Shortened(short, request, first, period, kept, passes - kept, steps)
 
@@ -225,7 +229,9 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
     """The kernels of a pass that are those of the one before, a pass further on."""
     move = short.mover(1)
     firsts = [min(kernel.writes()) for kernel in kernels]
-    places = {slot: n for n, slot in enumerate(firsts)}
+    places: dict[int, int] = {}
+    for n, slot in enumerate(firsts):
+        places.setdefault(slot, n)
     for n, slot in enumerate(firsts):
         begin = places.get(slot + short.period, 0) if slot >= short.second else 0
         end = 2 * begin - n
