@@ -109,6 +109,7 @@ class _Reroller:
         self.body = body
         self.code = [n for n, i in enumerate(body.instructions) if not isinstance(i, Source)]
         self.place = {n: p for p, n in enumerate(self.code)}
+        self.kinds = [self._kind(n) for n in self.code]
         self.last_use = [-1] * len(self.code)  # by place: the last place that uses the value
         for p, n in enumerate(self.code):
             for operand in body.instructions[n].operands:
@@ -150,27 +151,26 @@ class _Reroller:
         op = i.op if isinstance(i, Apply) else type(i)
         return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
 
+    def _kind(self, n: int) -> tuple[object, ...] | None:
+        """Equal for instructions that do the same with their operands; None where none does."""
+        i = self.body.instructions[n]
+        if not isinstance(i, Apply | Convert | Select):
+            return None
+        op = i.op if isinstance(i, Apply) else type(i)
+        return op, i.dtype, *map(self.body.dtype, i.operands)
+
     def _same_op(self, p: int, q: int) -> bool:
-        one, other = (self.body.instructions[self.code[x]] for x in (p, q))
-        if isinstance(one, Apply):
-            same = isinstance(other, Apply) and one.op is other.op
-        else:
-            same = isinstance(one, Convert | Select) and type(one) is type(other)
-        return (
-            same
-            and one.dtype is other.dtype
-            and all(
-                self.body.dtype(a) is self.body.dtype(b)
-                for a, b in zip(one.operands, other.operands, strict=True)
-            )
-        )
+        kind = self.kinds[p]
+        return kind is not None and kind == self.kinds[q]
 
     def _alike(self, p: int, q: int) -> bool:
         """Whether two places do the same with operands as far before them, or the same ones."""
-        return self._same_op(p, q) and all(
-            a == b or self._shifted(a, b, p - q) or self._are_constants(a, b)
-            for a, b in zip(self._operands(p), self._operands(q), strict=True)
-        )
+        if not self._same_op(p, q):
+            return False
+        for a, b in zip(self._operands(p), self._operands(q), strict=True):
+            if a != b and not self._shifted(a, b, p - q) and not self._are_constants(a, b):
+                return False
+        return True
 
     def _operands(self, p: int) -> tuple[int, ...]:
         return self.body.instructions[self.code[p]].operands
