@@ -86,18 +86,18 @@ class AdapterProfile:
     def takes_vectors(self, cost: int) -> bool:
         """Whether a body of so many instructions is written out for four elements at once.
 
-        Compilers take long over long code, and copy each function to where it is called; what
-        computes so much gains nothing by loading vectors.
+        The compiler of a software adapter takes long over long code, and copies each function to
+        where it is called.
         A Fourier transform of 256 points by hand, 40 kernels with sines, compiles for 13 s with
-        vectors and for 4 s without on a software adapter.
+        vectors and for 4 s without.
         """
-        return cost <= (48 if self.software else 96)
+        return not self.software or cost <= 48
 
     def unrolls(self, cost: int) -> int:
-        """Points of a body of so many instructions that a reduction has in flight.
+        """Points, or vectors, of a body of so many instructions that a reduction has in flight.
 
-        A body is written that often, and once more for the points left over. A body of 400
-        instructions, 20 times in a kernel, was seconds to the compiler of an NVIDIA driver.
+        A body is written that often, and once more for those left over. One of 400 instructions
+        is seconds to the compiler of an NVIDIA driver where it stands in a kernel 20 times.
         """
         return self.unroll if cost <= 48 else 1
 

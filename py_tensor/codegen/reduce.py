@@ -28,7 +28,7 @@ MAX_SLICES = 1024
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
-COSTLY = 96  # a body whose program is the same whatever becomes of what slices come to
+COSTLY = 96  # instructions of a body that stands in the text once, and in few programs
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 
@@ -227,6 +227,8 @@ def arrange(
         ),
         by_rows=by_rows,
     )
+    longest = max(body.cost for body in bodies)
+    vectors = vectors and longest <= COSTLY
     vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
     width = _width(dims, bodies, kernel.folds()) if vectors else 1
     if width == 1:
@@ -239,7 +241,7 @@ def arrange(
     return Walk(
         dims=dims,
         workgroup=profile.reduce_workgroup,
-        unroll=profile.unrolls(max(body.cost for body in bodies)),
+        unroll=profile.unrolls(longest),
         levels=profile.levels,
         width=width,
         steps=steps,

@@ -38,7 +38,7 @@ def seen(x: Dispatch) -> tuple[Any, ...]:
 @pytest.mark.parametrize("software", [False, True])
 def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, software: bool) -> None:
     programs = Programs()
-    hits = 0
+    kernels = 0
     for _ in range(40):
         backend = simulate.Simulator(execute=False, programs=Programs())
         place = Device("webgpu")
@@ -48,11 +48,13 @@ def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, softwar
         program.run(15)
         profile = AdapterProfile(software=software)
         for kernel in backend.kernels:
-            kernels = [kernel] if not kernel.checks() and kernel.over is None else []
-            known = len(programs.lowerings)
-            steps, _ = lowering.lower_each(kernels, profile, programs)
-            hits += bool(kernels) and len(programs.lowerings) == known
-            for step in steps if not kernel.slab else ():
-                anew = lowered_anew(kernel, profile, Programs())
+            if kernel.checks() or kernel.over is not None or kernel.slab:
+                continue  # which become other kernels before
+            moved = kernel.with_slots(lambda slot: 1000 - 3 * slot)
+            assert moved is not None
+            for one in (kernel, moved):
+                ((step,), _) = lowering.lower_each([one], profile, programs)
+                anew = lowered_anew(one, profile, Programs())
                 assert list(map(seen, step.dispatches)) == list(map(seen, anew))
-    assert hits
+            kernels += 1
+    assert 0 < len(programs.lowerings) <= kernels  # of twice as many

@@ -88,7 +88,6 @@ class Shortening(simulate.Simulator):
 @pytest.mark.parametrize("part", range(8))
 def test_random_loops_compute_what_they_should(part: int, source: Random) -> None:
     """Whatever goes from pass to pass, is looked at in each, or behind the loop."""
-    shortened = 0
     for _ in range(25):
         seed = source.getrandbits(32)
         backend = Shortening()
@@ -98,5 +97,17 @@ def test_random_loops_compute_what_they_should(part: int, source: Random) -> Non
         pt.realize(*found)
         for number, (x, y) in enumerate(zip(found, expected, strict=True)):
             assert np.array_equal(x.numpy(), y.numpy()), f"result {number} of the loop {seed}"
-        shortened += backend.shortened
-    assert shortened
+
+
+@pytest.mark.parametrize("passes", [KEPT, KEPT + 3, 40])
+def test_what_is_shortened(passes: int) -> None:
+    backend = Shortening()
+    place = Device("webgpu")
+    place.use(backend)
+    x = start = pt.tensor(np.eye(SIZE, dtype=np.float32), device=place)
+    for _ in range(passes):
+        x = pt.maximum(pt.roll(x, 1, 0) @ start, x - 1)
+    pt.realize(x)
+    assert backend.shortened == (passes > KEPT)
+    assert len(backend.kernels) == 2 * passes
+    assert len({kernel.label for kernel in backend.kernels}) == 2
