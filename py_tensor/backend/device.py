@@ -164,6 +164,10 @@ class Device:
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
 
+    def count(self, nodes: int, elements: int) -> None:
+        """Count nodes that no tensor holds as if tensors had: those inside a composition."""
+        self._load += self._per_node * nodes + self._per_element * elements
+
     def _relieve(self, node: Node) -> None:
         """Make room for one more node.
 

@@ -101,7 +101,7 @@ class Plan:
         """Whether the constants of a flush of its structure are equal where it takes them to be."""
         if not self.equal:
             return True
-        # By their bits, at once: a loop has thousands of them.
+        # By their bits as float64, which holds every number of 32 bits: a loop has thousands.
         ones, others = (
             array("d", [order[slot].attrs for slot in slots]).tobytes()
             for slots in (self.equal, self.equal.values())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_REGION = re.compile(r"^[ \t]*// <(\w+)>\n(?:.*?)^[ \t]*// </\1>\n", re.DOTALL | re.MULTILINE)
+_REGION = re.compile(r"^[ \t]*// <(\w+)>\n(.*?)^[ \t]*// </\1>\n", re.DOTALL | re.MULTILINE)
 
 # (function, file of `shaders/lib/implementations`): where to take which functions from.
 Implementations = tuple[tuple[str, str], ...]
@@ -91,20 +91,26 @@ def template(name: str) -> str:
 
 @cache
 def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """A template as text, name of a region, text, ..., and the words of all these texts."""
+    """A template as text, name of a region, its example, text, ...; the words of these texts."""
     parts = _REGION.split(template(name))
-    words = (word for text in parts[::2] for word in _WORD.findall(text))
+    words = (word for text in parts[::3] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
-    """A template with each region replaced, and the library items it then uses put in front."""
+    """A template with its regions replaced, and the library items it then uses put in front.
+
+    A region that is not given keeps its example.
+    """
     parts, words = _parts(name)
-    named = parts[1::2]
+    named = parts[1::3]
     for region in regions:
         if named.count(region) != 1:
             count = named.count(region)
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    texts = [x if n % 2 == 0 else regions[x].rstrip() + "\n" for n, x in enumerate(parts)]
-    used = words.union(*(_WORD.findall(code) for code in regions.values()))
+    codes = [regions.get(x, example) for x, example in zip(named, parts[2::3], strict=True)]
+    texts = [parts[0]]
+    for code, text in zip(codes, parts[3::3], strict=True):
+        texts += code.rstrip() + "\n", text
+    used = words.union(*map(_WORD.findall, codes))
     return f"{_items_named(used, implementations)}\n{''.join(texts)}"

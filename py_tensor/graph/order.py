@@ -12,7 +12,9 @@ from py_tensor.graph.node import Node
 
 PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
 PREVIEWED_NODES = 32
-_number, _key, _inputs = attrgetter("number"), attrgetter("key"), attrgetter("inputs")
+_number = attrgetter("number")
+_key = attrgetter("key")
+_inputs = attrgetter("inputs")
 OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
 
 
@@ -105,8 +107,8 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
                     stack.append(operand)
     pending = [node for node in sorted(found, key=_number) if node.storage is None]
     # In the order of their first readers, which is that of `pending`.
-    read = dict.fromkeys(chain.from_iterable(map(_inputs, pending)))
-    leaves = [node for node in read if node.storage is not None]
+    operands = dict.fromkeys(chain.from_iterable(map(_inputs, pending)))
+    leaves = [node for node in operands if node.storage is not None]
     order: list[Node] = []
     place = 0
     for leaf in leaves:
@@ -117,7 +119,7 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
         order.append(leaf)
         place = reader
     order += pending[place:]
-    order += dict.fromkeys(x for x in roots if x.storage is not None and x not in read)
+    order += dict.fromkeys(x for x in roots if x.storage is not None and x not in operands)
     return {node: slot for slot, node in enumerate(order)}
 
 

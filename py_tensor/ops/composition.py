@@ -7,6 +7,7 @@ later calls make those nodes alone: no tensor for what lies between, no parsing 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -20,34 +21,51 @@ from py_tensor.tensor import Tensor
 _Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """The nodes between operands and a result, the result last.
+
+    `tensors` and `elements` are what a device counts for those that are no tensors here.
+    """
+
+    made: tuple[_Made, ...]
+    tensors: int
+    elements: int
+
+
 class Composition:
     """A function of tensors, and of arguments that can be hashed, which records ops.
 
-    It reads nothing, and gives a tensor of its own: no view, and none of its operands.
+    `compose` must be a function of its operands' nodes alone: it reads no elements, and returns
+    neither a view nor an operand. It gets tensors of its own, which nobody can write to meanwhile.
     """
 
     __slots__ = ("_compose", "_recipes")
 
     def __init__(self, compose: Callable[..., Tensor]) -> None:
         self._compose = compose
-        self._recipes = Recipes[tuple[Hashable, ...], tuple[_Made, ...]]()
+        self._recipes = Recipes[tuple[Hashable, ...], _Recipe]()
 
     def __call__(self, operands: tuple[Tensor, ...], *arguments: Hashable) -> Tensor:
         nodes = [node_of(x) for x in operands]
         key = (*[node.meta for node in nodes], *arguments)
         recipe = self._recipes.get(key)
         if recipe is not None:
-            return Tensor(_made(nodes, recipe))
-        result = self._compose(*operands, *arguments)
-        found = _recorded(node_of(result), nodes)
-        if found is not None:
-            self._recipes.keep(key, found)
+            device = nodes[0].meta.device
+            if not device.sync_each_op:
+                device.count(recipe.tensors, recipe.elements)
+                return Tensor(_follow(recipe.made, nodes))
+        result = self._compose(*map(Tensor, nodes), *arguments)
+        if recipe is None:
+            found = _recipe_between(node_of(result), nodes)
+            if found is not None:
+                self._recipes.keep(key, found)
         return result
 
 
-def _made(nodes: list[Node], recipe: tuple[_Made, ...]) -> Node:
+def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> Node:
     """The last node of a recipe, for these operands."""
-    for op, attrs, meta, key, places in recipe:
+    for op, attrs, meta, key, places in made:
         if len(places) == 1:
             inputs = (nodes[places[0]],)
         else:
@@ -56,7 +74,7 @@ def _made(nodes: list[Node], recipe: tuple[_Made, ...]) -> Node:
     return nodes[-1]
 
 
-def _recorded(result: Node, operands: list[Node]) -> tuple[_Made, ...] | None:
+def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
     """What lies between operands and a result.
 
     None where that does not follow from the operands' metas: where it holds stored elements, as
@@ -76,8 +94,12 @@ def _recorded(result: Node, operands: list[Node]) -> tuple[_Made, ...] | None:
                 found.add(operand)
                 stack.append(operand)
     made: list[_Made] = []
+    tensors = elements = 0
     for node in sorted(found, key=attrgetter("number")):
         inputs = tuple([places[operand] for operand in node.inputs])
         made.append((node.op, node.attrs, node.meta, node.key, inputs))
         places[node] = len(places)
-    return tuple(made)
+        if not (node is result or node.op.reads_by_map or node.op.generates):
+            tensors += 1
+            elements += node.op.work(node)
+    return _Recipe(tuple(made), tensors, elements)

@@ -87,7 +87,15 @@ def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
 
 def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     """Record an elementwise op on any operands: coerced, promoted, broadcast."""
-    kinds: list[Any] = [x._node.meta if type(x) is Tensor else type(x) for x in operands]  # pyright: ignore[reportPrivateUsage]
+    kinds: list[Any] = []
+    for x in operands:
+        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
+        if kind is Tensor:
+            kinds.append(x._node.meta)  # pyright: ignore[reportPrivateUsage]
+        elif kind is float or kind is int:
+            kinds.append(kind)
+        else:
+            return _apply(op, operands)
     found = _applied[op, *kinds]
     if found is None:
         return _apply(op, operands)
@@ -127,7 +135,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
 
 
 class Number(NamedTuple):
-    """How a Python number becomes a constant beside tensors: an int between which, and as what."""
+    """How a Python number becomes a constant beside tensors: which ints may, and as what."""
 
     low: int
     high: int
@@ -154,20 +162,19 @@ class Recorded(NamedTuple):
     number: Number
 
 
-# Of a tensor and a number, or a tensor alone, without a tuple of tuples: the steps of the tensor,
-# the meta and key of the result, and of the number all that `Number` has.
+# The steps of a tensor, the meta and key of the result, and of the number beside it all that
+# `Number` has. It is flat because unpacking it once is faster than looking at attributes.
 WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar], Meta, int]
 
 
 def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
-    """What an op records for operands, each a meta, or the type of what is no tensor.
+    """What an op records for operands, each a meta, or `float` or `int` for a number.
 
-    None where `_apply` does more: of numbers alone, on several devices, without elements; and of
-    what is neither a tensor nor a `float` or an `int`.
+    None where `_apply` does more: of numbers alone, on several devices, without elements.
     """
     metas = [kind for kind in kinds if type(kind) is Meta]
     numbers = [kind for kind in kinds if type(kind) is not Meta]
-    if is_traced() or not metas or not {float, int}.issuperset(numbers):
+    if is_traced() or not metas:
         return None
     if any(type(kind) is not Meta for kind in kinds[: op.conditions]):
         return None

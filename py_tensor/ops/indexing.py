@@ -51,7 +51,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     """
     plain = _plain(key)
     if plain is not None:
-        selected = _by_plain(x, key, plain)
+        selected = _layout_by_key(x, key, plain)
         if not (selected.shape or Ellipsis in plain):
             return x._element(selected)  # pyright: ignore[reportPrivateUsage]
         found = x._view_by(selected)  # pyright: ignore[reportPrivateUsage]
@@ -88,7 +88,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     plain = _plain(key)
     if plain is not None:
-        write(x, _by_plain(x, key, plain), value)
+        write(x, _layout_by_key(x, key, plain), value)
         return
     keys = _parsed(key)
     if keys is None:
@@ -204,7 +204,7 @@ def _plain(key: Any) -> tuple[Any, ...] | None:
 _ENDS = {int, NoneType}  # the types of a slice's, which are hashed alike if they are equal
 
 
-def _by_plain(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
+def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
     """What a key selects of a tensor's memory, which `_plain` made hashable."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
     place = layout.shape, layout.strides, layout.offset, plain

@@ -78,15 +78,22 @@ def layer_norm(
     x = _floating(x, "layer_norm")
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])
-    x = _normalized((x,), axes, float(eps)) if x.size else x.copy()
+    if not x.size:
+        x = x.copy()
+    elif type(eps) is float and eps == eps:
+        x = _normalized((x,), axes, eps)
+    else:
+        x = _normalize(x, axes, eps)
     x = x if weight is None else x * next(rest)
     return x if bias is None else x + next(rest)
 
 
-@Composition
-def _normalized(x: Tensor, axes: tuple[int, ...], eps: float) -> Tensor:
+def _normalize(x: Tensor, axes: tuple[int, ...], eps: Operand) -> Tensor:
     centred = x - mean(x, axes, keepdims=True)
     return centred / sqrt(mean(square(centred), axes, keepdims=True) + eps)
+
+
+_normalized = Composition(_normalize)
 
 
 def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:

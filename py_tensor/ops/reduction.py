@@ -244,20 +244,20 @@ _Key = tuple[Reduction, Meta, tuple[int, ...], bool]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
-def _plainly(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
+def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
     """A reduction of a tensor over one axis or all, by one look-up; None for all else."""
     if type(x) is not Tensor or not (axis is None or type(axis) is int):
         return None
     node = node_of(x)
-    found = _plain[op, node.meta, axis, bool(keepdims)]
+    found = _steps_by_axis[op, node.meta, axis, bool(keepdims)]
     return None if found is None else Tensor(follow(node, found))
 
 
-def _plain_steps(
+def _steps_along(
     op: Reduction, meta: Meta, axis: int | None, keepdims: bool
 ) -> tuple[Step, ...] | None:
     """The nodes from an operand of any dtype to its reduction; None where there are no such."""
-    dtype = _TAKES.get(op, op.accepts).check(op.name, meta.dtype)
+    dtype = _CONVERTED.get(op, op.accepts).check(op.name, meta.dtype)
     axes = normalize_axes(op.name, axis, len(meta.shape))
     if not axes or not meta.size:
         return None
@@ -267,7 +267,9 @@ def _plain_steps(
     return None if after is None else (*before, *after)
 
 
-_plain = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, ...] | None](_plain_steps)
+_steps_by_axis = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, ...] | None](
+    _steps_along
+)
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
@@ -292,9 +294,9 @@ def _fold(
 ) -> Tensor:
     """A reduction with NumPy's options, of which few are given at a time."""
     if out is None and initial is None and where is True and dtype is None:
-        plain = _plainly(op, x, axis, keepdims)
-        if plain is not None:
-            return plain
+        found = _by_axis(op, x, axis, keepdims)
+        if found is not None:
+            return found
     name = op.name
     x = _through(accepts, x, name, dtype)
     if name in _OF_FLOATS and x.dtype.kind == "f":
@@ -410,7 +412,7 @@ def all(
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
-_TAKES = {SUM: SUMMED, PROD: SUMMED}  # where it is not what the op computes in
+_CONVERTED = {SUM: SUMMED, PROD: SUMMED}  # what sum and prod take, and what they convert it to
 _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
     "sum": add, "prod": multiply, "max": maximum, "min": minimum,
 }  # fmt: skip
@@ -519,7 +521,7 @@ def _variance(
 ) -> Tensor:
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
-    if where is True and type(correction) in (int, float):
+    if where is True and type(correction) in (int, float) and correction == correction:
         return _whole_variance((x,), axes, float(correction), bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):

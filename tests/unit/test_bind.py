@@ -38,6 +38,7 @@ from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
 from py_tensor.ops.scan import CUMSUM
 from py_tensor.ops.sorting import SORT
 from py_tensor.random import BITS
+from tests.unit.fake_bridge import GPU
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
     "unary": (lambda x: pt.exp(x), ["exp"]),
@@ -289,3 +290,32 @@ def test_a_composition_tells_its_operands_apart() -> None:
     assert difference((y, x)).tolist() == [9, 12]
     assert len(recorded) == 2  # of one operand twice nothing is kept
     assert difference((y, y)).tolist() == [5, 7]
+
+
+def test_a_composition_keeps_nothing_of_a_write_by_another_task() -> None:
+    """It may come while the function records, for that may wait."""
+    written = pt.tensor([1.0, 2.0], device="cpu")
+
+    @Composition
+    def tripled(x: pt.Tensor) -> pt.Tensor:
+        doubled = x * 2
+        written[...] = written * 5
+        return doubled + x
+
+    assert tripled((written,)).tolist() == [3, 6]
+    assert written.tolist() == [5, 10]
+    assert tripled((pt.tensor([1.0, 1.0], device="cpu"),)).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("name", ["mean", "variance", "softmax", "layer norm"])
+def test_nodes_of_a_composition_count_as_pending(gpu: GPU, name: str) -> None:
+    """Else much more would be pending than a device allows."""
+    x = pt.full((64, 64), 1.5, device=gpu.device).realize()
+    counts: list[int] = []
+    for _ in range(2):
+        before = gpu.backend.planned + gpu.backend.recalled
+        y = [PLAIN[name](x) for _ in range(1500)]
+        counts.append(gpu.backend.planned + gpu.backend.recalled - before)
+        pt.realize(*y)
+    assert counts[0]
+    assert abs(counts[1] - counts[0]) <= 1
