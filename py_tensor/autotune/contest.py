@@ -100,8 +100,9 @@ def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
 
 def _in_use(parameter: str, choices: Choices) -> Choices:
     """Choices under which the value of a parameter is used in workloads of any size."""
-    if parameter in ("large_tile", "medium_tile", "small_tile"):
-        return replace(choices, large_tile=getattr(choices, parameter), enough=1)
+    tiles = ("large_tile", "medium_tile", "small_tile")
+    if parameter in tiles:
+        return replace(choices, **dict.fromkeys(tiles, getattr(choices, parameter)))
     return choices
 
 

@@ -140,7 +140,7 @@ _ON_GPU = {
     "large_tile": Workloads((product(2048, 2048, 512),), _ODD_PRODUCTS),
     "medium_tile": Workloads((product(1024, 1024, 512),), _ODD_PRODUCTS),
     "small_tile": Workloads((product(512, 512, 512),), _ODD_PRODUCTS),
-    "enough": Workloads((product(768, 768, 512), product(1536, 1536, 512))),
+    "processors": Workloads((product(768, 768, 512), product(64, 64, 2**14))),
     "row_lanes": Workloads(
         (centred(2048, 4096), row_sums(4096, 4096)), (centred(67, 512), row_sums(67, 1021))
     ),

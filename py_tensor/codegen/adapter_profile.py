@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import Choices, Tile, defaults
+from py_tensor.codegen.choices import FLAT, LEAST, TALL, Choices, Tile, defaults
 from py_tensor.codegen.library import Implementations
+from py_tensor.codegen.product_cost import choose
 
-ENOUGH_INVOCATIONS = 2**15  # of a matrix product, to keep a device busy
-SHORTEST_PART = 1024  # of the summed dimension, that is worth a workgroup
 MOST_IN_FLIGHT = 64  # flushes, however little they do
 
 
@@ -206,19 +205,12 @@ class AdapterProfile:
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
         )
 
-    def tile(self, m: int, n: int, batch: int) -> Tile:
-        """The tile of a matrix product."""
-        for name in ("large_tile", "medium_tile"):
-            choices = self._use(name, "enough")
-            tile: Tile = getattr(choices, name)
-            enough = -(-m // tile.bm) * -(-n // tile.bn) * batch >= choices.enough
-            if enough and tile.memory <= self.workgroup_memory:
-                return tile
-        return self._use("small_tile").small_tile
+    def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
+        """The tile of a matrix product, and in how many parts to sum the k products of each result.
 
-    def parts(self, m: int, n: int, batch: int, k: int) -> int:
-        """Parts, a power of two, in which to sum the k products of each result."""
-        tile = self.tile(m, n, batch)
-        tiles = -(-m // tile.bm) * -(-n // tile.bn) * batch
-        wanted = min(ENOUGH_INVOCATIONS // (tiles * tile.workgroup), k // SHORTEST_PART)
-        return 1 << max(0, wanted.bit_length() - 1)
+        Some tile fits whatever an adapter has.
+        """
+        choices = self._use("large_tile", "medium_tile", "small_tile", "processors")
+        tiles = choices.large_tile, choices.medium_tile, choices.small_tile, FLAT, TALL, LEAST
+        fitting = [tile for tile in tiles if tile.memory <= self.workgroup_memory]
+        return choose(fitting, choices.processors, m, n, batch, k)

@@ -25,6 +25,10 @@ class Tile:
         Rows and columns of results that each invocation keeps in registers.
     bk : int
         Depth of the slices in workgroup memory.
+    wk : int
+        Invocations that share each result: each has a part of every slice.
+    buffers : int
+        Slices that workgroup memory holds: one is filled while another is multiplied.
     """
 
     wx: int
@@ -32,10 +36,14 @@ class Tile:
     tm: int
     tn: int
     bk: int
+    wk: int = 1
+    buffers: int = 1
 
     def __str__(self) -> str:
         """The part of a workgroup and its depth, then that of an invocation."""
-        return f"{self.bm}x{self.bn}x{self.bk}/{self.tm}x{self.tn}"
+        more = f", {self.wk} along k" if self.wk > 1 else ""
+        more += f", {self.buffers} buffers" if self.buffers > 1 else ""
+        return f"{self.bm}x{self.bn}x{self.bk}/{self.tm}x{self.tn}{more}"
 
     @property
     def bm(self) -> int:
@@ -47,12 +55,17 @@ class Tile:
 
     @property
     def workgroup(self) -> int:
-        return self.wx * self.wy
+        return self.wx * self.wy * self.wk
+
+    @property
+    def staged(self) -> int:
+        """Elements by which results change hands: a vector of each invocation, and gaps."""
+        return 4 * (self.workgroup + 8)
 
     @property
     def memory(self) -> int:
-        """Bytes of both tiles, if operands are read element by element."""
-        return 4 * self.bk * (self.bm + 4 + self.bn + 4)
+        """Bytes of both tiles and of results, if operands are read element by element."""
+        return 4 * (self.buffers * self.bk * (self.bm + 4 + self.bn + 4) + self.staged)
 
     def constants(self) -> dict[str, int]:
         return {
@@ -62,6 +75,7 @@ class Tile:
             "TM": self.tm,
             "WX": self.wx,
             "WY": self.wy,
+            "WK": self.wk,
             "ACROSS": min(8, self.wx),
             "WORKGROUP": self.workgroup,
             "GROUPED": 8,
@@ -75,6 +89,10 @@ class Tile:
 LARGE = Tile(16, 16, 8, 8, 16)
 MEDIUM = Tile(16, 8, 8, 4, 32)
 SMALL = Tile(8, 8, 4, 4, 32)
+# For products with few rows, few columns, or both: what they read is most of their time.
+FLAT = Tile(32, 4, 4, 4, 16)
+TALL = Tile(2, 64, 4, 4, 16)
+LEAST = Tile(4, 4, 4, 4, 64, 16)
 
 Value = Tile | int
 
@@ -86,9 +104,9 @@ class Choices:
     Attributes
     ----------
     large_tile, medium_tile, small_tile : Tile
-        Of matrix products: the first of these that fills the device, else the last.
-    enough : int
-        Workgroups from which on a tile fills the device.
+        Of matrix products.
+    processors : int
+        Workgroups that run without sharing what the device can issue.
     row_lanes, short_row_lanes : int
         Invocations that share a row of a reduction or of a softmax: of up to 2048 loads, of up
         to 64.
@@ -103,7 +121,7 @@ class Choices:
     large_tile: Tile = LARGE
     medium_tile: Tile = MEDIUM
     small_tile: Tile = SMALL
-    enough: int = 100
+    processors: int = 132
     row_lanes: int = 128
     short_row_lanes: int = 8
     unroll: int = 4
@@ -134,7 +152,7 @@ _GPU_VALUES: Mapping[str, tuple[Value, ...]] = {
         SMALL,
     ),
     "small_tile": (SMALL, Tile(8, 8, 4, 4, 16), Tile(16, 8, 4, 4, 32), Tile(8, 4, 4, 4, 32)),
-    "enough": (100, 25, 400),
+    "processors": (132, 8, 32),
     "row_lanes": (128, 32, 64, 256),
     "short_row_lanes": (8, 4, 16, 32),
     "unroll": (4, 1, 2, 8),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
     accesses,
@@ -69,22 +69,32 @@ def stride_of(strides: Sequence[int], group: Group) -> int:
     return strides[group[-1]] if group else 0
 
 
-def lower_matmul(kernel: Kernel, roles: Roles, context: Context) -> Dispatch:
-    """The dispatch of a kernel whose stage is a contraction."""
-    return _Matmul(kernel, roles, context.profile).dispatch(context)
+def lower_matmul(
+    kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
+) -> Dispatch:
+    """The dispatch of a kernel whose stage is a contraction.
+
+    Where there is a `length`, the first kept dimension counts parts of the sum that are so long,
+    the last of them what is left.
+    """
+    return _Matmul(kernel, roles, tile, length).dispatch(context)
 
 
 class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, profile: AdapterProfile) -> None:
+    def __init__(self, kernel: Kernel, roles: Roles, tile: Tile, length: int | None) -> None:
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
+        # Products in parts have a batch: all have one, so that they share programs.
+        roles = replace(roles, batch=roles.batch or ((),))
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
         self.rank = len(kernel.kept)
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
         self.batch = [_extent(kernel.kept, g) for g in roles.batch]
         self.count = size_of(tuple(self.batch))
-        self.tile = profile.tile(self.m, self.n, self.count)
+        self.tile = tile
+        self.length = self.k if length is None else length
+        self.parts = 1 if length is None else kernel.kept[0]
         self.width = 4 if self.n % 4 == 0 else 1
         self.a_mode = self._operand_mode(self.a, roles.m, self.m)
         self.b_mode = self._operand_mode(self.b, roles.n, self.n)
@@ -111,8 +121,8 @@ class _Matmul:
             ],
         )
         self.params = Params()
-        for value in (self.m, self.n, self.k, self.count, 0):
-            self.params.add(value)
+        self.params.extend(self.m, self.n, self.k, self.count, 0)
+        self.params.extend(self.length, self.count // self.parts)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
@@ -144,11 +154,9 @@ class _Matmul:
 
     def dispatch(self, context: Context) -> Dispatch:
         tile = self.tile
-        operands = [
-            self._operand("a", self.a, self.a_mode, self.roles.m, 0, tile.bm),
-            self._operand("b", self.b, self.b_mode, self.roles.n, 1, tile.bn),
-        ]
-        regions, code = tiled(tile, self.a.dtype, *operands)
+        a = self._operand("a", self.a, self.a_mode, self.roles.m, tile.bm)
+        b = self._operand("b", self.b, self.b_mode, self.roles.n, tile.bn)
+        regions, code = tiled(tile, self.a.dtype, a, b, self.width)
         regions["bases"] = self._bases()
         code += self._finish()
         regions["interface"] = interface(self.bindings, self.params, tile.constants(), *code)
@@ -161,14 +169,12 @@ class _Matmul:
             tuple(self.params.consts),
             -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
             4,
-            2 * self.m * self.n * max(self.k, 1) * self.count,
-            self.kernel.operations(),
+            2 * self.m * self.n * max(self.length, 1) * self.count,
+            self.kernel.operations() // self.parts,
             self.kernel.traffic(),
         )
 
-    def _operand(
-        self, name: str, load: Load, mode: str, group: Group, extent: int, size: int
-    ) -> Operand:
+    def _operand(self, name: str, load: Load, mode: str, group: Group, size: int) -> Operand:
         """An operand, with its strides as parameters."""
         own, along = self._steps(load, group)
         scale = 4 if mode in VECTORS else 1
@@ -177,10 +183,10 @@ class _Matmul:
             dtype=load.dtype,
             binding=self._binding(load),
             mode=mode,
-            extent=self.params.at(extent),
             own="1u" if mode == "o" else self.params.add(own // scale),
             along="1u" if mode == "k" else self.params.add(along // scale),
             size=size,
+            tile=self.tile,
         )
 
     def _binding(self, load: Load) -> int:
@@ -193,12 +199,11 @@ class _Matmul:
         tile = self.tile
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
         a, b = (along[x] for x in (self.a_mode, self.b_mode))
-        size = f"tile {tile.bm}x{tile.bn}x{tile.bk}"
-        return f"{size}, A by {a.format(own='m')}, B by {b.format(own='n')}"
+        return f"tile {tile}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
         """Where the operands' matrices of this batch begin, in the units they are read in."""
-        split, names = decode_coordinates(self.params, self.batch or [1], "batch", "z")
+        split, names = decode_coordinates(self.params, self.batch, "batch", "z")
         code = list(split)
         for name, load, mode in (("a", self.a, self.a_mode), ("b", self.b, self.b_mode)):
             scale = 4 if mode in VECTORS else 1
@@ -211,33 +216,29 @@ class _Matmul:
         return lines(code, 1)
 
     def _finish(self) -> list[str]:
-        """The row body applied to four neighbouring results, and stored where they are in range."""
-        kind = f"vec4<{self.a.dtype.wgsl}>"
+        """The row body applied to results, and stored where they are in range.
+
+        They are four neighbours where vectors can be stored, else single ones.
+        """
+        wide = self.width == 4
+        kind = f"vec4<{self.a.dtype.wgsl}>" if wide else self.a.dtype.wgsl
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
-        split, names = decode_coordinates(params, self.batch or [1], "batch", "z")
+        split, names = decode_coordinates(params, self.batch, "batch", "z")
         body = BodyCode(self.kernel.row, self.bindings, {**self.modes}, self._dim)
         function = body.function("epilogue", params, [o.value for o in outputs], returned)
-        zs = names[: len(self.batch)]
-        code = [f"fn finish(batch: u32, m: u32, n4: u32, acc: {kind}) {{"]
-        m, n = params.at(0), params.at(1)
-        code += [f"  {line}" for line in split]
-        if self.width == 4:
-            code.append(f"  if (m < {m} && n4 * 4u < {n}) {{")
-            code += self._lanes(body, Space([*zs, "m", "n4"], self._result, 4), XYZW)
-            code.append("  }")
-        else:
-            for i, c in enumerate(XYZW):
-                code += [f"  let n_{i} = n4 * 4u + {i}u;", f"  if (m < {m} && n_{i} < {n}) {{"]
-                code += self._lanes(body, Space([*zs, "m", f"n_{i}"], self._result, 1), c)
-                code.append("  }")
-        return [declaration, function, "\n".join([*code, "}"])]
-
-    def _lanes(self, body: BodyCode, space: Space, components: str) -> list[str]:
+        n = "n4" if wide else "n"
+        space = Space([*names, "m", n], self._result, self.width)
         arguments = body.arguments(
-            self.params, space, len(components), "e", lambda _, lane: f"acc.{components[lane]}"
+            params, space, self.width, "e", lambda _, lane: f"acc.{XYZW[lane]}" if wide else "acc"
         )
-        stored = store_results(
-            self.params, space, self.kernel.outputs, self.bindings, "epilogue", arguments
-        )
-        return [f"    {line}" for line in stored]
+        stored = store_results(params, space, outputs, self.bindings, "epilogue", arguments)
+        code = [
+            f"fn finish(batch: u32, m: u32, {n}: u32, acc: {kind}) {{",
+            f"  if (m >= {params.at(0)} || {n}{' * 4u' if wide else ''} >= {params.at(1)}) {{",
+            "    return;",
+            "  }",
+            *(f"  {line}" for line in (*split, *stored)),
+            "}",
+        ]
+        return [declaration, function, "\n".join(code)]

@@ -7,7 +7,7 @@ the device, parts of k get workgroups of their own, and a reduction adds up what
 
 from __future__ import annotations
 
-from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of, stride_of
+from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import Context, merge
 from py_tensor.dtypes import uint32
@@ -22,37 +22,35 @@ def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispat
     summed = size_of(kernel.reduced)
     rows, columns = (size_of(tuple(kernel.kept[d] for d in g)) for g in (roles.m, roles.n))
     batch = size_of(kernel.kept) // (rows * columns)
-    parts = context.profile.parts(rows, columns, batch, summed)
-    while parts > 1 and summed % (4 * parts):  # each part has whole vectors of k
-        parts //= 2
-    if parts == 1:
-        return [lower_matmul(kernel, roles, context)]
-    first, second, words = _in_parts(kernel, roles, parts, context)
+    tile, parts = context.profile.product(rows, columns, batch, summed)
+    length = -(-summed // (parts * tile.bk)) * tile.bk  # of a part: whole slices
+    parts = -(-summed // max(1, length))
+    if parts <= 1:
+        return [lower_matmul(kernel, roles, tile, context)]
+    first, second, words = _in_parts(kernel, parts, context)
     split = roles_of(first)
     assert split is not None
-    return [lower_matmul(first, split, context), merge(second, (parts,), [words], context)]
+    return [
+        lower_matmul(first, split, tile, context, length),
+        merge(second, (parts,), [words], context),
+    ]
 
 
-def _in_parts(
-    kernel: Kernel, roles: Roles, parts: int, context: Context
-) -> tuple[Kernel, Kernel, Load]:
+def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
     """The product of each part of k, and the sum of these: what it folds, and where they are."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
-    rank, dtype = len(kernel.kept), stage.a.dtype
-    length = size_of(kernel.reduced) // parts
+    dtype = stage.a.dtype
 
     def part_of(load: Load) -> Load:
-        kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        step = stride_of(reduced, roles.k)
-        return Load(load.slot, dtype, Access((length * step, *kept, step), load.access.offset))
+        return Load(load.slot, dtype, Access((0, *load.access.strides), load.access.offset))
 
     kept = (parts, *kernel.kept)
     slot = context.temporary(size_of(kept) * dtype.stored_itemsize)
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
     product = Contraction(part_of(stage.a), part_of(stage.b))
     row = Body.of([Accumulated(0, dtype)])
-    first = Kernel(kept, (length,), (product,), row, (partial,), kernel.label)
+    first = Kernel(kept, kernel.reduced, (product,), row, (partial,), kernel.label)
     access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
     added = Stage(Body(), (Fold(SUM, 0, dtype),))
     second = Kernel(kernel.kept, (parts,), (added,), kernel.row, kernel.outputs, kernel.label)

@@ -24,6 +24,8 @@ VECTORS = ("o", "k")
 class Operand:
     """One side of a product, and its tile.
 
+    Rows past the end are read wherever that leads: nothing that they come to is stored.
+
     Attributes
     ----------
     name : str
@@ -32,21 +34,27 @@ class Operand:
         Of its buffer.
     mode : str
         How it is read, see `VECTORS`.
-    extent, own, along : str
-        WGSL of the length of its own index, and of the strides along that and the summed one, in
-        the units in which it is read.
+    own, along : str
+        WGSL of the strides along its own index and along the summed one, in the units in which it
+        is read.
     size : int
         Of the tile along its own index.
+    tile : Tile
     """
 
     name: str
     dtype: DType
     binding: int
     mode: str
-    extent: str
     own: str
     along: str
     size: int
+    tile: Tile
+
+    @property
+    def kind(self) -> str:
+        """What a load gives."""
+        return f"vec4<{self.dtype.wgsl}>" if self.mode in VECTORS else str(self.dtype.wgsl)
 
     @property
     def pitch(self) -> int:
@@ -56,133 +64,211 @@ class Operand:
         """
         return self.size if self.mode == "o" else self.size + 4
 
-    def declaration(self, depth: int) -> str:
+    @property
+    def places(self) -> int:
+        """Elements of the tile's array, vectors where its elements are vectors."""
+        return self.pitch * self.tile.bk // (4 if self.mode == "o" else 1)
+
+    def declaration(self) -> str:
         element = f"vec4<{self.dtype.wgsl}>" if self.mode == "o" else self.dtype.wgsl
-        count = self.pitch * depth // (4 if self.mode == "o" else 1)
+        count = self.places * self.tile.buffers
         return f"var<workgroup> tile_{self.name}: array<{element}, {count}>;"
 
-    def loads(self, tile: Tile) -> int:
-        """How many loads each invocation makes for a slice."""
-        return self.size * tile.bk // tile.workgroup // (4 if self.mode in VECTORS else 1)
+    @property
+    def _turn(self) -> str:
+        """WGSL of where the slice's buffer lies in the array, where there are two in turns."""
+        return f" + turn * {self.places}u" if self.tile.buffers > 1 else ""
 
-    def position(self, tile: Tile, number: int) -> tuple[str, str]:
-        """WGSL of where load `number` lies in the slice: along the own index, and along k.
+    @property
+    def whole(self) -> int:
+        """The loads of a slice."""
+        return self.size * self.tile.bk // (4 if self.mode in VECTORS else 1)
 
-        In units of loads: vectors along the index that is contiguous.
+    @property
+    def loads(self) -> range:
+        """Those of one invocation; where a slice has fewer than invocations, some have none."""
+        return range(-(-self.whole // self.tile.workgroup))
+
+    @property
+    def _across(self) -> int:
+        """Loads side by side in the slice, along the index that is contiguous in memory."""
+        return {"o": self.size // 4, "go": self.size, "k": self.tile.bk // 4}.get(
+            self.mode, self.tile.bk
+        )
+
+    def _offset(self, number: int) -> tuple[int, int]:
+        """How far load `number` lies from the first one: along the own index, and along k."""
+        steps = number * self.tile.workgroup
+        inner, outer = steps % self._across, steps // self._across
+        return (inner, outer) if self.mode in ("o", "go") else (outer, inner)
+
+    def start(self) -> list[str]:
+        """Statements that find where the first load begins, in memory and in the tile.
+
+        All sizes are powers of two: the others lie at a fixed distance.
         """
-        e = f"(invocation + {number * tile.workgroup}u)"
-        match self.mode:
-            case "o":
-                inner = self.size // 4
-            case "k":
-                inner = tile.bk // 4
-            case "go":
-                inner = self.size
-            case _:
-                inner = tile.bk
-        first, second = f"({e} % {inner}u)", f"({e} / {inner}u)"
-        return (first, second) if self.mode in ("o", "go") else (second, first)
-
-    def places(self, tile: Tile) -> list[str]:
-        """Statements that find where each load begins. Rows past the end read the last one."""
-        corner, extent = f"{'m' if self.name == 'a' else 'n'}0", self.extent
-        if self.mode == "o":
-            corner, extent = f"{corner} / 4u", f"{extent} / 4u"
-        code: list[str] = []
-        for n in range(self.loads(tile)):
-            own, k = self.position(tile, n)
-            code.append(
-                f"let {self.name}_at{n} = base_{self.name} + "
-                f"min({corner} + {own}, {extent} - 1u) * {self.own} + {k} * {self.along};"
-            )
-        return code
-
-    def fetch(self, tile: Tile, k0: str) -> list[str]:
-        """Statements that load a slice into registers."""
-        step = f"{k0} / 4u" if self.mode == "k" else f"{k0} * {self.along}"
+        x, unit = self.name, 4 if self.mode == "o" else 1
+        corner = f"{'m' if x == 'a' else 'n'}0"
+        first = "start / 4u" if self.mode == "k" else f"start * {self.along}"
+        e = "invocation" if self.whole >= self.tile.workgroup else f"(invocation % {self.whole}u)"
+        inner, outer = f"{e} % {self._across}u", f"{e} / {self._across}u"
+        own, k = (inner, outer) if self.mode in ("o", "go") else (outer, inner)
+        rows = 4 * self.pitch if self.mode == "k" else self.pitch // unit
+        moves = {f"{x}_move{n}": self._move(n) for n in self.loads if n}
         return [
-            f"{self.name}_next{n} = b{self.binding}[{self.name}_at{n} + {step}];"
-            for n in range(self.loads(tile))
+            f"let {x}_own = {own};",
+            f"let {x}_k = {k};",
+            f"let {x}_to = {x}_k * {rows}u + {x}_own;",
+            f"var {x}_at = base_{x} + ({corner} / {unit}u + {x}_own) * {self.own}"
+            f" + {x}_k * {self.along} + {first};",
+            *(f"let {name} = {move};" for name, move in moves.items()),
+            *(f"var {x}_next{n} = {self.kind}();" for n in self.loads),
         ]
 
-    def registers(self, tile: Tile) -> list[str]:
-        kind = f"vec4<{self.dtype.wgsl}>" if self.mode in VECTORS else str(self.dtype.wgsl)
-        return [f"var {self.name}_next{n} = {kind}();" for n in range(self.loads(tile))]
+    def _move(self, number: int) -> str:
+        """WGSL of how far load `number` lies from the first one in memory."""
+        own, k = self._offset(number)
+        terms = [f"{n}u * {stride}" for n, stride in ((own, self.own), (k, self.along)) if n]
+        return " + ".join(terms)
 
-    def keep(self, tile: Tile) -> list[str]:
-        """Statements that bring a slice from registers to the tile, zeros past the end of k."""
+    def _guarded(self, code: list[str]) -> list[str]:
+        """Statements for the invocations that have something to load."""
+        if self.whole >= self.tile.workgroup:
+            return code
+        return [f"if (invocation < {self.whole}u) {{", *(f"  {line}" for line in code), "}"]
+
+    def fetch(self) -> list[str]:
+        """Statements that load a slice into registers."""
+        x = self.name
+        step = self.tile.bk // (4 if self.mode == "k" else 1)
+        moved = [f"{x}_at" + (f" + {x}_move{n}" if n else "") for n in self.loads]
+        code = [f"{x}_next{n} = b{self.binding}[{at}];" for n, at in enumerate(moved)]
+        return [*self._guarded(code), f"{x}_at += {step}u * {self.along};"]
+
+    def clear(self) -> list[str]:
+        """Statements that make zeros of what lies past the end of k."""
+        x = self.name
         code: list[str] = []
-        for n in range(self.loads(tile)):
-            own, k = self.position(tile, n)
-            value, name = f"{self.name}_next{n}", f"tile_{self.name}"
-            unit = "4u * " if self.mode == "k" else ""
-            inside = f"k0 + {unit}{k} < K"
-            if self.mode == "o":
-                vectors = f"{k} * {self.pitch // 4}u + {own}"
-                code.append(
-                    f"{name}[{vectors}] = select({_zero(self.dtype, 4)}, {value}, {inside});"
-                )
-            elif self.mode == "k":
+        for n in self.loads:
+            k = f"{x}_k + {self._offset(n)[1]}u"
+            k = f"({k}) * 4u" if self.mode == "k" else k
+            code.append(f"{x}_next{n} = select({self.kind}(), {x}_next{n}, k0 + {k} < end);")
+        return code
+
+    def keep(self) -> list[str]:
+        """Statements that bring a slice from registers to the tile."""
+        x, turn = self.name, self._turn
+        code: list[str] = []
+        for n in self.loads:
+            own, k = self._offset(n)
+            if self.mode == "k":
+                to = [(4 * k + j) * self.pitch + own for j in range(4)]
                 code += [
-                    "{",
-                    f"  let kept = select({_zero(self.dtype, 4)}, {value}, {inside});",
-                    f"  let at = {k} * {4 * self.pitch}u + {own};",
-                    *(f"  {name}[at + {j * self.pitch}u] = kept.{c};" for j, c in enumerate(XYZW)),
-                    "}",
+                    f"tile_{x}[{x}_to + {at}u{turn}] = {x}_next{n}.{c};"
+                    for at, c in zip(to, XYZW, strict=True)
                 ]
             else:
-                at = f"{k} * {self.pitch}u + {own}"
-                code.append(f"{name}[{at}] = select({_zero(self.dtype, 1)}, {value}, {inside});")
-        return code
+                at = k * self.pitch // (4 if self.mode == "o" else 1) + own
+                code.append(f"tile_{x}[{x}_to + {at}u{turn}] = {x}_next{n};")
+        return self._guarded(code)
 
-    def vector(self, k: int, first: str) -> str:
-        """WGSL of four neighbours in the tile, from vector `first` on."""
+    def vector(self, k: int, first: int) -> str:
+        """WGSL of four neighbours in the tile, `first` vectors from the invocation's own."""
+        at, turn = k * self.pitch + 4 * first, self._turn
         if self.mode == "o":
-            return f"tile_{self.name}[{k * self.pitch // 4}u + {first}]"
-        at = f"{k * self.pitch}u + ({first}) * 4u"
-        elements = ", ".join(f"tile_{self.name}[{at} + {j}u]" for j in range(4))
-        return f"vec4<{self.dtype.wgsl}>({elements})"
+            return f"tile_{self.name}[{self.name}_from + {at // 4}u{turn}]"
+        elements = (f"tile_{self.name}[{self.name}_from + {at + j}u{turn}]" for j in range(4))
+        return f"vec4<{self.dtype.wgsl}>({', '.join(elements)})"
+
+    def origin(self) -> str:
+        """Where in the tile the invocation's own vectors begin."""
+        unit = 4 if self.mode == "o" else 1
+        own = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
+        rows = self.tile.bk // self.tile.wk * self.pitch // unit
+        part = f"tk * {rows}u + " if self.tile.wk > 1 else ""
+        return f"let {self.name}_from = {part}{own};"
 
 
-def _zero(dtype: DType, width: int) -> str:
-    return f"vec4<{dtype.wgsl}>()" if width == 4 else f"{dtype.wgsl}()"
+def tiled(
+    tile: Tile, dtype: DType, a: Operand, b: Operand, width: int
+) -> tuple[dict[str, str], list[str]]:
+    """The regions that depend on the tile and on how operands are read, and the declarations.
 
-
-def tiled(tile: Tile, dtype: DType, a: Operand, b: Operand) -> tuple[dict[str, str], list[str]]:
-    """The regions that depend on the tile and on how operands are read, and the declarations."""
+    `width` is how many neighbouring results are stored at once.
+    """
     kind = f"vec4<{dtype.wgsl}>"
+    both = (a, b)
     columns = tile.tn // 4
     accs = [f"c{i}_{v}" for i in range(tile.tm) for v in range(columns)]
+    declarations = [x.declaration() for x in both]
     multiply: list[str] = []
-    for k in range(tile.bk):  # unrolled here: no compiler on the way does it
+    for k in range(tile.bk // tile.wk):  # unrolled here: no compiler on the way does it
         multiply.append("{")
-        multiply += [
-            f"  let a{u} = {a.vector(k, f'ty + {u * tile.wy}u')};" for u in range(tile.tm // 4)
-        ]
-        multiply += [
-            f"  let b{v}_ = {b.vector(k, f'tx + {v * tile.wx}u')};" for v in range(columns)
-        ]
+        multiply += [f"  let a{u} = {a.vector(k, u * tile.wy)};" for u in range(tile.tm // 4)]
+        multiply += [f"  let b{v}_ = {b.vector(k, v * tile.wx)};" for v in range(columns)]
         multiply += [
             f"  c{i}_{v} += a{i // 4}.{XYZW[i % 4]} * b{v}_;"
             for i in range(tile.tm)
             for v in range(columns)
         ]
         multiply.append("}")
-    both = (a, b)
     results = [
         f"const COLUMNS = {columns}u;",
         f"var results = array<{kind}, {len(accs)}>({', '.join(accs)});",
     ]
-    start = [s for x in both for s in (*x.places(tile), *x.registers(tile))]
+    start = [s for x in both for s in (*x.start(), x.origin())]
+    turn = ["let turn = (k0 - start) / BK % 2u;"] if tile.buffers > 1 else []
     regions = {
         "start": lines([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
-        "first": lines([s for x in both for s in x.fetch(tile, "0u")], 1),
-        "keep": lines([s for x in both for s in x.keep(tile)], 2),
-        "next": lines([s for x in both for s in x.fetch(tile, "next")], 3),
+        "first": lines([s for x in both for s in x.fetch()], 1),
+        "clear": lines([s for x in both for s in x.clear()], 3),
+        "keep": lines([*turn, *(s for x in both for s in x.keep())], 2),
+        "next": lines([s for x in both for s in x.fetch()], 3),
         "multiply": lines(multiply, 2),
+        "free": "" if turn else lines(["workgroupBarrier();"], 2),
         "results": lines(results, 1),
     }
-    return regions, [x.declaration(tile.bk) for x in both]
+    if width == 1 or tile.wk > 1:
+        declarations.append(f"var<workgroup> stage: array<{dtype.wgsl}, {tile.staged}>;")
+        regions["finish"] = lines(_staged(tile, width), 2)
+    return regions, declarations
+
+
+def _staged(tile: Tile, width: int) -> list[str]:
+    """Results by way of workgroup memory.
+
+    There those of the invocations that share k are added up, and single elements change hands, so
+    that neighbouring invocations store neighbours.
+    """
+    pitch, block = tile.staged // 4, tile.wx * tile.wy
+    spots, across = block * 4 // width, tile.wx * 4 // width
+    put = [
+        f"stage[tk * {block}u + ty * WX + tx + {c * pitch}u] = results[e].{x};"
+        for c, x in enumerate(XYZW)
+    ]
+    parts = [f"{n * block}u" for n in range(tile.wk)]
+    s = "invocation" if spots <= tile.workgroup else "(invocation + r * WORKGROUP)"
+    if width == 4:
+        at = f"{s} % {block}u"
+        sums = [" + ".join(f"stage[at + {p} + {c * pitch}u]" for p in parts) for c in range(4)]
+        value, column = f"vec4({', '.join(sums)})", "column / 4u + x"
+    else:
+        at = f"x % 4u * {pitch}u + y * WX + x / 4u"
+        value, column = " + ".join(f"stage[at + {p}]" for p in parts), "column + x"
+    found = [
+        f"let x = {s} % {across}u;",
+        f"let y = {s} / {across}u % {tile.wy}u;",
+        f"let at = {at};",
+        f"finish(batch, row + y * 4u, {column}, {value});",
+    ]
+    if spots < tile.workgroup:
+        taken = [f"if (invocation < {spots}u) {{", *(f"  {line}" for line in found), "}"]
+    elif spots > tile.workgroup:
+        rounds = f"for (var r = 0u; r < {spots // tile.workgroup}u; r++) {{"
+        taken = [rounds, *(f"  {line}" for line in found), "}"]
+    else:
+        taken = found
+    return [*put, "workgroupBarrier();", *taken, "workgroupBarrier();"]
 
 
 def lines(code: Sequence[str], depth: int) -> str:

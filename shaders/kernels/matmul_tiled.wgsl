@@ -1,7 +1,8 @@
 // Matrix product by tiles in workgroup memory: a workgroup computes `BM` x `BN` results, each
-// invocation `TM` x `TN` of them in registers. Both tiles lie with their own index contiguous,
-// whichever way the matrices lie in memory. While a slice of `BK` is multiplied, the next one is on
-// its way into registers.
+// invocation `TM` x `TN` of them in registers. `WK` invocations share each of these, and each adds
+// up its part of every slice. Both tiles lie with their own index contiguous, whichever way the
+// matrices lie in memory. While a slice of `BK` is multiplied, the next one is on its way into
+// registers.
 
 // <interface>
 const BM = 8u;
@@ -10,6 +11,7 @@ const BK = 4u;
 const TM = 4u;
 const WX = 2u;
 const WY = 2u;
+const WK = 1u;
 const ACROSS = 2u;
 const WORKGROUP = 4u;
 const GROUPED = 8u;
@@ -36,6 +38,9 @@ fn main(
   let block = group.y * groups.x + group.x + params[1].x;
   let batch = block / (tiles_m * tiles_n);
   if (batch >= params[0].w) { return; }
+  // The part of k that is summed here: all of it where there is one part.
+  let start = batch / params[1].z * params[1].y;
+  let end = min(start + params[1].y, K);
   // Eight rows of tiles at a time: neighbours in time share columns of B in the cache.
   let tile = block % (tiles_m * tiles_n);
   let band = tile / (GROUPED * tiles_n);
@@ -45,34 +50,41 @@ fn main(
   let n0 = (place / height) * BN;
   // Invocations in blocks of `ACROSS` columns: those that run together read few rows of either tile.
   let part = invocation % (ACROSS * WY);
-  let tx = (invocation / (ACROSS * WY)) * ACROSS + part % ACROSS;
+  let tx = (invocation % (WX * WY) / (ACROSS * WY)) * ACROSS + part % ACROSS;
   let ty = part / ACROSS;
+  let tk = invocation / (WX * WY);
   // <bases>
   let base_a = 0u;
   let base_b = 0u;
   // </bases>
   // <start>
-  let a_at0 = base_a + m0 + invocation;
-  let b_at0 = base_b + n0 + invocation;
+  let a_at = base_a + m0 + invocation;
+  let b_at = base_b + n0 + invocation;
   var a_next0 = vec4<f32>();
   var b_next0 = vec4<f32>();
   var c0_0 = vec4<f32>();
   // </start>
   // <first>
-  a_next0 = b0[a_at0];
-  b_next0 = b1[b_at0];
+  a_next0 = b0[a_at];
+  b_next0 = b1[b_at];
   // </first>
-  for (var k0 = 0u; k0 < K; k0 += BK) {
+  for (var k0 = start; k0 < end; k0 += BK) {
+    if (k0 + BK > end) {
+      // <clear>
+      a_next0 = select(vec4<f32>(), a_next0, k0 < end);
+      b_next0 = select(vec4<f32>(), b_next0, k0 < end);
+      // </clear>
+    }
     // <keep>
-    tile_a[invocation] = select(vec4<f32>(), a_next0, k0 < K);
-    tile_b[invocation] = select(vec4<f32>(), b_next0, k0 < K);
+    tile_a[invocation] = a_next0;
+    tile_b[invocation] = b_next0;
     // </keep>
     workgroupBarrier();
     let next = k0 + BK;
-    if (next < K) {
+    if (next < end) {
       // <next>
-      a_next0 = b0[a_at0 + next];
-      b_next0 = b1[b_at0 + next];
+      a_next0 = b0[a_at + next];
+      b_next0 = b1[b_at + next];
       // </next>
     }
     // <multiply>
@@ -82,7 +94,9 @@ fn main(
       c0_0 += a0.x * b0_;
     }
     // </multiply>
+    // <free>
     workgroupBarrier();
+    // </free>
   }
   // A loop over results, not a call for each: some compilers take exponential time over many
   // guarded stores.
@@ -91,8 +105,10 @@ fn main(
   var results = array<vec4<f32>, 1>(c0_0);
   // </results>
   for (var e = 0u; e < TM * COLUMNS; e++) {
-    let i = e / COLUMNS;
-    let v = e % COLUMNS;
-    finish(batch, m0 + (ty + (i / 4u) * WY) * 4u + i % 4u, n0 / 4u + tx + v * WX, results[e]);
+    let row = m0 + e / COLUMNS / 4u * WY * 4u + e / COLUMNS % 4u;
+    let column = n0 + e % COLUMNS * WX * 4u;
+    // <finish>
+    finish(batch, row + ty * 4u, column / 4u + tx, results[e]);
+    // </finish>
   }
 }

@@ -10,7 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import LARGE, MEDIUM, SMALL, Tile
+from py_tensor.codegen.choices import FLAT, LARGE, LEAST, MEDIUM, SMALL, TALL, Tile
 from tests.ops.compare import element, same
 
 Array = Any
@@ -93,20 +93,40 @@ def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
     return pt.tensor(values, device=device)
 
 
+TILES = {
+    "large": LARGE,
+    "medium": MEDIUM,
+    "small": SMALL,
+    "flat": FLAT,
+    "tall": TALL,
+    "least": LEAST,
+    "k shared": Tile(8, 8, 4, 4, 16, wk=4),
+    "two buffers": Tile(8, 8, 4, 4, 16, buffers=2),
+}
+
+
+def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
+    """Have every product that is made from now on computed so."""
+    monkeypatch.setattr(AdapterProfile, "product", lambda *_: (tile, parts))
+
+
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("tile", [LARGE, MEDIUM, SMALL], ids=["large", "medium", "small"])
-@pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
+@pytest.mark.parametrize("name", TILES)
+@pytest.mark.parametrize("form", ["a @ b", "a.T @ b.T"])
 def test_tiles(
-    tile: Tile, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    name: str, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tile with operands that lie each way, in whole vectors and not, past its edges."""
-    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: tile)
-    monkeypatch.setattr(AdapterProfile, "parts", lambda *_: 1)
+    """Each tile with operands that lie each way, in whole vectors and not, past its edges.
+
+    How one operand lies changes nothing about the other one.
+    """
+    tile = TILES[name]
+    force(monkeypatch, tile, int(rng.integers(1, 4)))
     left, _, right = form.partition(" @ ")
-    whole = (tile.bm + 4, tile.bk + 4, tile.bn + 4)
-    odd = (int(rng.integers(1, 2 * tile.bm)), int(rng.integers(1, 99)), tile.bn - 1)
-    for m, k, n in (whole, odd, (tile.bm, 2 * tile.bk, tile.bn)):
+    whole = (tile.bm + 4, 2 * tile.bk + 4, tile.bn + 4)
+    odd = (int(rng.integers(2, 2 * tile.bm)), int(rng.integers(1, 3 * tile.bk)), tile.bn - 1)
+    for m, k, n in (whole, odd):
         a, b = random(rng, m, k), random(rng, k, n)
         x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
         near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
@@ -114,17 +134,33 @@ def test_tiles(
 
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
-def test_what_lies_past_the_end_does_not_count(
-    device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "parts"), [("small", 1), ("small", 3), ("least", 3), ("flat", 1), ("tall", 2)]
+)
+def test_what_tiles_meet(
+    name: str, parts: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slices reach past K into the next row: a NaN there must not be multiplied, not even by 0."""
-    monkeypatch.setattr(AdapterProfile, "tile", lambda *_: SMALL)
-    for k in (5, 8, 36):
-        a, b = random(rng, 40, k + 4), random(rng, k + 4, 40)
-        a[:, k:] = np.nan
-        b[k:] = np.inf
-        x, y = pt.tensor(a, device=device)[:, :k], pt.tensor(b, device=device)[:k]
-        near(x @ y, *products(a[:, :k], b[:k]), f"K = {k} of {k + 4}")
+    """Batches, strides, what follows the product, and NaN outside of what is multiplied."""
+    tile = TILES[name]
+    force(monkeypatch, tile, parts)
+    for m, n, k in ((6, 10, 2 * tile.bk + 1), (8, 12, 3 * tile.bk + 4)):
+        a, b = random(rng, 2, 2 * m, k + 4), random(rng, 2, k + 4, n)
+        a[..., k:] = np.nan
+        b[..., k:, :] = np.inf
+        a[:, 1::2] = np.nan
+        x, y = pt.tensor(a, device=device)[:, ::2, :k], pt.tensor(b, device=device)[:, :k]
+        expected, bound = products(a[:, ::2, :k], b[:, :k])
+        what = f"M, K, N = {m}, {k}, {n}"
+        near(x @ y, expected, bound, f"batches, {what}")
+        near(x @ y[:1], *products(a[:, ::2, :k], b[:1, :k]), f"one right operand, {what}")
+        flipped = products(a[:, ::2, :k][..., ::-1, ::-1], b[:, :k][:, ::-1])
+        near(x[..., ::-1, ::-1] @ y[:, ::-1], *flipped, f"flipped, {what}")
+        row, column = random(rng, n), random(rng, m, 1)
+        slack = bound + 8 * EPS * (np.abs(expected) + np.abs(row) + np.abs(column))
+        got = x @ y * pt.tensor(column, device=device) + pt.tensor(row, device=device)
+        near(got, expected * column + row, slack * (np.abs(column) + 1), f"an epilogue, {what}")
+        i, j = rng.integers(-9, 9, (m, k), np.int32), rng.integers(-9, 9, (k, n), np.int32)
+        same(pt.tensor(i, device=device) @ pt.tensor(j, device=device), i @ j, f"integers, {what}")
 
 
 @pytest.mark.computes
@@ -414,10 +450,11 @@ def test_shapes_that_do_not_fit(device: str) -> None:
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("parts", [2, 8, 64])
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("parts", [2, 7, 64])
 @pytest.mark.parametrize(
     ("m", "k", "n", "batch"),
-    [(5, 512, 7, ()), (64, 1024, 32, ()), (3, 516, 4, (2,)), (8, 510, 8, ())],
+    [(5, 512, 7, ()), (64, 1024, 32, ()), (3, 517, 4, (2,)), (8, 2050, 8, ())],
 )
 def test_long_sums_in_parts(
     parts: int,
@@ -429,10 +466,8 @@ def test_long_sums_in_parts(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "py_tensor.codegen.adapter_profile.AdapterProfile.parts", lambda self, *sizes: parts
-    )
-    k += 4 * parts  # so that no plan for a whole sum is there
+    """The last part is shorter; there are no more parts than slices."""
+    force(monkeypatch, SMALL, parts)
     a = rng.standard_normal((*batch, m, k)).astype(np.float32)
     b = rng.standard_normal((*batch, k, n)).astype(np.float32)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)

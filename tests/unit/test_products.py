@@ -1,0 +1,70 @@
+"""Matrix products: the tile, the parts of k, and which are arithmetic of other kernels."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.choices import FLAT, LARGE, LEAST, TALL
+from py_tensor.codegen.lower import lower
+from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.codegen.rows import fits
+from py_tensor.graph.bind import leaf
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.node import meta_of
+from py_tensor.graph.order import make_request
+from py_tensor.graph.passes import kernels_of
+from tests.unit import simulate
+
+PROFILE = AdapterProfile(max_buffers=10, workgroup_memory=32768)
+Shape = tuple[int, ...]
+
+
+def stored(shape: Shape) -> pt.Tensor:
+    place = simulate.device(execute=False)
+    place.backend.max_bytes = 2**40
+    return pt.Tensor(leaf(meta_of(shape, pt.float32, place), ()))
+
+
+def kernels(result: pt.Tensor) -> list[Kernel]:
+    return kernels_of(make_request([result._to_read()]), PROFILE.max_buffers, fits(PROFILE))
+
+
+def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:
+    x = stored(a)
+    y = pt.Tensor(leaf(meta_of(b, pt.float32, x.device), ()))
+    return lower(kernels(x @ y), PROFILE, Programs()).dispatches
+
+
+def tile_of(m: int, k: int, n: int) -> tuple[str, int]:
+    tile, parts = PROFILE.product(m, n, 1, k)
+    return str(tile), parts
+
+
+def test_the_tile_follows_the_shape() -> None:
+    assert tile_of(4096, 4096, 4096) == (str(LARGE), 1)
+    assert tile_of(4, 64, 500_000) == (str(FLAT), 1)
+    assert tile_of(500_000, 64, 8) == (str(TALL), 1)
+    assert tile_of(16, 64, 16) == (str(LEAST), 1)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(16, 200_000, 8), (2, 93_612, 78), (5, 70_033, 4)])
+def test_few_results_are_summed_in_parts(m: int, k: int, n: int) -> None:
+    """Whether their number divides k or not."""
+    first, second = dispatches((m, k), (k, n))
+    assert first.count >= 100
+    assert "slices" in second.program.variant
+
+
+def test_parts_cover_k(source: Random) -> None:
+    """They are whole slices, but for the last, and none is empty."""
+    for _ in range(200):
+        m, k, n = (source.randint(2, 2**e) for e in (6, 18, 6))
+        first = dispatches((m, k), (k, n))[0]
+        count, length, batch = (first.params[i] for i in (3, 5, 6))
+        parts = count // batch
+        assert (parts - 1) * length < k <= parts * length
+        assert parts == 1 or length % 4 == 0
