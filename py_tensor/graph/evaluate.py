@@ -31,8 +31,10 @@ from py_tensor.graph.op import (
     Assign,
     Cast,
     Concat,
+    Contract,
     Count,
     Elementwise,
+    Folding,
     Movement,
     Op,
     Pad,
@@ -268,12 +270,12 @@ class Evaluator:
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The few elements that a reduction folds, one after the other."""
-        operand = node.inputs[0]
+        """The few elements that a reduction folds, one after the other, or products of them."""
         axes: tuple[int, ...] = node.attrs
-        op = cast("Reduction", node.op).pairwise
+        fold, multiplied = cast("Folding", node.op).folding()
+        op = fold.pairwise
         assert op is not None
-        shape = operand.meta.shape
+        shape = node.inputs[0].meta.shape
         units = row_major(shape)
         needs: list[Key] = []
         for place in product(*(range(shape[a]) for a in axes)):
@@ -283,9 +285,14 @@ class Evaluator:
             if composed is None:
                 return self._load_materialized(slot, node, view)
             strides = canonical_strides(composed[0], self.extents)
-            needs.append((self.slots[operand], IndexMap(strides, composed[1], view.ranges)))
+            seen = IndexMap(strides, composed[1], view.ranges)
+            needs += [(self.slots[operand], seen) for operand in node.inputs]
 
         def make(values: list[int]) -> int:
+            dtype = node.inputs[0].meta.dtype
+            if multiplied is not None:
+                pairs = zip(values[::2], values[1::2], strict=True)
+                values = [self.body.add(Apply(multiplied, dtype, pair)) for pair in pairs]
             folded = values[0]
             for value in values[1:]:
                 folded = self.body.add(Apply(op, node.meta.dtype, (folded, value)))
@@ -435,6 +442,7 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
     Assign: Evaluator.assigned,
     Cast: Evaluator.convert,
     Concat: Evaluator.joined,
+    Contract: Evaluator.unrolled,
     Count: Evaluator.index,
     Elementwise: Evaluator.apply,
     GatherOp: Evaluator.gather,

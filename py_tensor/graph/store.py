@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
+from math import prod
 from typing import Any, cast
 
 from py_tensor.graph.kernel import FAULTS
@@ -242,27 +243,37 @@ def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _contractions(d: Decisions) -> None:
-    """Find the products of matrices, and store their operands."""
-    for slot, node in enumerate(d.order):
+    """Find the products of matrices, and store their operands.
+
+    From the results down: a product that is an operand of another one is stored by then. A short
+    one with few rows or columns, that other kernels compute, is arithmetic there.
+    """
+    for slot, node in reversed(list(enumerate(d.order))):
         factors = _factors(d, node)
         if factors is None:
             continue
         kept, reduced = space_of(node)
         shape = factors[0].meta.shape
         a, b = (_trace(d, factor, kept + reduced) for factor in factors)
-        rows = any(shape[k] > 1 and a.strides[i] and not b.strides[i] for i, k in enumerate(kept))
-        columns = any(
-            shape[k] > 1 and b.strides[i] and not a.strides[i] for i, k in enumerate(kept)
-        )
+        rows = _moved(shape, kept, a, b)
+        columns = _moved(shape, kept, b, a)
+        if 1 < min(rows, columns) <= MAX_UNROLLED and _is_arithmetic(d, node):
+            d.unrolled.add(node)
+            continue
         large = any(
             d.order[o.slot].storage is None and d.order[o.slot].meta.stored_nbytes > d.max_bytes
             for o in (a, b)
         )
-        if rows and columns and not large:
+        if rows > 1 and columns > 1 and not large:
             d.contractions[slot] = a, b
             for operand in (a, b):
                 if d.order[operand.slot].storage is None:
                     d.store(operand.slot, Reason.FACTOR)
+
+
+def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Operand, other: Operand) -> int:
+    """The extent of what moves one operand of a product alone."""
+    return prod(shape[k] for i, k in enumerate(kept) if one.strides[i] and not other.strides[i])
 
 
 def repeats_of(node: Node) -> int:
@@ -273,28 +284,34 @@ def repeats_of(node: Node) -> int:
 def _unroll(d: Decisions) -> None:
     """Find the reductions of few elements that are arithmetic in the kernel of what uses them."""
     for slot, node in enumerate(d.order):
-        if (
-            d.is_folded(node)
-            and slot not in d.contractions
-            and repeats_of(node) <= MAX_UNROLLED
-            and cast("Folding", node.op).folding()[0].pairwise is not None
-            and len(node.inputs) == 1
-            and _cost_below(d, node) * repeats_of(node) <= MAX_RECOMPUTED_COST
-            and _is_inner(d, slot)
-            and not _follows_over_rows(d, node)
-        ):
+        if d.is_folded(node) and slot not in d.contractions and _is_arithmetic(d, node):
             d.unrolled.add(node)
 
 
+def _is_arithmetic(d: Decisions, node: Node) -> bool:
+    """Whether a reduction, of products or not, is arithmetic in the kernel of what uses it."""
+    return (
+        repeats_of(node) <= MAX_UNROLLED
+        and (len(node.inputs) == 1 or node.inputs[0].meta.dtype.kind != "b")
+        and cast("Folding", node.op).folding()[0].pairwise is not None
+        and _cost_below(d, node) * repeats_of(node) <= MAX_RECOMPUTED_COST
+        and _is_inner(d, d.slots[node])
+        and not _follows_over_rows(d, node)
+    )
+
+
 def _cost_below(d: Decisions, node: Node) -> int:
-    operand = node.inputs[0]
-    return 0 if operand.storage is not None else d.cost(d.slots[operand], MAX_RECOMPUTED_COST)
+    pending = (x for x in node.inputs if x.storage is None)
+    return sum(d.cost(d.slots[x], MAX_RECOMPUTED_COST) for x in pending)
 
 
 def _follows_over_rows(d: Decisions, node: Node) -> bool:
     """Whether a reduction goes over rows that another one, which is not unrolled, went over."""
-    below = islice(d.below(d.slots[node.inputs[0]]), MOST_LOOKED_AT)
-    return any(d.is_folded(x) and x.attrs == node.attrs for x in below)
+    return any(
+        d.is_folded(x) and x.attrs == node.attrs
+        for operand in node.inputs
+        for x in islice(d.below(d.slots[operand]), MOST_LOOKED_AT)
+    )
 
 
 def _is_inner(d: Decisions, slot: int) -> bool:

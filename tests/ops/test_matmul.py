@@ -164,6 +164,23 @@ def test_what_tiles_meet(
 
 
 @pytest.mark.computes
+def test_short_products_within_other_kernels(device: str, rng: np.random.Generator) -> None:
+    """Few terms and few columns: arithmetic of what follows."""
+    for m, k, n in ((300, 8, 16), (301, 3, 5), (4, 16, 77), (9, 2, 2)):
+        a, b = random(rng, m, k), random(rng, k, n)
+        x, y = pt.tensor(a, device=device), pt.tensor(np.ascontiguousarray(b.T), device=device).T
+        product, bound = products(a, b)
+        what = f"M, K, N = {m}, {k}, {n}"
+        near((x @ y * -2).max(1), (product * -2).max(1), 2 * bound.max(1), f"max, {what}")
+        same((x @ y).argmin(1), product.argmin(1).astype(np.int32), f"argmin, {what}")
+        total = k * n * EPS * np.abs(product).sum(0) + bound.sum(0) * m
+        near((x @ y + 1).sum(0), (product + 1).sum(0), total + m * EPS * m, f"sum, {what}")
+        i, j = rng.integers(-9, 9, (m, k), np.int32), rng.integers(-9, 9, (k, n), np.int32)
+        integers = pt.tensor(i, device=device) @ pt.tensor(j, device=device)
+        same(integers.max(0), (i @ j).max(0), f"integers, {what}")
+
+
+@pytest.mark.computes
 def test_vectors(device: str, rng: np.random.Generator) -> None:
     for k, n in ((1, 1), (5, 3), (64, 65), (129, 17), (1031, 3), (3, 1031)):
         a, b, v = random(rng, k), random(rng, k, n), random(rng, k)

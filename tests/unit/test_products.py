@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
-from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.kernel import Contraction, Kernel
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.order import make_request
 from py_tensor.graph.passes import kernels_of
@@ -68,3 +69,27 @@ def test_parts_cover_k(source: Random) -> None:
         parts = count // batch
         assert (parts - 1) * length < k <= parts * length
         assert parts == 1 or length % 4 == 0
+
+
+def distances(x: pt.Tensor, c: pt.Tensor) -> pt.Tensor:
+    return (x * x).sum(1)[:, None] - 2 * (x @ c.T) + (c * c).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("f", "a", "b", "fused"),
+    [
+        (lambda x, c: distances(x, c).argmin(1), (2000, 8), (16, 8), True),
+        (lambda x, c: (x @ c.T).max(1), (2000, 3), (5, 3), True),
+        (lambda x, c: x @ c.T * 2, (2000, 8), (16, 8), False),  # stored
+        (lambda x, c: (x @ c.T).max(1), (2000, 17), (16, 17), False),  # long
+        (lambda x, c: (x @ c.T).max(1), (2000, 8), (100, 8), False),  # wide
+        (lambda x, c: x @ c.T @ c, (2000, 8), (16, 8), False),  # an operand of another product
+    ],
+)
+def test_short_products_are_arithmetic(
+    f: Callable[..., pt.Tensor], a: Shape, b: Shape, fused: bool
+) -> None:
+    x = stored(a)
+    c = pt.Tensor(leaf(meta_of(b, pt.float32, x.device), ()))
+    found = [isinstance(s, Contraction) for k in kernels(f(x, c)) for s in k.stages]
+    assert any(found) is not fused
