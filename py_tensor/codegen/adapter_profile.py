@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import FLAT, LEAST, TALL, Choices, Tile, defaults
+from py_tensor.codegen.choices import FURTHER, Choices, Tile, defaults
 from py_tensor.codegen.library import Implementations
 from py_tensor.codegen.product_cost import choose
 
@@ -211,6 +211,6 @@ class AdapterProfile:
         Some tile fits whatever an adapter has.
         """
         choices = self._use("large_tile", "medium_tile", "small_tile", "processors")
-        tiles = choices.large_tile, choices.medium_tile, choices.small_tile, FLAT, TALL, LEAST
+        tiles = choices.large_tile, choices.medium_tile, choices.small_tile, *FURTHER
         fitting = [tile for tile in tiles if tile.memory <= self.workgroup_memory]
         return choose(fitting, choices.processors, m, n, batch, k)

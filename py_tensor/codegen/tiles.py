@@ -71,13 +71,7 @@ class Operand:
 
     def declaration(self) -> str:
         element = f"vec4<{self.dtype.wgsl}>" if self.mode == "o" else self.dtype.wgsl
-        count = self.places * self.tile.buffers
-        return f"var<workgroup> tile_{self.name}: array<{element}, {count}>;"
-
-    @property
-    def _turn(self) -> str:
-        """WGSL of where the slice's buffer lies in the array, where there are two in turns."""
-        return f" + turn * {self.places}u" if self.tile.buffers > 1 else ""
+        return f"var<workgroup> tile_{self.name}: array<{element}, {self.places}>;"
 
     @property
     def whole(self) -> int:
@@ -157,27 +151,27 @@ class Operand:
 
     def keep(self) -> list[str]:
         """Statements that bring a slice from registers to the tile."""
-        x, turn = self.name, self._turn
+        x = self.name
         code: list[str] = []
         for n in self.loads:
             own, k = self._offset(n)
             if self.mode == "k":
                 to = [(4 * k + j) * self.pitch + own for j in range(4)]
                 code += [
-                    f"tile_{x}[{x}_to + {at}u{turn}] = {x}_next{n}.{c};"
+                    f"tile_{x}[{x}_to + {at}u] = {x}_next{n}.{c};"
                     for at, c in zip(to, XYZW, strict=True)
                 ]
             else:
                 at = k * self.pitch // (4 if self.mode == "o" else 1) + own
-                code.append(f"tile_{x}[{x}_to + {at}u{turn}] = {x}_next{n};")
+                code.append(f"tile_{x}[{x}_to + {at}u] = {x}_next{n};")
         return self._guarded(code)
 
     def vector(self, k: int, first: int) -> str:
         """WGSL of four neighbours in the tile, `first` vectors from the invocation's own."""
-        at, turn = k * self.pitch + 4 * first, self._turn
+        at = k * self.pitch + 4 * first
         if self.mode == "o":
-            return f"tile_{self.name}[{self.name}_from + {at // 4}u{turn}]"
-        elements = (f"tile_{self.name}[{self.name}_from + {at + j}u{turn}]" for j in range(4))
+            return f"tile_{self.name}[{self.name}_from + {at // 4}u]"
+        elements = (f"tile_{self.name}[{self.name}_from + {at + j}u]" for j in range(4))
         return f"vec4<{self.dtype.wgsl}>({', '.join(elements)})"
 
     def origin(self) -> str:
@@ -217,15 +211,13 @@ def tiled(
         f"var results = array<{kind}, {len(accs)}>({', '.join(accs)});",
     ]
     start = [s for x in both for s in (*x.start(), x.origin())]
-    turn = ["let turn = (k0 - start) / BK % 2u;"] if tile.buffers > 1 else []
     regions = {
         "start": lines([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
         "first": lines([s for x in both for s in x.fetch()], 1),
         "clear": lines([s for x in both for s in x.clear()], 3),
-        "keep": lines([*turn, *(s for x in both for s in x.keep())], 2),
+        "keep": lines([s for x in both for s in x.keep()], 2),
         "next": lines([s for x in both for s in x.fetch()], 3),
         "multiply": lines(multiply, 2),
-        "free": "" if turn else lines(["workgroupBarrier();"], 2),
         "results": lines(results, 1),
     }
     if width == 1 or tile.wk > 1:

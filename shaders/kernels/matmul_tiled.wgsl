@@ -94,9 +94,7 @@ fn main(
       c0_0 += a0.x * b0_;
     }
     // </multiply>
-    // <free>
     workgroupBarrier();
-    // </free>
   }
   // A loop over results, not a call for each: some compilers take exponential time over many
   // guarded stores.

@@ -10,7 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import FLAT, LARGE, LEAST, MEDIUM, SMALL, TALL, Tile
+from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same
 
 Array = Any
@@ -93,18 +93,6 @@ def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
     return pt.tensor(values, device=device)
 
 
-TILES = {
-    "large": LARGE,
-    "medium": MEDIUM,
-    "small": SMALL,
-    "flat": FLAT,
-    "tall": TALL,
-    "least": LEAST,
-    "k shared": Tile(8, 8, 4, 4, 16, wk=4),
-    "two buffers": Tile(8, 8, 4, 4, 16, buffers=2),
-}
-
-
 def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
     """Have every product that is made from now on computed so."""
     monkeypatch.setattr(AdapterProfile, "product", lambda *_: (tile, parts))
@@ -112,36 +100,29 @@ def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
 
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("name", TILES)
-@pytest.mark.parametrize("form", ["a @ b", "a.T @ b.T"])
+@pytest.mark.parametrize("tile", [LARGE, MEDIUM, SMALL, *FURTHER], ids=str)
 def test_tiles(
-    name: str, form: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    tile: Tile, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tile with operands that lie each way, in whole vectors and not, past its edges.
-
-    How one operand lies changes nothing about the other one.
-    """
-    tile = TILES[name]
-    force(monkeypatch, tile, int(rng.integers(1, 4)))
-    left, _, right = form.partition(" @ ")
+    """Each tile past its edges, in whole vectors and not, with operands that lie any way."""
     whole = (tile.bm + 4, 2 * tile.bk + 4, tile.bn + 4)
-    odd = (int(rng.integers(2, 2 * tile.bm)), int(rng.integers(1, 3 * tile.bk)), tile.bn - 1)
+    odd = (int(rng.integers(2, 2 * tile.bm)), int(rng.integers(5, 3 * tile.bk)), tile.bn - 1)
     for m, k, n in (whole, odd):
-        a, b = random(rng, m, k), random(rng, k, n)
-        x, y = operand(a, "T" in left, device), operand(b, "T" in right, device)
-        near(x @ y, *products(a, b), f"{form}, M, K, N = {m}, {k}, {n}")
+        parts = int(rng.integers(1, 4))
+        force(monkeypatch, tile, parts)
+        a, b, turned = random(rng, m, k), random(rng, k, n), rng.random(2) < 0.5
+        x, y = operand(a, bool(turned[0]), device), operand(b, bool(turned[1]), device)
+        what = f"M, K, N = {m}, {k}, {n}, {parts} parts, transposed: {turned}"
+        near(x @ y, *products(a, b), what)
 
 
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize(
-    ("name", "parts"), [("small", 1), ("small", 3), ("least", 3), ("flat", 1), ("tall", 2)]
-)
+@pytest.mark.parametrize(("tile", "parts"), [(SMALL, 3), (FLAT, 1)], ids=str)
 def test_what_tiles_meet(
-    name: str, parts: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    tile: Tile, parts: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batches, strides, what follows the product, and NaN outside of what is multiplied."""
-    tile = TILES[name]
     force(monkeypatch, tile, parts)
     for m, n, k in ((6, 10, 2 * tile.bk + 1), (8, 12, 3 * tile.bk + 4)):
         a, b = random(rng, 2, 2 * m, k + 4), random(rng, 2, k + 4, n)

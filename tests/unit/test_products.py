@@ -9,7 +9,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import FLAT, LARGE, LEAST, TALL
+from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
@@ -47,9 +47,11 @@ def tile_of(m: int, k: int, n: int) -> tuple[str, int]:
 
 def test_the_tile_follows_the_shape() -> None:
     assert tile_of(4096, 4096, 4096) == (str(LARGE), 1)
-    assert tile_of(4, 64, 500_000) == (str(FLAT), 1)
-    assert tile_of(500_000, 64, 8) == (str(TALL), 1)
+    assert tile_of(512, 512, 512) == (str(SMALL), 1)
+    assert tile_of(4, 64, 500_000) == (str(FLAT_SHORT), 1)
+    assert tile_of(500_000, 64, 8) == (str(TALL_SHORT), 1)
     assert tile_of(16, 64, 16) == (str(LEAST), 1)
+    assert tile_of(3, 96_392, 1376)[0] == str(FLAT_LONG)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(16, 200_000, 8), (2, 93_612, 78), (5, 70_033, 4)])
@@ -63,7 +65,7 @@ def test_few_results_are_summed_in_parts(m: int, k: int, n: int) -> None:
 def test_parts_cover_k(source: Random) -> None:
     """They are whole slices, but for the last, and none is empty."""
     for _ in range(200):
-        m, k, n = (source.randint(2, 2**e) for e in (6, 18, 6))
+        m, k, n = source.randint(2, 64), source.randint(5, 2**18), source.randint(2, 64)
         first = dispatches((m, k), (k, n))[0]
         count, length, batch = (first.params[i] for i in (3, 5, 6))
         parts = count // batch
