@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
+from operator import mul
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
@@ -17,7 +19,17 @@ from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.dtypes import uint32
-from py_tensor.graph.body import Access, Apply, Body, Check, Load, Place
+from py_tensor.graph.body import (
+    Access,
+    Accumulated,
+    Apply,
+    Body,
+    Check,
+    Instruction,
+    Load,
+    Place,
+    copied,
+)
 from py_tensor.graph.kernel import (
     FAULTS,
     Contraction,
@@ -32,6 +44,9 @@ from py_tensor.graph.kernel import (
     Whole,
 )
 from py_tensor.graph.primitives import MUL, SUM
+from py_tensor.shapes import size_of
+
+MAX_TERMS = 4  # of products that are elementwise kernels: to store their results is all their time
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +335,8 @@ def _scatter_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> 
 def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     roles = None if context.profile.software else roles_of(kernel)
     if roles is not None:
+        if 0 < size_of(kernel.reduced) <= MAX_TERMS:
+            return _lower_map(_as_map(kernel), context)
         return lower_product(kernel, roles, context)
     return lower_reduce(_as_reduction(kernel), context)
 
@@ -338,6 +355,41 @@ FAMILIES = [
     Family(lambda kernel: kernel.revisits, _lower_rows),
     Family(begins(Stage), lower_reduce),
 ]
+
+
+def _as_map(kernel: Kernel) -> Kernel:
+    """A contraction of few terms, as arithmetic for each result."""
+    contraction = kernel.stages[0]
+    assert isinstance(contraction, Contraction)
+    rank, dtype = len(kernel.kept), contraction.a.dtype
+    row = Body()
+
+    def term(load: Load, place: tuple[int, ...]) -> int:
+        kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
+        offset = load.access.offset + sum(map(mul, place, reduced))
+        return row.add(replace(load, access=Access(kept, offset)))
+
+    assert SUM.pairwise is not None
+    total: int | None = None
+    for place in product(*map(range, kernel.reduced)):
+        factors = term(contraction.a, place), term(contraction.b, place)
+        value = row.add(Apply(MUL, dtype, factors))
+        total = value if total is None else row.add(Apply(SUM.pairwise, dtype, (total, value)))
+    assert total is not None
+    accumulated = total
+
+    def add(x: Instruction) -> int:
+        return accumulated if isinstance(x, Accumulated) else row.add(x)
+
+    values = copied(kernel.row, [output.value for output in kernel.outputs], add)
+    return replace(
+        kernel,
+        reduced=(),
+        stages=(),
+        row=row,
+        outputs=tuple(replace(o, value=values[o.value]) for o in kernel.outputs),
+        label=f"{kernel.label}, k = {size_of(kernel.reduced)}",
+    )
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:

@@ -145,6 +145,26 @@ def test_what_tiles_meet(
 
 
 @pytest.mark.computes
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_short_products(k: int, device: str, rng: np.random.Generator) -> None:
+    """Those of few terms are elementwise kernels."""
+    for m, n in ((5, 3), (33, 64), (64, 33)):
+        a, b, column = random(rng, 2, m, k), random(rng, 2, k, n), random(rng, m, 1)
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        expected, bound = products(a, b)
+        near(x @ y, expected, bound, f"M, K, N = {m}, {k}, {n}")
+        near(x[0, ::-1] @ y[1], *products(a[0, ::-1], b[1]), f"flipped, M, K, N = {m}, {k}, {n}")
+        turned = operand(a[1], True, device) @ operand(b[0], True, device)
+        got = (turned + pt.tensor(column, device=device)).relu()
+        total, slack = products(a[1], b[0])
+        slack = slack + 8 * EPS * (np.abs(total) + np.abs(column))
+        near(got, np.maximum(total + column, 0), slack, f"transposed, M, K, N = {m}, {k}, {n}")
+    i, j = rng.integers(-9, 9, (7, k), np.int32), rng.integers(-9, 9, (k, 5), np.int32)
+    same(pt.tensor(i, device=device) @ pt.tensor(j, device=device), i @ j, f"integers, K = {k}")
+
+
+@pytest.mark.computes
 def test_short_products_within_other_kernels(device: str, rng: np.random.Generator) -> None:
     """Few terms and few columns: arithmetic of what follows."""
     for m, k, n in ((300, 8, 16), (301, 3, 5), (4, 16, 77), (9, 2, 2)):

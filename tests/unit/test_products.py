@@ -10,7 +10,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
-from py_tensor.codegen.lower import lower
+from py_tensor.codegen.lower import MAX_TERMS, lower
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
@@ -52,6 +52,13 @@ def test_the_tile_follows_the_shape() -> None:
     assert tile_of(500_000, 64, 8) == (str(TALL_SHORT), 1)
     assert tile_of(16, 64, 16) == (str(LEAST), 1)
     assert tile_of(3, 96_392, 1376)[0] == str(FLAT_LONG)
+
+
+@pytest.mark.parametrize("k", [1, 4, 5])
+@pytest.mark.parametrize("n", [64, 63])
+def test_products_of_few_terms_are_elementwise_kernels(k: int, n: int) -> None:
+    families = {d.program.family for d in dispatches((300, k), (k, n))}
+    assert families == {"map" if k <= MAX_TERMS else "matmul_tiled"}
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(16, 200_000, 8), (2, 93_612, 78), (5, 70_033, 4)])

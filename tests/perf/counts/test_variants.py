@@ -36,8 +36,9 @@ A reduction goes by vectors along rows, by vectors along columns, or by elements
 one run in memory or several; and it folds what slices of rows came to. A scan goes along rows in
 tiles or along columns one by one, by vectors or by elements, and then along what slices came to.
 A radix sort counts and moves: first the operand, then what it stored, at last into the result.
-Gathers are elementwise kernels. A product has the seven tiles that fit in 16 KiB, each by vectors or
-by elements, and each with what follows it or, where its sum is in parts, without.
+Gathers are elementwise kernels, and so are products of up to four terms, one for each number of
+them. Other products have the seven tiles that fit in 16 KiB, each by vectors or by elements, and
+each with what follows the product or, where its sum is in parts, without.
 """
 SHAPES = 50
 SIZES: dict[int, tuple[int, ...]] = {
