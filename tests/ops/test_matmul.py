@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same
@@ -96,6 +97,9 @@ def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
 def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
     """Have every product that is made from now on computed so."""
     monkeypatch.setattr(AdapterProfile, "product", lambda *_: (tile, parts))
+    if GPU_DEVICE.is_ready:
+        backend: Any = GPU_DEVICE.backend
+        backend.programs.lowerings.clear()
 
 
 @pytest.mark.computes
