@@ -139,31 +139,29 @@ class Operand:
         code = [f"{x}_next{n} = b{self.binding}[{at}];" for n, at in enumerate(moved)]
         return [*self._guarded(code), f"{x}_at += {step}u * {self.along};"]
 
-    def clear(self) -> list[str]:
-        """Statements that make zeros of what lies past the end of k."""
-        x = self.name
-        code: list[str] = []
-        for n in self.loads:
-            k = f"{x}_k + {self._offset(n)[1]}u"
-            k = f"({k}) * 4u" if self.mode == "k" else k
-            code.append(f"{x}_next{n} = select({self.kind}(), {x}_next{n}, k0 + {k} < end);")
-        return code
-
     def keep(self) -> list[str]:
-        """Statements that bring a slice from registers to the tile."""
+        """Statements that bring a slice from registers to the tile, zeros past the end of k.
+
+        Zeros in each slice, and not by a branch for the last: with that, 2048 squared takes 472 µs
+        on an H200 in place of 400.
+        """
         x = self.name
         code: list[str] = []
         for n in self.loads:
             own, k = self._offset(n)
+            place = f"{x}_k + {k}u"
+            place = f"({place}) * 4u" if self.mode == "k" else place
+            kept = f"select({self.kind}(), {x}_next{n}, k0 + {place} < end)"
             if self.mode == "k":
+                code.append(f"let {x}_kept{n} = {kept};")
                 to = [(4 * k + j) * self.pitch + own for j in range(4)]
                 code += [
-                    f"tile_{x}[{x}_to + {at}u] = {x}_next{n}.{c};"
+                    f"tile_{x}[{x}_to + {at}u] = {x}_kept{n}.{c};"
                     for at, c in zip(to, XYZW, strict=True)
                 ]
             else:
                 at = k * self.pitch // (4 if self.mode == "o" else 1) + own
-                code.append(f"tile_{x}[{x}_to + {at}u] = {x}_next{n};")
+                code.append(f"tile_{x}[{x}_to + {at}u] = {kept};")
         return self._guarded(code)
 
     def vector(self, k: int, first: int) -> str:
@@ -214,7 +212,6 @@ def tiled(
     regions = {
         "start": lines([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
         "first": lines([s for x in both for s in x.fetch()], 1),
-        "clear": lines([s for x in both for s in x.clear()], 3),
         "keep": lines([s for x in both for s in x.keep()], 2),
         "next": lines([s for x in both for s in x.fetch()], 3),
         "multiply": lines(multiply, 2),

@@ -69,15 +69,9 @@ fn main(
   b_next0 = b1[b_at];
   // </first>
   for (var k0 = start; k0 < end; k0 += BK) {
-    if (k0 + BK > end) {
-      // <clear>
-      a_next0 = select(vec4<f32>(), a_next0, k0 < end);
-      b_next0 = select(vec4<f32>(), b_next0, k0 < end);
-      // </clear>
-    }
     // <keep>
-    tile_a[invocation] = a_next0;
-    tile_b[invocation] = b_next0;
+    tile_a[invocation] = select(vec4<f32>(), a_next0, k0 < end);
+    tile_b[invocation] = select(vec4<f32>(), b_next0, k0 < end);
     // </keep>
     workgroupBarrier();
     let next = k0 + BK;
