@@ -30,6 +30,13 @@ UNUSED = {
     *("multiprocessing/heap.py", "multiprocessing/sharedctypes.py"),
     *("multiprocessing/popen_fork.py", "multiprocessing/popen_forkserver.py"),
     *("multiprocessing/popen_spawn_posix.py", "multiprocessing/resource_sharer.py", "pty.py"),
+    "multiprocessing/shared_memory.py",
+    # a terminal's prompt; pydoc needs the pager
+    *("_pyrepl/reader.py", "_pyrepl/unix_console.py", "_pyrepl/readline.py", "_pyrepl/console.py"),
+    *("_pyrepl/completing_reader.py", "_pyrepl/historical_reader.py", "_pyrepl/commands.py"),
+    *("_pyrepl/keymap.py", "_pyrepl/simple_interact.py", "_pyrepl/unix_eventqueue.py"),
+    *("_pyrepl/input.py", "_pyrepl/fancy_termios.py", "_pyrepl/main.py", "_pyrepl/__main__.py"),
+    *("_pyrepl/_minimal_curses.py", "_pyrepl/curses.py", "_pyrepl/_threading_handler.py"),
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
     # of other systems
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
