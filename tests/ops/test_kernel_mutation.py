@@ -141,6 +141,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every kernel made again."""
     backend: Any = pt.default_device().backend
     monkeypatch.setattr(backend.programs, "_known", {})
+    monkeypatch.setattr(backend.programs, "lowerings", {})
     backend._plans.clear()
 
 
