@@ -259,6 +259,7 @@ def test_what_is_recorded_again_is_the_same(
     f: Callable[[pt.Tensor], pt.Tensor], dtype: DType
 ) -> None:
     """By whichever way it is recorded: the first time, from what was kept, and while traced."""
+    CPU_DEVICE.flush()  # what other tests left pending would make it flush in the midst
     tensors = [pt.tensor([[0, 1, 1], [1, 0, 1]], dtype=dtype, device="cpu") for _ in range(3)]
     with tracing(Node):
         first = graph_of(f(tensors[0]), tensors[0])
@@ -277,6 +278,7 @@ def test_what_is_recorded_again_is_the_same(
 
 
 def test_a_composition_tells_its_operands_apart() -> None:
+    CPU_DEVICE.flush()  # nothing is kept of a call with a flush in its midst
     recorded: list[int] = []
 
     @Composition
@@ -294,6 +296,7 @@ def test_a_composition_tells_its_operands_apart() -> None:
 
 def test_a_composition_keeps_nothing_of_a_write_by_another_task() -> None:
     """It may come while the function records, for that may wait."""
+    CPU_DEVICE.flush()
     written = pt.tensor([1.0, 2.0], device="cpu")
 
     @Composition
