@@ -29,7 +29,7 @@ from py_tensor.backend.storage import Slice, Storage, Stored
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import tuning_parameters
-from py_tensor.codegen.lower import Lowered, Step, assembled, lower_each
+from py_tensor.codegen.lower import Lowered, LoweredKernel, assembled, lower_each
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
@@ -376,6 +376,11 @@ class WebGPU(Connection):
         repeated: Repeated | None = None,
     ) -> Plan | None:
         """The plan of kernels, some of which may repeat; None where they turn out not to."""
+        if repeated is not None:
+            equal = repeated.outside(repeated.short.request.equal)
+            if equal is None:
+                return None
+            request.equal = equal
         lowered = self._lowered(profile, request, kernels, repeated, overwrites=True)
         if lowered is None:
             return None
@@ -412,19 +417,14 @@ class WebGPU(Connection):
             if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
             and (slot in leaves or (node.storage is None and slot not in planned.wanted))
         }
-        steps, checks = lower_each(kernels, profile, self.programs, overwritable)
+        found, checks = lower_each(kernels, profile, self.programs, overwritable)
         if repeated is not None:
-            lost = [[over for _, over in step.replaced] for step in steps]
-            equal = repeated.outside(planned.equal)
-            if (
-                equal is None
-                or not repeated.repeats(steps, Step.with_slots)
-                or not repeated.is_sound(kernels, lost)
-            ):
+            lost = [[over for _, over in x.replaced] for x in found]
+            repeats = repeated.repeats(found, LoweredKernel.with_slots)
+            if not repeats or not repeated.is_sound(kernels, lost):
                 return None
-            request.equal = equal
-            steps = repeated.applied(steps, Step.with_slots)
-        lowered = assembled(steps, checks)
+            found = repeated.applied(found, LoweredKernel.with_slots)
+        lowered = assembled(found, checks)
         self._check_temporaries(request, lowered)
         return lowered
 

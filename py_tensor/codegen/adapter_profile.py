@@ -9,6 +9,8 @@ from py_tensor.codegen.library import Implementations
 from py_tensor.codegen.product_cost import choose
 
 MOST_IN_FLIGHT = 64  # flushes, however little they do
+CHEAP = 48  # instructions of a body that may stand in a text several times
+COSTLY = 96  # instructions of one that stands there once, for one element, and in few programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class AdapterProfile:
         A Fourier transform of 256 points by hand, 40 kernels with sines, compiles for 13 s with
         vectors and for 4 s without.
         """
-        return not self.software or cost <= 48
+        return not self.software or cost <= CHEAP
 
     def unrolls(self, cost: int) -> int:
         """Points, or vectors, of a body of so many instructions that a reduction has in flight.
@@ -98,7 +100,7 @@ class AdapterProfile:
         A body is written that often, and once more for those left over. One of 400 instructions
         is seconds to the compiler of an NVIDIA driver where it stands in a kernel 20 times.
         """
-        return self.unroll if cost <= 48 else 1
+        return self.unroll if cost <= CHEAP else 1
 
     @property
     def reduce_workgroup(self) -> int:

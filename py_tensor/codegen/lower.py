@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from operator import mul
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
-from py_tensor.codegen.matmul import roles_of
+from py_tensor.codegen.matmul import MAX_TERMS, as_map, roles_of
 from py_tensor.codegen.program import Dispatch, Lowering, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
@@ -21,14 +19,11 @@ from py_tensor.codegen.split_k import lower_product
 from py_tensor.dtypes import uint32
 from py_tensor.graph.body import (
     Access,
-    Accumulated,
     Apply,
     Body,
     Check,
-    Instruction,
     Load,
     Place,
-    copied,
 )
 from py_tensor.graph.kernel import (
     FAULTS,
@@ -46,11 +41,9 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.primitives import MUL, SUM
 from py_tensor.shapes import size_of
 
-MAX_TERMS = 4  # of products that are elementwise kernels: to store their results is all their time
-
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LoweredKernel:
     """What one kernel became.
 
     Attributes
@@ -70,8 +63,8 @@ class Step:
     replaced: tuple[tuple[int, int], ...] = ()
     slab: tuple[int, ...] = ()
 
-    def with_slots(self, number: Callable[[int], int]) -> Step:
-        """The step of the same kernel over nodes in other slots."""
+    def with_slots(self, number: Callable[[int], int]) -> LoweredKernel:
+        """What the same kernel over nodes in other slots becomes."""
 
         def moved(slots: Iterable[int]) -> tuple[int, ...]:
             return tuple(number(slot) if slot >= 0 else slot for slot in slots)
@@ -81,7 +74,7 @@ class Step:
             for x in self.dispatches
         )
         replaced = tuple((number(slot), number(over)) for slot, over in self.replaced)
-        return Step(dispatches, self.temporaries, replaced, moved(self.slab))
+        return LoweredKernel(dispatches, self.temporaries, replaced, moved(self.slab))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,43 +119,43 @@ def lower_each(
     profile: AdapterProfile,
     programs: Programs,
     overwritable: Mapping[int, int] | None = None,
-) -> tuple[list[Step], tuple[Check, ...]]:
+) -> tuple[list[LoweredKernel], tuple[Check, ...]]:
     """What each kernel becomes, as `lower` puts it together, and what they check."""
     checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
     if checks:
         numbers = {check: n for n, check in enumerate(checks)}
         kernels = [_with_words(kernel, numbers) for kernel in kernels]
     last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
-    steps: list[Step] = []
+    found: list[LoweredKernel] = []
     for n, kernel in enumerate(kernels):
         known = overwritable or {}
         last = {s: known[s] for s in kernel.reads() & known.keys() if last_use[s] == n}
-        steps.append(_Lowering(profile, programs).step(kernel, last))
-    return steps, checks
+        found.append(_Lowerer(profile, programs).lowered(kernel, last))
+    return found, checks
 
 
-def assembled(steps: Iterable[Step], checks: tuple[Check, ...]) -> Lowered:
-    """The dispatches of all steps, each with buffers of its own for what it needs in passing."""
+def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lowered:
+    """The dispatches of all kernels, each with buffers of its own for what it needs in passing."""
     sizes = [len(checks) * uint32.stored_itemsize]  # of `FAULTS`
     dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
     slabs: dict[int, tuple[int, ...]] = {}
-    for step in steps:
+    for kernel in kernels:
         beyond = 1 - len(sizes)  # what the slots of its temporaries are moved by
-        if step.temporaries and beyond:
-            for x in step.dispatches:
+        if kernel.temporaries and beyond:
+            for x in kernel.dispatches:
                 slots = tuple(s + beyond if s < FAULTS else s for s in x.slots)
                 dispatches.append(x.with_slots(slots, x.consts))
         else:
-            dispatches += step.dispatches
-        if step.slab:
-            slabs[FAULTS - len(sizes)] = step.slab
-        sizes += step.temporaries
-        replaced.update(step.replaced)
+            dispatches += kernel.dispatches
+        if kernel.slab:
+            slabs[FAULTS - len(sizes)] = kernel.slab
+        sizes += kernel.temporaries
+        replaced.update(kernel.replaced)
     return Lowered(tuple(dispatches), tuple(sizes), replaced, slabs, checks)
 
 
-class _Lowering:
+class _Lowerer:
     """Lowers one kernel."""
 
     def __init__(self, profile: AdapterProfile, programs: Programs) -> None:
@@ -170,8 +163,8 @@ class _Lowering:
         self.programs = programs
         self.sizes: list[int] = []
 
-    def step(self, kernel: Kernel, last: Mapping[int, int]) -> Step:
-        """The step of a kernel that may write over some slots, whose bytes are `last`."""
+    def lowered(self, kernel: Kernel, last: Mapping[int, int]) -> LoweredKernel:
+        """What a kernel becomes that may write over some slots, whose bytes are `last`."""
         dispatches: list[Dispatch] = []
         replaced: dict[int, int] = {}
         slab: tuple[int, ...] = ()
@@ -180,7 +173,7 @@ class _Lowering:
             if whole.slot in last:
                 replaced[output.slot] = whole.slot
             else:
-                dispatches += self._lowered(_copy(whole, output))
+                dispatches += self._dispatches(_copy(whole, output))
             # What it reads of the whole is what it writes over: it reads that there.
             kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
         elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
@@ -190,14 +183,14 @@ class _Lowering:
             slot = self._temporary(slab_of(kernel).nbytes)
             slab = tuple(output.slot for output in kernel.outputs)
             kernel = in_slab(kernel, slot)
-        dispatches += self._lowered(kernel)
-        return Step(tuple(dispatches), tuple(self.sizes), tuple(replaced.items()), slab)
+        dispatches += self._dispatches(kernel)
+        return LoweredKernel(tuple(dispatches), tuple(self.sizes), tuple(replaced.items()), slab)
 
     def _temporary(self, nbytes: int) -> int:
         self.sizes.append(nbytes)
         return FAULTS - len(self.sizes)
 
-    def _lowered(self, kernel: Kernel) -> Sequence[Dispatch]:
+    def _dispatches(self, kernel: Kernel) -> Sequence[Dispatch]:
         """The dispatches of a kernel; of one that is known but for its slots, those found again.
 
         Slots are names: what is lowered is always a kernel with slots 0, 1, ... as they turn up in
@@ -336,7 +329,7 @@ def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     roles = None if context.profile.software else roles_of(kernel)
     if roles is not None:
         if 0 < size_of(kernel.reduced) <= MAX_TERMS:
-            return _lower_map(_as_map(kernel), context)
+            return _lower_map(as_map(kernel), context)
         return lower_product(kernel, roles, context)
     return lower_reduce(_as_reduction(kernel), context)
 
@@ -355,41 +348,6 @@ FAMILIES = [
     Family(lambda kernel: kernel.revisits, _lower_rows),
     Family(begins(Stage), lower_reduce),
 ]
-
-
-def _as_map(kernel: Kernel) -> Kernel:
-    """A contraction of few terms, as arithmetic for each result."""
-    contraction = kernel.stages[0]
-    assert isinstance(contraction, Contraction)
-    rank, dtype = len(kernel.kept), contraction.a.dtype
-    row = Body()
-
-    def term(load: Load, place: tuple[int, ...]) -> int:
-        kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        offset = load.access.offset + sum(map(mul, place, reduced))
-        return row.add(replace(load, access=Access(kept, offset)))
-
-    assert SUM.pairwise is not None
-    total: int | None = None
-    for place in product(*map(range, kernel.reduced)):
-        factors = term(contraction.a, place), term(contraction.b, place)
-        value = row.add(Apply(MUL, dtype, factors))
-        total = value if total is None else row.add(Apply(SUM.pairwise, dtype, (total, value)))
-    assert total is not None
-    accumulated = total
-
-    def add(x: Instruction) -> int:
-        return accumulated if isinstance(x, Accumulated) else row.add(x)
-
-    values = copied(kernel.row, [output.value for output in kernel.outputs], add)
-    return replace(
-        kernel,
-        reduced=(),
-        stages=(),
-        row=row,
-        outputs=tuple(replace(o, value=values[o.value]) for o in kernel.outputs),
-        label=f"{kernel.label}, k = {size_of(kernel.reduced)}",
-    )
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from operator import mul
 
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
@@ -19,12 +21,14 @@ from py_tensor.codegen.map import (
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
-from py_tensor.graph.body import Load
+from py_tensor.graph.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.graph.kernel import Contraction, Kernel
+from py_tensor.graph.primitives import MUL, SUM
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
 
 Group = tuple[int, ...]  # dimensions that are walked as one
+MAX_TERMS = 4  # of products that are elementwise kernels: to store their results is all their time
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,3 +246,38 @@ class _Matmul:
             "}",
         ]
         return [declaration, function, "\n".join(code)]
+
+
+def as_map(kernel: Kernel) -> Kernel:
+    """A contraction of few terms, as arithmetic for each result."""
+    contraction = kernel.stages[0]
+    assert isinstance(contraction, Contraction)
+    rank, dtype = len(kernel.kept), contraction.a.dtype
+    row = Body()
+
+    def term(load: Load, place: tuple[int, ...]) -> int:
+        kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
+        offset = load.access.offset + sum(map(mul, place, reduced))
+        return row.add(replace(load, access=Access(kept, offset)))
+
+    assert SUM.pairwise is not None
+    total: int | None = None
+    for place in product(*map(range, kernel.reduced)):
+        factors = term(contraction.a, place), term(contraction.b, place)
+        value = row.add(Apply(MUL, dtype, factors))
+        total = value if total is None else row.add(Apply(SUM.pairwise, dtype, (total, value)))
+    assert total is not None
+    accumulated = total
+
+    def add(x: Instruction) -> int:
+        return accumulated if isinstance(x, Accumulated) else row.add(x)
+
+    values = copied(kernel.row, [output.value for output in kernel.outputs], add)
+    return replace(
+        kernel,
+        reduced=(),
+        stages=(),
+        row=row,
+        outputs=tuple(replace(o, value=values[o.value]) for o in kernel.outputs),
+        label=f"{kernel.label}, k = {size_of(kernel.reduced)}",
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.program import Dispatch, Programs
@@ -28,7 +28,6 @@ MAX_SLICES = 1024
 MAX_STEPS = 2**20  # of one invocation, where slices can help it
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
-COSTLY = 96  # instructions of a body that stands in the text once, and in few programs
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 

@@ -106,20 +106,19 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
                 if operand.inputs:
                     stack.append(operand)
     pending = [node for node in sorted(found, key=_number) if node.storage is None]
-    # In the order of their first readers, which is that of `pending`.
-    operands = dict.fromkeys(chain.from_iterable(map(_inputs, pending)))
-    leaves = [node for node in operands if node.storage is not None]
-    order: list[Node] = []
+    order: dict[Node, None] = {}
+    leaves = {node for node in found if node.storage is not None}
     place = 0
-    for leaf in leaves:
-        reader = place
-        while leaf not in pending[reader].inputs:
-            reader += 1
-        order += pending[place:reader]
-        order.append(leaf)
-        place = reader
-    order += pending[place:]
-    order += dict.fromkeys(x for x in roots if x.storage is not None and x not in operands)
+    while leaves and place < len(pending):
+        node = pending[place]
+        if not leaves.isdisjoint(node.inputs):
+            read = [x for x in node.inputs if x in leaves]
+            order.update(dict.fromkeys(read))
+            leaves.difference_update(read)
+        order[node] = None
+        place += 1
+    order.update(dict.fromkeys(pending[place:]))
+    order.update(dict.fromkeys(roots))
     return {node: slot for slot, node in enumerate(order)}
 
 

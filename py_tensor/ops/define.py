@@ -407,7 +407,10 @@ def binary_of(
         return function
 
     def reflected(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op on a tensor and a number before it, which leaves to `other` all else."""
+        """The op on a tensor and a number before it, which leaves to `other` all else.
+
+        Written out, as `recording` is, for the time that a call takes.
+        """
 
         def function(x: Tensor, y: Operand, /) -> Tensor:
             kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]

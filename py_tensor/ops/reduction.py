@@ -522,7 +522,7 @@ def _variance(
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
     if where is True and type(correction) in (int, float) and correction == correction:
-        return _whole_variance((x,), axes, float(correction), bool(keepdims))
+        return _whole_variance((x,), axes, correction, bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):
         divisor = maximum(count - correction, 0.0)

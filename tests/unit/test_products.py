@@ -10,7 +10,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
-from py_tensor.codegen.lower import MAX_TERMS, lower
+from py_tensor.codegen.lower import lower
+from py_tensor.codegen.matmul import MAX_TERMS
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
