@@ -24,7 +24,7 @@ VECTORS = ("o", "k")
 class Operand:
     """One side of a product, and its tile.
 
-    Rows past the end are read wherever that leads: nothing that they come to is stored.
+    Loads past the last row read arbitrary elements; the results of such rows are not stored.
 
     Attributes
     ----------

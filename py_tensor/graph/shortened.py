@@ -1,16 +1,15 @@
-"""Planning a loop of many passes by one of few: all passes in its midst become the same kernels.
+"""Planning a loop of many passes by planning five of them.
 
-A request in which a loop was recorded is planned with most passes left out. Where the kernels of
-one pass then are those of the pass before it, over nodes one pass further on, so are those of the
-passes that were left out: they are put in between, with their own slots. So planning takes time in
-the length of a pass, not in how often it is run, and a loop of any length is the same programs.
+A request with a loop in it is planned without most of the passes. If the kernels of a pass are then
+those of the pass before, with each slot one pass later, the passes that were left out have the same
+kernels too. Copies of these with other slots are inserted. So planning takes time in the length of
+a pass, and not in the number of passes, and a loop of any length has the same programs.
 
-It is sound because the passes are alike node by node. Each operand of a node in a pass is either
-the same for all passes, or that of the pass before, one pass further on (`_steps_of` checks that
-it is one way throughout). What computes a node from others therefore computes the node one pass on
-from those that the second kind of operands moves, and the first kind does not. All that the first
-kind names lies ahead of the second pass, and nothing that the second kind names is looked at there
-(`_reaches_back`). So one rule moves a slot: it is moved unless it lies ahead of the second pass.
+Why the copies are right: the passes are equal node by node. An operand of a node is either the same
+node in all passes (it stays), or the node one pass later (it moves); `_steps_of` checks that each
+operand does the same in all passes. Operands that stay are older than the second pass. No kernel
+that is copied takes an operand that moves from the first pass (`_reaches_back`). So one rule
+renames all slots: those of the second pass and later ones move, all older ones stay.
 """
 
 from __future__ import annotations
@@ -112,8 +111,8 @@ class Repeated:
         short, found = self.short, Notes()
         for slot, reason in notes.items():
             found[short.mover(short.left_out)(slot)] = reason
-        midst = range(short.second, short.first + short.kept * short.period)
-        for slot in midst:
+        middle = range(short.second, short.first + short.kept * short.period)
+        for slot in middle:
             if slot in notes:
                 for passes in range(short.left_out):
                     found.setdefault(short.mover(passes)(slot), notes[slot])
@@ -121,6 +120,9 @@ class Repeated:
 
     def is_sound(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
         """Whether all that is read was computed before, and what is computed is needed.
+
+        This checks the order of reads and writes alone. That the values are right follows from
+        `_steps_of` and `_reaches_back`.
 
         `lost` has the slots that each kernel writes over.
         """
@@ -167,13 +169,13 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
         return None
     second, end = first + period, first + passes * period
     # What is needed of a pass besides what the next one takes from it must be the same for all in
-    # the midst; of the last two it may be more.
+    # the middle; of the last two it may be more.
     asked = {slots[x] for node in order[end:] for x in node.inputs}
     beyond = {slot for slot in asked if second <= slot < end}
-    midst = [slot for slot in request.wanted if second <= slot < end - 2 * period]
-    places = {(slot - first) % period for slot in midst}
+    middle = [slot for slot in request.wanted if second <= slot < end - 2 * period]
+    places = {(slot - first) % period for slot in middle}
     late = {(s - first) % period for s in request.wanted if end - 2 * period <= s < end - period}
-    if len(midst) != len(places) * (passes - 3) or any(x < end - 2 * period for x in beyond):
+    if len(middle) != len(places) * (passes - 3) or any(x < end - 2 * period for x in beyond):
         return None
     kept = KEPT + (late != places or any(slot < end - period for slot in beyond))
     if passes <= kept or any(second <= slot < end for slot in request.overwritable):
