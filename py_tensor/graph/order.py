@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from math import copysign
 from operator import attrgetter
 
@@ -97,29 +98,34 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
     leaf stands before the first that reads it. Linear in nodes and edges but for the sorting.
     """
     roots = list(roots)
-    found = set(roots)
+    found = {node for node in roots if node.storage is None}
     stack = list(found)
+    readers: dict[Node, Node] = {}  # of each leaf the first node that reads it
     while stack:
-        for operand in stack.pop().inputs:
-            if operand not in found:
+        node = stack.pop()
+        for operand in node.inputs:
+            if operand.storage is not None:
+                first = readers.get(operand)
+                if first is None or node.number < first.number:
+                    readers[operand] = node
+            elif operand not in found:
                 found.add(operand)
                 if operand.inputs:
                     stack.append(operand)
-    pending = [node for node in sorted(found, key=_number) if node.storage is None]
-    order: dict[Node, None] = {}
-    leaves = {node for node in found if node.storage is not None}
-    place = 0
-    while leaves and place < len(pending):
-        node = pending[place]
-        if not leaves.isdisjoint(node.inputs):
-            read = [x for x in node.inputs if x in leaves]
-            order.update(dict.fromkeys(read))
-            leaves.difference_update(read)
-        order[node] = None
-        place += 1
-    order.update(dict.fromkeys(pending[place:]))
-    order.update(dict.fromkeys(roots))
-    return {node: slot for slot, node in enumerate(order)}
+    if len(found) == 1 and len(roots) == 1:  # one op, computed at once
+        order = [*dict.fromkeys(roots[0].inputs), *roots]
+        return dict(zip(order, count()))
+    pending = sorted(found, key=_number)
+    order = list[Node]()
+    start = 0
+    for reader in sorted(set(readers.values()), key=_number):
+        end = bisect_left(pending, reader.number, start, key=_number)
+        order += pending[start:end]
+        order += dict.fromkeys([x for x in reader.inputs if readers.get(x) is reader])
+        start = end
+    order += pending[start:]
+    order += dict.fromkeys([x for x in roots if x.storage is not None and x not in readers])
+    return dict(zip(order, count()))
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:

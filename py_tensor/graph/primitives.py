@@ -67,8 +67,13 @@ def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
 
 
 def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    lead = g.ndim - x.ndim
-    axes = tuple(a for a in range(g.ndim) if a < lead or x.shape[a - lead] != g.shape[a])
+    return _grad_broadcast(g, y, x, (x.shape, attrs))
+
+
+def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tuple[Any, ...]:
+    before, shape = shapes
+    lead = len(shape) - len(before)
+    axes = tuple(a for a, n in enumerate(shape) if a < lead or before[a - lead] != n)
     return (g.sum(axes, keepdims=True).reshape(x.shape),)
 
 
@@ -187,6 +192,16 @@ EXPAND = Movement(
     vjp=_grad_expand,
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
+)
+# To a shape that reshapes to the operand's, and that shape expanded to another: (before, shape).
+BROADCAST = Movement(
+    "broadcast",
+    vjp=_grad_broadcast,
+    layout=lambda shapes, source: layout.Layout.contiguous(shapes[0]).expanded(shapes[1]),
+    check=lambda name, source, shapes: (
+        resolve_reshape(name, source, shapes[0]),
+        check_expansion(name, *shapes),
+    ),
 )
 # Elements of the operand by (shape, strides, offset): a view of an array.
 VIEW = View(

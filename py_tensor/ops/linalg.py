@@ -9,7 +9,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import CONTRACT, RESHAPE
+from py_tensor.graph.primitives import BROADCAST, CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
@@ -116,11 +116,9 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
 
 
 def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The steps from an operand to what a product reads: cast, with an axis more, expanded."""
-    reshaped = meta_of(inner, dtype, x.device)
-    cast = steps_to(x, x.shape, dtype)
+    """The steps from an operand to what a product reads: cast, and with the axes of all."""
     source = meta_of(x.shape, dtype, x.device)
-    return (*cast, step(RESHAPE, source, inner), *steps_to(reshaped, shape, dtype))
+    return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
 
 
 def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:

@@ -47,10 +47,7 @@ RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
     "a cast": (lambda x: pt.sqrt(x > 0), ["const", "greater", "astype", "sqrt"]),
     "broadcast": (lambda x: x[0] + x, ["view", "expand", "add"]),
     "reduction": (lambda x: x.sum(0), ["sum", "reshape"]),
-    "product": (
-        lambda x: x @ x,
-        ["reshape", "expand", "reshape", "expand", "fused_multiply_add", "reshape"],
-    ),
+    "product": (lambda x: x @ x, ["broadcast", "broadcast", "fused_multiply_add", "reshape"]),
     "where": (lambda x: pt.where(x > 0, x, 1.0), ["const", "greater", "const", "where"]),
     "random": (
         lambda x: pt.random.Generator(1).rand(2, device="cpu"),
