@@ -89,6 +89,9 @@ SMALL = Tile(8, 8, 4, 4, 32, 4)
 FLAT, FLAT_SHORT, FLAT_LONG = Tile(32, 4, 4, 4, 16), Tile(64, 1, 8, 4, 8), Tile(32, 2, 4, 4, 32, 4)
 TALL, TALL_SHORT, TALL_LONG = Tile(4, 32, 4, 4, 16), Tile(2, 64, 4, 4, 8), Tile(2, 32, 4, 4, 32, 4)
 LEAST = Tile(4, 4, 4, 4, 64, 16)  # for few results
+# Of software adapters, where barriers cost thousands of instructions, but in a workgroup of one
+# SIMD group: SwiftShader takes 0.29 s for 512 squared, 1.66 s by a reduction.
+ON_SIMD = Tile(2, 2, 4, 4, 8)
 FURTHER = HALF, FLAT, FLAT_SHORT, FLAT_LONG, TALL, TALL_SHORT, TALL_LONG, LEAST
 
 Value = Tile | int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import lower_map, writing_over
-from py_tensor.codegen.matmul import MAX_TERMS, as_map, roles_of
+from py_tensor.codegen.matmul import as_map, roles_of
 from py_tensor.codegen.program import Dispatch, Lowering, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
 from py_tensor.codegen.rows import lower_rows
@@ -326,11 +326,12 @@ def _scatter_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> 
 
 
 def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
-    roles = None if context.profile.software else roles_of(kernel)
+    roles, terms = roles_of(kernel), size_of(kernel.reduced)
     if roles is not None:
-        if 0 < size_of(kernel.reduced) <= MAX_TERMS:
+        if 0 < terms <= context.profile.most_terms:
             return _lower_map(as_map(kernel), context)
-        return lower_product(kernel, roles, context)
+        if context.profile.has_tiles(size_of(kernel.kept) * terms):
+            return lower_product(kernel, roles, context)
     return lower_reduce(_as_reduction(kernel), context)
 
 

@@ -28,7 +28,6 @@ from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
 
 Group = tuple[int, ...]  # dimensions that are walked as one
-MAX_TERMS = 4  # of a product that is an elementwise kernel: its time is that of storing results
 
 
 @dataclass(frozen=True, slots=True)

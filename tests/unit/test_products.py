@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,7 +12,6 @@ import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
 from py_tensor.codegen.lower import lower
-from py_tensor.codegen.matmul import MAX_TERMS
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
@@ -59,7 +59,7 @@ def test_the_tile_follows_the_shape() -> None:
 @pytest.mark.parametrize("n", [64, 63])
 def test_products_of_few_terms_are_elementwise_kernels(k: int, n: int) -> None:
     families = {d.program.family for d in dispatches((300, k), (k, n))}
-    assert families == {"map" if k <= MAX_TERMS else "matmul_tiled"}
+    assert families == {"map" if k <= PROFILE.most_terms else "matmul_tiled"}
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(16, 200_000, 8), (2, 93_612, 78), (5, 70_033, 4)])
@@ -103,3 +103,16 @@ def test_short_products_are_arithmetic(
     c = pt.Tensor(leaf(meta_of(b, pt.float32, x.device), ()))
     found = [isinstance(s, Contraction) for k in kernels(f(x, c)) for s in k.stages]
     assert any(found) is not fused
+
+
+def test_a_software_adapter_has_one_tile_and_only_for_large_products() -> None:
+    profile = replace(PROFILE, software=True)
+    x = stored((300, 100))
+
+    def families(y: Shape) -> set[str]:
+        right = pt.Tensor(leaf(meta_of(y, pt.float32, x.device), ()))
+        lowered = lower(kernels(x @ right), profile, Programs())
+        return {d.program.family for d in lowered.dispatches}
+
+    assert families((100, 100)) == {"matmul_tiled"}
+    assert families((100, 20)) == {"reduce"}
