@@ -59,7 +59,7 @@ METHODS: dict[str, str] = {
     "resize": "there is x.reshape(...), and pt.concat for more elements",
     "setflags": "it is x.flags.writeable = ...",
     "type": "it is x.astype(dtype)",
-    "view": "it is x.reshape(...)",
+    "view": "x.reshape(...) gives another shape, x.astype(...) another dtype",
 }
 """Of tensors."""
 

@@ -40,7 +40,7 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
     if isinstance(bins, str):
         raise ValueError(f"{op}: takes a number of bins, or their edges, not {bins!r}")
     if not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
-        edges = as_floating(tensor_of(bins, op, device=x.device), op)
+        edges = tensor_of(bins, op, device=x.device)
         if edges.ndim != 1 or edges.size < 2:
             raise ShapeError(f"{op}: edges are a vector of at least 2, not of shape {edges.shape}")
         if not rise(bins):
@@ -63,7 +63,7 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
     """The number of each element's bin, and of no bin where it has none."""
-    count = edges.size - 1
+    count, edges = edges.size - 1, converted(edges, x.dtype)
     number = searchsorted(edges, x, "right") - 1
     number = choose(equal(x, edges[-1]), count - 1, number)
     return choose((x >= edges[0]) & (x <= edges[-1]), number, count)

@@ -129,7 +129,11 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "plot", "there is the function pt.plot"),
         (pt.ones(2, device="cpu"), "where", "there is the function pt.where"),
         (pt.ones(2, device="cpu"), "shap", "'Tensor' object has no attribute 'shap'"),
-        (pt.ones(2, device="cpu"), "view", "it is x.reshape(...)"),
+        (
+            pt.ones(2, device="cpu"),
+            "view",
+            "x.reshape(...) gives another shape, x.astype(...) another dtype",
+        ),
         (pt.ones(2, device="cpu"), "grad", "there is no automatic differentiation yet"),
         (
             pt.ones(2, device="cpu"),
