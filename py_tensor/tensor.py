@@ -86,15 +86,17 @@ class View:
     find: Callable[[], Layout] | None
 
     def __init__(
-        self, base: Tensor, layout: Layout | Callable[[], Layout], writeable: bool
+        self,
+        base: Tensor,
+        layout: Layout | None,
+        writeable: bool,
+        find: Callable[[], Layout] | None = None,
     ) -> None:
         self.base = base
         self.writeable = writeable
-        self.find = None
-        if isinstance(layout, Layout):
+        self.find = find
+        if layout is not None:
             self.layout = layout
-        else:
-            self.find = layout
 
     if not TYPE_CHECKING:
 
@@ -213,9 +215,17 @@ class Tensor(Methods):
 
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
         """A view of this tensor's memory; of a scalar, which never changes, its value."""
-        if self._alias is None and not self._node.meta.shape:  # `is_scalar`, without a call
+        alias = self._alias
+        if type(alias) is View:
+            base, writeable = alias.base, writeable and alias.writeable
+        elif alias is not None:
+            base, writeable = self, writeable and alias.writeable
+        elif self._node.meta.shape:
+            base = self
+        else:  # `is_scalar`, without a call
             return Tensor(_seen(self._node, layout))
-        return self._viewed(lambda node: Tensor(_seen(node, layout)), layout, writeable=writeable)
+        seen = base._node
+        return Tensor(_seen(seen, layout))._as_view(View(base, layout, writeable), seen)
 
     def _element(self, layout: Layout) -> Tensor:
         """One element of this tensor's memory, as a scalar."""
@@ -223,27 +233,25 @@ class Tensor(Methods):
         base = alias.base if type(alias) is View else self
         return Tensor(_apart(_seen(base._node, layout)))
 
-    def _viewed(
-        self,
-        make: Callable[[Node], Tensor],
-        layout: Layout | Callable[[], Layout],
-        *,
-        writeable: bool = True,
-    ) -> Tensor:
-        """What is made of the node that owns this tensor's memory, as a view by a layout."""
+    def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
+        """What `read` reads of this tensor, as a view whose layout `find` gives."""
         alias = self._alias
-        if type(alias) is View:
-            base, writeable = alias.base, writeable and alias.writeable
-        else:
-            base, writeable = self, writeable and (alias is None or alias.writeable)
-        owner, seen = base._owner(), base._node
-        view = make(seen)
-        view._alias = View(base, layout, writeable)
-        with _WRITING:
-            owner.current[id(view)] = ref(view)
-            if base._node is not seen:
-                view._drop_node()
-        return view
+        base = alias.base if type(alias) is View else self
+        writeable = alias is None or alias.writeable
+        seen = base._node
+        return read()._as_view(View(base, None, writeable, find), seen)
+
+    def _as_view(self, view: View, seen: Node) -> Tensor:
+        """Have a tensor that is made of a node of the base be a view of it."""
+        base = view.base
+        owner = base._alias
+        if type(owner) is not Owner:
+            owner = base._owner()
+        self._alias = view
+        owner.current[id(self)] = ref(self)
+        if base._node is not seen:  # another thread wrote: before it looked for views, or will
+            self._drop_node()
+        return self
 
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the present one of its base."""
@@ -330,6 +338,8 @@ class Tensor(Methods):
             old = self._node
             node.taken += 1
             self._node = node
+            if self._alias is not None and self._owner().current:  # of another thread, since then
+                self._forget_views()
             old.dropped += 1
             if old.taken == old.dropped:
                 old.meta.device.forget(old)

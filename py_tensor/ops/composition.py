@@ -51,7 +51,7 @@ class Composition:
         key = (*[node.meta for node in nodes], *arguments)
         recipe = self._recipes.get(key)
         if recipe is not None:
-            device = nodes[0].meta.device
+            device = recipe.made[-1][2].device
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
                 return Tensor(_follow(recipe.made, nodes))

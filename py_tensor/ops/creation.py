@@ -16,6 +16,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import EXPAND, RESHAPE, index
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
 from py_tensor.ops.movement import converted, expand, expand_dims
@@ -61,9 +62,19 @@ def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: Any) -> Tensor:
     place = parse(device)
     sizes = parse_shape(op.name, shape)
-    place.backend.check(op.name, meta_of((), dtype, place))
-    made = filled(value, meta_of(sizes, dtype, place), op)
+    if value in (0, 1) and type(value) is int:
+        made = _filled_with_int((), op, sizes, value, dtype, place)
+    else:
+        made = _filled_with(op, sizes, value, dtype, place)
     return made if sizes else as_ndarray(made)
+
+
+def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, place: Device) -> Tensor:
+    place.backend.check(op.name, meta_of((), dtype, place))
+    return filled(value, meta_of(sizes, dtype, place), op)
+
+
+_filled_with_int = Composition(_filled_with)
 
 
 def _parsed(dtype: object) -> DType:
@@ -206,19 +217,30 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    if type(start) is type(stop) is type(step) is int:
+        target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
+        return _int_range((), start, stop, step, target, parse(device))
     start, stop, step = (_whole(_number("arange", v)) for v in (start, stop, step))
-    if step == 0:
-        raise ValueError("arange: step must not be 0")
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT_FLOAT
-    target = default if dtype is None else dtypes.parse(dtype)
+    return _range(
+        start, stop, step, default if dtype is None else dtypes.parse(dtype), parse(device)
+    )
+
+
+def _range(start: Scalar, stop: Scalar, step: Scalar, target: DType, place: Device) -> Tensor:
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
     if target.kind in "iu":
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
             dtypes.check_range("arange", value, target)
         step = second - start
-    return _named(ARANGE, _ramp("arange", count, start, step, target, parse(device)))
+    return _named(ARANGE, _ramp("arange", count, start, step, target, place))
+
+
+_int_range = Composition(_range)  # of Python's ints, which are equal only where they are alike
 
 
 def _number(op: str, value: Any) -> Scalar:

@@ -374,9 +374,11 @@ def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
 def _float_power(np: Any, x: Any, y: Any) -> Any:
     """`np.power`, which takes the square root where one exponent of 0.5 serves a whole row.
 
-    That of -inf would be NaN, where IEEE 754 and other exponents have inf.
+    That of -inf would be NaN, where IEEE 754 and other exponents have inf. A signaling NaN to the
+    power of 0 would be NaN, where a quiet one gives 1.
     """
-    return np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
+    powers = np.power(np.where(y == 0, x.dtype.type(1), x), y)
+    return np.where((x == -np.inf) & (y == 0.5), np.inf, powers)
 
 
 def _integer_power(np: Any, x: Any, y: Any) -> Any:

@@ -260,7 +260,7 @@ def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Te
         ints = (as_index(k) if isinstance(k, Tensor) else k for k in keys)
         return _layout_of(layout, tuple(ints))
 
-    return x._viewed(lambda _: found(), find)  # pyright: ignore[reportPrivateUsage]
+    return x._found_view(found, find)  # pyright: ignore[reportPrivateUsage]
 
 
 def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:

@@ -111,8 +111,25 @@ def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
     return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
 
 
-# The shape that elements of a shape get by such sizes.
-_targets = Recipes[tuple[Shape, tuple[Any, ...]], Shape]()
+def _kept_layout(x: Tensor, sizes: tuple[Any, ...]) -> Layout | None:
+    """The layout of a tensor in a shape of Python's ints, or transposed; None for a copy."""
+    layout = x._layout  # pyright: ignore[reportPrivateUsage]
+    return _layouts[layout.shape, layout.strides, layout.offset, sizes]
+
+
+def _moved(
+    shape: Shape, strides: tuple[int, ...], offset: int, sizes: tuple[Any, ...]
+) -> Layout | None:
+    layout = Layout(shape, strides, offset)
+    if not sizes:
+        return layout.permuted(tuple(range(len(shape) - 1, -1, -1)))
+    target = resolve_reshape("reshape", shape, parse_sizes("reshape", _ints(sizes)))
+    whole = Layout.contiguous(shape)
+    return Layout.contiguous(target) if layout == whole else layout.reshaped(target)
+
+
+# By shape, strides and offset of a layout: what sizes make of it, or none, which transposes it.
+_layouts = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout | None](_moved)
 
 
 def _are_ints(sizes: tuple[Any, ...]) -> bool:
@@ -147,14 +164,14 @@ def reshape(
     ValueError
         Where a copy is needed and `copy` is False, or for another `order`.
     """
+    if copy is None and shape is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
+        known = _kept_layout(x, sizes)
+        if known is not None:
+            return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
-    target = _targets.get((x.shape, sizes)) if shape is None and _are_ints(sizes) else None
-    if target is None:
-        target = resolve_reshape(
-            "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
-        )
-        if _are_ints(sizes):
-            _targets.keep((x.shape, sizes), target)
+    target = resolve_reshape(
+        "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
+    )
     if _is_column_major("reshape", order, x, ("C", "F", "A")):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -234,6 +251,10 @@ def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
 def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     """The axes reversed, or in the order given, which is `axes` by name; a view."""
     x = tensor_of(x, "transpose")
+    if not order and axes is None:
+        reverse = _kept_layout(x, ())
+        assert reverse is not None
+        return view_by(x, reverse)
     axes = order if axes is None else _given("transpose", "axes", order, axes)
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
@@ -528,9 +549,13 @@ def stack(
     """The tensors, all of one shape, along a new axis; `dtype` as in `concat`."""
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
+    shape = given[0].shape
     for x in given[1:]:
-        if x.shape != given[0].shape:
-            raise ShapeError(f"stack: shapes {given[0].shape} and {x.shape} differ")
+        if x.shape != shape:
+            raise ShapeError(f"stack: shapes {shape} and {x.shape} differ")
+    if out is None and dtype is None and len(given) > 1 and given[0].size:
+        one = check_rank("stack", (*shape[:at], 1, *shape[at:]))
+        return Tensor(bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in given]), at))
     return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype)
 
 

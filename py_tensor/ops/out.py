@@ -100,6 +100,8 @@ def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
     ValueError
         If `out` is read-only, or has another shape.
     """
+    if out is None:
+        return result
     target = _target(op, out)
     if target is None:
         return result

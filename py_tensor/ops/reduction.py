@@ -257,9 +257,9 @@ def _steps_along(
     op: Reduction, meta: Meta, axis: int | None, keepdims: bool
 ) -> tuple[Step, ...] | None:
     """The nodes from an operand of any dtype to its reduction; None where there are no such."""
-    dtype = _CONVERTED.get(op, op.accepts).check(op.name, meta.dtype)
+    dtype = _CONVERTED.get(op.name, op.accepts).check(op.name, meta.dtype)
     axes = normalize_axes(op.name, axis, len(meta.shape))
-    if not axes or not meta.size:
+    if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MOST_PLACES:
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
     op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
@@ -412,15 +412,21 @@ def all(
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
-_CONVERTED = {SUM: SUMMED, PROD: SUMMED}  # what sum and prod take, and what they convert it to
+_PLACED = Accepts(
+    "biuf", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
+)
+# What these take, and what they convert it to.
+_CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _PLACED, "argmin": _PLACED}
 _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
     "sum": add, "prod": multiply, "max": maximum, "min": minimum,
 }  # fmt: skip
 
 
 def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
-    x = tensor_of(x, op.name)
-    x = converted(x, dtypes.uint32) if x.dtype is dtypes.bool_ else x
+    found = _by_axis(op, x, axis, keepdims)
+    if found is not None:
+        return found
+    x = _through(_PLACED, x, op.name)
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
     if _count(x, axes, op.name) > MOST_PLACES:
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
@@ -465,6 +471,8 @@ def mean(
 
     Elements where `where` is false are left out.
     """
+    if where is True and dtype is None and (axis is None or type(axis) is int):
+        return stored_whole("mean", _mean((tensor_of(x, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, x, "mean", dtype)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
@@ -474,7 +482,8 @@ def mean(
 
 
 @Composition
-def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axes, x.ndim)
     return sum(x, axes, keepdims=keepdims) / float(_count(x, axes, "mean"))
 
 

@@ -286,7 +286,7 @@ STATISTICS: dict[str, list[Call]] = {
         lambda np, a: np.histogram(a, 7),
         lambda np, a: np.histogram(a, bins=4, range=(0, 2)),
         lambda np, a: np.histogram(a, EDGES),
-        lambda np, a: np.histogram(a, np.arange(-1, 4)),
+        lambda np, a: np.histogram(a, [-1, 0, 1, 2, 3]),
         lambda np, a: np.histogram(a, 3, density=True),
         lambda np, a: np.histogram(a, 3, weights=a * 2),
         lambda np, a: np.histogram(a[:0], 3),
