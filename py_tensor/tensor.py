@@ -17,7 +17,7 @@ from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, typed
-from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, step
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
@@ -227,11 +227,17 @@ class Tensor(Methods):
         seen = base._node
         return Tensor(_seen(seen, layout))._as_view(View(base, layout, writeable), seen)
 
-    def _element(self, layout: Layout) -> Tensor:
-        """One element of this tensor's memory, as a scalar."""
+    def _element(self, place: int) -> Tensor:
+        """The element at a flat index of this tensor's memory, as a scalar."""
         alias = self._alias
-        base = alias.base if type(alias) is View else self
-        return Tensor(_apart(_seen(base._node, layout)))
+        node = alias.base._node if type(alias) is View else self._node
+        whole = node.meta
+        if whole.size > 1:
+            meta = meta_of((), whole.dtype, whole.device)
+            node = bind_known(VIEW, (node,), ((), (), place), meta)
+        elif whole.shape:
+            node = bind(RESHAPE, (node,), ())
+        return Tensor(_apart(node))
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
         """What `read` reads of this tensor, as a view whose layout `find` gives."""

@@ -104,6 +104,11 @@ def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
     return found
 
 
+def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
+    """`bind` where the caller knows the meta of the result: nothing is inferred, or kept for it."""
+    return _make(op, inputs, attrs, meta, key_of(op, attrs, meta))
+
+
 def generate(op: Op, attrs: Any, meta: Meta) -> Node:
     """A node without operands: what its op generates is no part of the key of a constant."""
     return _make(op, (), attrs, meta, key_of(op, None if op.constant else attrs, meta))

@@ -49,11 +49,14 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         For an index out of range, more indices than axes, a mask whose shape does not fit, or
         anything that is no index. Where indices lie on the GPU it is raised by the next read.
     """
+    place = _place(x, key)
+    if place is not None:
+        return x._element(place)  # pyright: ignore[reportPrivateUsage]
     plain = _plain(key)
     if plain is not None:
         selected = _layout_by_key(x, key, plain)
         if not (selected.shape or Ellipsis in plain):
-            return x._element(selected)  # pyright: ignore[reportPrivateUsage]
+            return x._element(selected.offset)  # pyright: ignore[reportPrivateUsage]
         found = x._view_by(selected)  # pyright: ignore[reportPrivateUsage]
         return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not selected.shape else found
     keys = _parsed(key)
@@ -86,6 +89,10 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         If `x` is a scalar, such as a sum or ``x[0]``.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
+    place = _place(x, key)
+    if place is not None:
+        write(x, Layout((), (), place), value)
+        return
     plain = _plain(key)
     if plain is not None:
         write(x, _layout_by_key(x, key, plain), value)
@@ -202,6 +209,25 @@ def _plain(key: Any) -> tuple[Any, ...] | None:
 
 
 _ENDS = {int, NoneType}  # the types of a slice's, which are hashed alike if they are equal
+
+
+def _place(x: Tensor, key: Any) -> int | None:
+    """Where the element that Python's ints name lies in a tensor's memory; None for other keys.
+
+    Also for ints out of range. Nothing is kept, so that the first of many elements is not slower.
+    """
+    keys: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
+    if set(map(type, keys)) != {int}:
+        return None
+    layout = x._layout  # pyright: ignore[reportPrivateUsage]
+    if len(keys) != len(layout.shape):
+        return None
+    place = layout.offset
+    for number, n, stride in zip(keys, layout.shape, layout.strides, strict=True):
+        if not -n <= number < n:
+            return None
+        place += (number if number >= 0 else number + n) * stride
+    return place
 
 
 def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:

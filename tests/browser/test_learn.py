@@ -102,5 +102,5 @@ class TestLearn:
         said, field = page.locator(".learn .note"), page.get_by_label("Your expression")
         field.fill("pt.exp(x).sum() * (x + y) - x * 3 + (x @ w).sin() * y")
         field.press("Enter")
-        expect(said).to_contain_text("23 nodes", timeout=WAIT_MS)
+        expect(said).to_contain_text("21 nodes", timeout=WAIT_MS)
         assert page.locator("#learn-graph svg").evaluate(BEHIND_BOXES) == []
