@@ -531,10 +531,12 @@ class Builder:
         d = self.decisions
         if slot not in d.stored:
             return True
+        node = self.order[slot]
         return (
             slot not in self.apart
             and slot not in d.cut
             and slot not in self.produced
+            and not node.op.is_written_by_parts(node)
             and d.depth[slot] == d.depth[root]
         )
 

@@ -8,7 +8,7 @@ which ops there are. The public functions made from these values stand in `py_te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Final, cast
@@ -587,6 +587,17 @@ class Roll(Op):
         return run.np.roll(operands[0], tuple(-by for by in node.attrs), axes)
 
 
+def _computed(nodes: Iterable[Node]) -> int:
+    """How many different nodes that take more than reading a buffer are seen in these."""
+    found: set[Node] = set()
+    for node in nodes:
+        while node.storage is None and node.op.reads_by_map:
+            node = node.inputs[0]
+        if node.storage is None and not node.op.generates:
+            found.add(node)
+    return len(found)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
     """Operands side by side along the axis `attrs`; of many, each is written by a dispatch."""
@@ -600,7 +611,9 @@ class Concat(Op):
         return None
 
     def is_written_by_parts(self, node: Node) -> bool:
-        return len(node.inputs) > MOST_JOINED
+        """A kernel that chooses computes every operand at each element; two are not too many."""
+        count = len(node.inputs)
+        return count > MOST_JOINED or (count > 2 and _computed(node.inputs) > 2)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         """Raises unless dtypes, and all axes but the one, agree."""

@@ -107,3 +107,18 @@ def test_a_loop_is_a_kernel_a_step(stencil: Callable[..., Any]) -> None:
     assert len(kernels(20)) <= 20 + 1
     few, many = (sum(k.operations() for k in kernels(steps)) for steps in (10, 20))
     assert many < 2.2 * few
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 6, 16])
+def test_pieces_of_a_concatenation_are_computed_once(count: int) -> None:
+    """A kernel that chooses among many of them would compute each at every element."""
+    x = np.random.default_rng(count).standard_normal(SHAPE).astype("f")
+    place = simulate.device(10)
+
+    def joined_pieces(xp: Any, a: Any) -> Any:
+        return xp.concat([xp.sin(a) * (i + 1) for i in range(count)]) * 0.5
+
+    found = joined_pieces(pt, pt.asarray(x, device=place))
+    alone = sum(n.op.operations(n) for n in make_request([found._node]).order if not n.storage)
+    np.testing.assert_allclose(found.numpy(), joined_pieces(np, x), rtol=1e-5, atol=1e-6)
+    assert sum(k.operations() for k in simulate.kernels_of(place)) <= 2 * alone
