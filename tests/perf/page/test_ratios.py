@@ -59,7 +59,7 @@ def naive_matmul(n):
     backend._define([program])
     def work(x, y):
         out = backend._allocate([4 * n * n])
-        storages = x._stored().storage, y._stored().storage, out[0]
+        storages = x._node.storage, y._node.storage, out[0]
         table = array("I", [storage.number for storage in storages])
         commands = array("I", [w for s in out if not s.exists for w in backend._created(s, False)])
         commands.extend((DISPATCH, program.number, 0, 16, n // 8, n // 8, 1, 3, 0, 1, 2))
