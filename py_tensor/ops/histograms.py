@@ -10,7 +10,7 @@ from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import equal
+from py_tensor.ops.elementwise import equal, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted, expand_dims, ravel, reshape
 from py_tensor.ops.operands import Operand
@@ -58,7 +58,10 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
     alike = equal(low, high)
     low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
     number = arange(count + 1, device=x.device)
-    return choose(equal(number, count), high, low + (high - low) * (number / count))
+    # The product is rounded before the sum: GPUs fuse the two, but for an op between them. With a
+    # fused one -1 + 3 * (1 / 3) is not 0, and elements at edges lie in the bin below.
+    inside = low + maximum(number * ((high - low) / count), 0.0)
+    return choose(equal(number, count), high, inside)
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
