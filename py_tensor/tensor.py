@@ -254,9 +254,10 @@ class Tensor(Methods):
         if type(owner) is not Owner:
             owner = base._owner()
         self._alias = view
-        owner.current[id(self)] = ref(self)
-        if base._node is not seen:  # another thread wrote: before it looked for views, or will
-            self._drop_node()
+        with _WRITING:
+            owner.current[id(self)] = ref(self)
+            if base._node is not seen:
+                self._drop_node()
         return self
 
     def _made_current(self, view: View) -> Node:
@@ -344,8 +345,6 @@ class Tensor(Methods):
             old = self._node
             node.taken += 1
             self._node = node
-            if self._alias is not None and self._owner().current:  # of another thread, since then
-                self._forget_views()
             old.dropped += 1
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
