@@ -7,6 +7,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
@@ -62,6 +63,11 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
     # fused one -1 + 3 * (1 / 3) is not 0, and elements at edges lie in the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
     return choose(equal(number, count), high, inside)
+
+
+def _widths(edges: Tensor, dtype: DType) -> Tensor:
+    edges = converted(edges, dtype)  # of integers they may not fit
+    return edges[1:] - edges[:-1]
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
@@ -120,7 +126,7 @@ def histogram(
         raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
     counts = _counted(_bin_of(x, edges), edges.size - 1, given)
     if density:
-        counts = counts / sum(counts) / (edges[1:] - edges[:-1])
+        counts = counts / sum(counts) / _widths(edges, x.dtype)
     return counts, edges
 
 
@@ -166,7 +172,7 @@ def histogram2d(
     field = choose(equal(row, n) | equal(column, m), n * m, row * m + column)
     counts = reshape(converted(_counted(field, n * m, given), first.dtype), (n, m))
     if density:
-        widths = [e[1:] - e[:-1] for e in edges]
+        widths = [_widths(e, first.dtype) for e in edges]
         counts = counts / sum(counts) / (expand_dims(widths[0], 1) * widths[1])
     return counts, edges[0], edges[1]
 
