@@ -212,12 +212,13 @@ class AdapterProfile:
         """Terms of a product that is an elementwise kernel: its time is that of storing results."""
         return 16 if self.software else 4
 
-    def has_tiles(self, work: int) -> bool:
-        """Whether a product of so many multiply-adds goes by tiles, and not as a reduction.
+    def has_tiles(self, results: int, terms: int) -> bool:
+        """Whether a product goes by tiles, and not as a reduction.
 
-        A software adapter takes 0.3 s to compile those, 0.03 s for a reduction.
+        A software adapter takes 0.3 s to compile those, 0.03 s for a reduction; and few results
+        are few tiles, that are computed one after the other.
         """
-        return not self.software or work >= 2**21
+        return not self.software or (results >= 2**10 and results * terms >= 2**21)
 
     def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
         """The tile of a matrix product, and in how many parts to sum the k products of each result.

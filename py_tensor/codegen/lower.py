@@ -330,7 +330,7 @@ def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     if roles is not None:
         if 0 < terms <= context.profile.most_terms:
             return _lower_map(as_map(kernel), context)
-        if context.profile.has_tiles(size_of(kernel.kept) * terms):
+        if context.profile.has_tiles(size_of(kernel.kept), terms):
             return lower_product(kernel, roles, context)
     return lower_reduce(_as_reduction(kernel), context)
 

@@ -104,16 +104,18 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
     while stack:
         node = stack.pop()
         for operand in node.inputs:
+            if operand in found:  # first: another thread may have computed it since
+                continue
             if operand.storage is not None:
                 first = readers.get(operand)
                 if first is None or node.number < first.number:
                     readers[operand] = node
-            elif operand not in found:
+            else:
                 found.add(operand)
                 if operand.inputs:
                     stack.append(operand)
     if len(found) == 1 and len(roots) == 1:  # one op, computed at once
-        order = [*dict.fromkeys(roots[0].inputs), *roots]
+        order = [*readers, *roots]
         return dict(zip(order, count()))
     pending = sorted(found, key=_number)
     order = list[Node]()
