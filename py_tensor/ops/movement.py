@@ -111,25 +111,28 @@ def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
     return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
 
 
-def _kept_layout(x: Tensor, sizes: tuple[Any, ...]) -> Layout | None:
-    """The layout of a tensor in a shape of Python's ints, or transposed; None for a copy."""
+def _key_of(x: Tensor) -> tuple[Shape, tuple[int, ...], int]:
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
-    return _layouts[layout.shape, layout.strides, layout.offset, sizes]
+    return layout.shape, layout.strides, layout.offset
 
 
-def _moved(
+def _reshaped(
     shape: Shape, strides: tuple[int, ...], offset: int, sizes: tuple[Any, ...]
 ) -> Layout | None:
     layout = Layout(shape, strides, offset)
-    if not sizes:
-        return layout.permuted(tuple(range(len(shape) - 1, -1, -1)))
     target = resolve_reshape("reshape", shape, parse_sizes("reshape", _ints(sizes)))
     whole = Layout.contiguous(shape)
     return Layout.contiguous(target) if layout == whole else layout.reshaped(target)
 
 
-# By shape, strides and offset of a layout: what sizes make of it, or none, which transposes it.
-_layouts = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout | None](_moved)
+def _transposed(shape: Shape, strides: tuple[int, ...], offset: int) -> Layout:
+    return Layout(shape[::-1], strides[::-1], offset)
+
+
+# By shape, strides and offset of a layout: that in a shape of Python's ints, None where it takes a
+# copy; and that with the axes reversed.
+_reshapes = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout | None](_reshaped)
+_transposes = Recipes[tuple[Shape, tuple[int, ...], int], Layout](_transposed)
 
 
 def _are_ints(sizes: tuple[Any, ...]) -> bool:
@@ -165,7 +168,7 @@ def reshape(
         Where a copy is needed and `copy` is False, or for another `order`.
     """
     if copy is None and shape is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
-        known = _kept_layout(x, sizes)
+        known = _reshapes[*_key_of(x), sizes]
         if known is not None:
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
@@ -252,9 +255,7 @@ def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     """The axes reversed, or in the order given, which is `axes` by name; a view."""
     x = tensor_of(x, "transpose")
     if not order and axes is None:
-        reverse = _kept_layout(x, ())
-        assert reverse is not None
-        return view_by(x, reverse)
+        return view_by(x, _transposes[_key_of(x)])
     axes = order if axes is None else _given("transpose", "axes", order, axes)
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
