@@ -375,10 +375,10 @@ def _float_power(np: Any, x: Any, y: Any) -> Any:
     """`np.power`, which takes the square root where one exponent of 0.5 serves a whole row.
 
     That of -inf would be NaN, where IEEE 754 and other exponents have inf. A signaling NaN to the
-    power of 0 would be NaN, where a quiet one gives 1.
+    power of 0, and 1 to the power of one, would be NaN, where a quiet one gives 1.
     """
-    powers = np.power(np.where(y == 0, x.dtype.type(1), x), y)
-    return np.where((x == -np.inf) & (y == 0.5), np.inf, powers)
+    powers = np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
+    return np.where((x == 1) | (y == 0), 1, powers)
 
 
 def _integer_power(np: Any, x: Any, y: Any) -> Any:

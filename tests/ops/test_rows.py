@@ -42,12 +42,15 @@ def test_normalized_rows(
 ) -> None:
     a = rng.standard_normal(shape).astype(np.float32) * 3
     exact = expression(a.astype(np.float64), np)
-    np.testing.assert_allclose(
-        expression(pt.tensor(a, device=device), pt).numpy(), exact, rtol=1e-5, atol=2e-6
-    )
+    bound = 1e-5 * np.abs(exact) + 2e-6
+    if expression is layer_norm:  # elements are rounded, and then divided by the deviation
+        bound = bound + 2**-22 * np.abs(a).max(-1, keepdims=True) / np.sqrt(
+            a.var(-1, keepdims=True) + 1e-3
+        )
+    assert np.all(np.abs(expression(pt.tensor(a, device=device), pt).numpy() - exact) <= bound)
     if device == "webgpu":  # NumPy adds up a transposed array one by one: 1e-4 off
         x = pt.tensor(a.T.copy()).T
-        np.testing.assert_allclose(expression(x, pt).numpy(), exact, rtol=1e-5, atol=2e-6)
+        assert np.all(np.abs(expression(x, pt).numpy() - exact) <= bound)
 
 
 @pytest.mark.computes
