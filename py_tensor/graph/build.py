@@ -45,6 +45,8 @@ from py_tensor.shapes import Shape, row_major, size_of
 MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
 MOST_REPEATED = 2  # times the operations of op by op that kernels may do
 MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, its loops written as one pass each
+MOST_SIDE_BY_SIDE = 16  # operands of a concatenation that one kernel writes
+MOST_CHOSEN = 1 << 16  # elements that it writes: it reads as many of each operand
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -317,16 +319,51 @@ class Builder:
         ):
             self._map(slot, node)
             return
-        axis: int = node.attrs
-        start = 0
         self.decisions.notes.setdefault(slot, Reason.CONCAT)
-        units = row_major(node.meta.shape)
+        axis: int = node.attrs
+        shape, units = node.meta.shape, row_major(node.meta.shape)
+        start = 0
+        for group in self._written_together(node):
+            extents = (*shape[:axis], sum(x.meta.shape[axis] for x in group), *shape[axis + 1 :])
+            strides = canonical_strides(units, extents)
+            view = IndexMap(strides, start * units[axis], tuple((0, n) for n in extents))
+            if len(group) > 1:
+                row = Evaluator(self, extents, root=slot)
+                value = row.value(slot, view)
+            else:
+                row = Evaluator(self, extents, root=None)
+                value = row.value(self.slots[group[0]])
+            self._add(row, (), (), [(slot, value)], view.access)
+            start += extents[axis]
+
+    def _written_together(self, node: Node) -> list[list[Node]]:
+        """The operands of a concatenation, in sets each of which one kernel writes.
+
+        A kernel of several reads them all at each element: small ones that are read from buffers.
+        """
+        d = self.decisions
+        groups: list[list[Node]] = []
+        elements, read = 0, frozenset[int]()
         for operand in node.inputs:
-            if operand.meta.size:
-                row = Evaluator(self, operand.meta.shape, root=None)
-                value = row.value(self.slots[operand])
-                self._add(row, (), (), [(slot, value)], Access(units, start * units[axis]))
-            start += operand.meta.shape[axis]
+            if not operand.meta.size:
+                continue
+            below = bottom(operand)
+            slot = self.slots[below]
+            computed = d.is_inline(below) and slot not in d.stored
+            elements += operand.meta.size
+            read |= self._sources(slot)
+            if (
+                not groups
+                or computed
+                or elements > MOST_CHOSEN
+                or len(groups[-1]) == MOST_SIDE_BY_SIDE
+                or len(read) >= self.max_buffers
+            ):
+                groups.append([])
+                elements = MOST_CHOSEN if computed else operand.meta.size
+                read = self._sources(slot)
+            groups[-1].append(operand)
+        return groups
 
     def assign(self, slot: int, node: Node) -> None:
         """A value written over a part of another: in one pass over both, or over that part alone.
@@ -604,8 +641,10 @@ class Builder:
         outputs: list[tuple[int, int]],
         access: Access,
     ) -> Kernel:
-        whole = row.root is not None
-        written = tuple(Output(s, v, row.body.dtype(v), access, whole) for s, v in outputs)
+        size = size_of(row.extents)
+        written = tuple(
+            Output(s, v, row.body.dtype(v), access, size == self._size(s)) for s, v in outputs
+        )
         names: list[str] = []
         for stage in stages:
             names += [name for body in stage.bodies() for name in _names(body)] + stage.ops()

@@ -26,7 +26,7 @@ class Reason(Enum):
     # By `graph/build.py`.
     VIEW = "it is seen in an order that no strides describe"
     OVERWRITES = "it is computed from what it is written over"
-    CONCAT = "a kernel for each operand writes its part of a concatenation"
+    CONCAT = "kernels for its operands write the parts of a concatenation"
     SEVERAL = "several kernels use what this one reduces"
     AXES = "what uses it reduces over other axes or another shape as well"
     # By `graph/row_fusion.py`, of what is reduced and looked at by a kernel over the same rows.

@@ -113,6 +113,10 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: pt.concat([x, x[0]], None),
         lambda a: np.concatenate([a, a[0]], None),
     ),
+    "concat many": (
+        lambda x: pt.concat([x[:1] for _ in range(23)] + [x, x[:0], pt.flip(x, 0)] * 3),
+        lambda a: np.concatenate([a[:1]] * 23 + [a, a[::-1]] * 3),
+    ),
     "concat empty": (lambda x: pt.concat([x[:0], x, x[:0]]), lambda a: a),
     "concat all empty": (lambda x: pt.concat([x[:0], x[:0]]), lambda a: a[:0]),
     "concatenate": (
