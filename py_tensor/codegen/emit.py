@@ -27,6 +27,7 @@ from py_tensor.graph.body import (
     Mask,
     Place,
     Select,
+    Within,
 )
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.op import Elementwise
@@ -326,6 +327,9 @@ class BodyCode:
             case Gather():
                 number = self.binding(i)
                 return decode(i.dtype, element(number, self.bindings[number].vector, names[0]))
+            case Within():
+                low, high = params.add(i.low), params.add(i.high)
+                return f"({names[0]} >= {low}) & ({names[0]} < {high})"
             case Select():
                 mask, inside, outside = names
                 return f"select({outside}, {inside}, {mask})"

@@ -166,6 +166,24 @@ class Mask(Source):
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Whether an earlier value, a uint32, lies in [low, high)."""
+
+    arg: int
+    low: int
+    high: int
+
+    dtype = bool_
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.arg,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Within:
+        return replace(self, arg=values[self.arg])
+
+
+@dataclass(frozen=True, slots=True)
 class Const(Source):
     """The scalar of the constant node in `slot`."""
 
@@ -231,7 +249,7 @@ class Accumulated(Source):
 
 
 Addressed = Load | Index | Place  # what has an address over the space
-Instruction = Addressed | Gather | Mask | Const | Apply | Convert | Select | Accumulated
+Instruction = Addressed | Gather | Mask | Within | Const | Apply | Convert | Select | Accumulated
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from py_tensor.graph.body import (
     Mask,
     Place,
     Select,
+    Within,
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import (
@@ -46,22 +47,50 @@ from py_tensor.graph.op import (
 )
 from py_tensor.graph.op import Gather as GatherOp
 from py_tensor.graph.reasons import Reason
-from py_tensor.graph.store import MAX_BODY, Decisions, is_flat
+from py_tensor.graph.store import MAX_BODY, Decisions, Operand, is_flat
 from py_tensor.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.shapes import Shape, row_major
 
 
 @dataclass(frozen=True, slots=True)
 class IndexMap:
-    """How a kernel sees a node: its flat index over the space, and where that is in range."""
+    """How a kernel sees a node: its flat index over the space, and where that is in range.
+
+    Behind the dimensions of the space, strides and ranges have one more for each of `along`: its
+    coordinate is what an index says at the point.
+    """
 
     strides: tuple[int, ...]
     offset: int
     ranges: tuple[Range, ...]
+    along: tuple[Along, ...] = ()
+
+    def pruned(self) -> IndexMap:
+        """The same map without the axes along which nothing moves: equal maps compare equal."""
+        rank = len(self.strides) - len(self.along)
+        if all(self.strides[rank:]):
+            return self
+        kept = [n for n, s in enumerate(self.strides) if s or n < rank]
+        return IndexMap(
+            tuple(self.strides[n] for n in kept),
+            self.offset,
+            tuple(self.ranges[n] for n in kept),
+            tuple(self.along[n - rank] for n in kept[rank:]),
+        )
 
     @property
     def access(self) -> Access:
-        return Access(self.strides, self.offset)
+        """The address where the coordinates of `along` are 0."""
+        return Access(self.strides[: len(self.strides) - len(self.along)], self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """An axis of this extent, along which the node in `slot`, seen by `view`, is the index."""
+
+    slot: int
+    view: IndexMap
+    extent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +186,20 @@ class Evaluator:
         """
         root = self.demand(slot, view)
         for key in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
-            for k in (*self._steps[key][0], key) if key in self._steps else ():
-                if k in self._steps:
-                    needs, make = self._steps.pop(k)  # which refers to this object: a cycle
-                    self._values[k] = made = make([self._values[n] for n in needs])
-                    self._note_output(k, made)
+            stack = [key]
+            while stack:
+                at = stack[-1]
+                if at not in self._steps:
+                    stack.pop()
+                    continue
+                needs, make = self._steps[at]
+                missing = [need for need in needs if need not in self._values]
+                if missing:  # leaves, and indices that were recorded behind what they select
+                    stack += reversed(missing)
+                    continue
+                del self._steps[at]  # which refers to this object: a cycle
+                self._values[at] = made = make([self._values[need] for need in needs])
+                self._note_output(at, made)
         return self._values[root]
 
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
@@ -190,8 +228,7 @@ class Evaluator:
             one = self.builder.decisions.equal.get(slot, slot)
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
         if self._is_load(slot, node, view):
-            self.builder.need(slot)
-            return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+            return self._load(slot, node, view)
         return _STEPS[type(node.op)](self, slot, node, view)
 
     def _is_load(self, slot: int, node: Node, view: IndexMap) -> bool:
@@ -244,20 +281,58 @@ class Evaluator:
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Movement that is not affine as seen from here: one kernel writes it out in order."""
         self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
+        return self._load(slot, node, view)
+
+    def _load(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
+        """An element of a buffer."""
         self.builder.need(slot)
-        return [], lambda values: self.body.add(Load(slot, node.meta.dtype, view.access))
+        dtype = node.meta.dtype
+        if not view.along:
+            return [], lambda values: self.body.add(Load(slot, dtype, view.access))
+
+        def make(values: list[int]) -> int:
+            return self.body.add(Gather(slot, dtype, self._address(view, values)))
+
+        return [*map(_index, view.along)], make
+
+    def _address(self, view: IndexMap, indices: list[int]) -> int:
+        """The flat index where the coordinates along some axes are values."""
+        extents = tuple(a.extent for a in view.along)
+        strides = view.strides[len(self.extents) :]
+        return self.body.add(Place(view.access, tuple(indices), extents, strides, clips=True))
+
+    def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
+        """How the operand of a movement by `layout` is seen where its result is seen so."""
+        found = compose(view.strides, view.offset, view.ranges, layout)
+        if found is None:
+            return None
+        return self._map(*found, view.ranges, view.along)
+
+    def _map(
+        self,
+        strides: tuple[int, ...],
+        offset: int,
+        ranges: tuple[Range, ...],
+        along: tuple[Along, ...],
+    ) -> IndexMap:
+        extents = (*self.extents, *(a.extent for a in along))
+        return IndexMap(canonical_strides(strides, extents), offset, ranges, along).pruned()
 
     def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        return [], lambda values: self.body.add(Index(node.meta.dtype, view.access))
+        dtype = node.meta.dtype
+        if not view.along:
+            return [], lambda values: self.body.add(Index(dtype, view.access))
+        return [*map(_index, view.along)], lambda values: self.body.add(
+            Convert(dtype, self._address(view, values))
+        )
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand, seen by the movement's map composed into the view."""
         if is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
-        composed = compose(view.strides, view.offset, view.ranges, layout_of(node))
-        if composed is None:
+        inner = self._composed(view, layout_of(node))
+        if inner is None:
             return self._load_materialized(slot, node, view)
-        inner = IndexMap(canonical_strides(composed[0], self.extents), composed[1], view.ranges)
         return [(self.slots[node.inputs[0]], inner)], lambda values: values[0]
 
     def convert(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
@@ -280,12 +355,9 @@ class Evaluator:
         needs: list[Key] = []
         for place in product(*(range(shape[a]) for a in axes)):
             first = sum(i * units[a] for i, a in zip(place, axes, strict=True))
-            layout = Layout(node.meta.shape, units, first)
-            composed = compose(view.strides, view.offset, view.ranges, layout)
-            if composed is None:
+            seen = self._composed(view, Layout(node.meta.shape, units, first))
+            if seen is None:
                 return self._load_materialized(slot, node, view)
-            strides = canonical_strides(composed[0], self.extents)
-            seen = IndexMap(strides, composed[1], view.ranges)
             needs += [(self.slots[operand], seen) for operand in node.inputs]
 
         def make(values: list[int]) -> int:
@@ -302,26 +374,39 @@ class Evaluator:
 
     def gather(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Where the indices say along some axes, where the space says along the others."""
-        split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
-        if split is None:
-            return self._load_materialized(slot, node, view)
-        offsets, matrix = split
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op = node.attrs
-        shape = node.inputs[0].meta.shape
-        source = self.builder.decisions.buffered[slot][0]
+        split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
+        if split is None or (op and view.along):
+            return self._load_materialized(slot, node, view)
+        offsets, matrix = split
+        operand = node.inputs[0]
+        shape = operand.meta.shape
+        decisions = self.builder.decisions
+        if node in decisions.through:
+            source = Operand(self.slots[operand], row_major(shape), 0)
+        else:
+            source = decisions.buffered[slot][0]
         steps = steps_beside(source.strides, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
+        strides += tuple(source.strides[a] for a in axes)
         offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
-        access = Access(canonical_strides(strides, self.extents), offset)
-        along = tuple(source.strides[a] for a in axes)
+        indices = [(self.slots[index], view) for index in node.inputs[1:]]
+        along = tuple(Along(*key, shape[a]) for key, a in zip(indices, axes, strict=True))
+        ranges = view.ranges + tuple((0, a.extent) for a in along)
+        inner = self._map(strides, offset, ranges, view.along + along)
+        if node in decisions.through:
+            return [(source.slot, inner)], lambda values: values[0]
+        if not op:
+            return self._load(source.slot, node, inner)
         self.builder.need(source.slot)
 
         def make(values: list[int]) -> int:
-            place = self.place(values, access, shape, axes, along, op, view, clips=True)
+            steps = tuple(source.strides[a] for a in axes)
+            place = self.place(values, inner.access, shape, axes, steps, op, view, clips=True)
             return self.body.add(Gather(source.slot, node.meta.dtype, place))
 
-        return [(self.slots[index], view) for index in node.inputs[1:]], make
+        return indices, make
 
     def place(
         self,
@@ -424,17 +509,42 @@ class Evaluator:
             if outside is not None:
                 needs.append(outside)
             elif not needs:  # nobody sees this: any element will do
-                nothing = IndexMap((0,) * len(view.strides), 0, view.ranges)
+                nothing = IndexMap((0,) * len(view.strides), 0, view.ranges, view.along).pruned()
                 needs.append((windows[0].slot, nothing))
 
+        rank = len(self.extents)
+        asked = sorted({d - rank for ranges in masks for d, _, _ in ranges if d >= rank})
+
         def make(values: list[int]) -> int:
+            indices, values = dict(zip(asked, values, strict=False)), values[len(asked) :]
             chosen = values[-1]
             for ranges, value in reversed(list(zip(masks, values[:-1], strict=False))):
-                mask = self.body.add(Mask(ranges))
-                chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
+                inside = value
+                for mask in self._masks(ranges, view, indices):
+                    inside = self.body.add(Select(node.meta.dtype, mask, inside, chosen))
+                chosen = inside
             return chosen
 
-        return needs, make
+        return [*(_index(view.along[n]) for n in asked), *needs], make
+
+    def _masks(
+        self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
+    ) -> list[int]:
+        """Whether coordinates lie in ranges: those of the space, and each that an index says."""
+        rank = len(self.extents)
+        nowhere = Access((0,) * rank, 0)
+        own = tuple(found for found in ranges if found[0] < rank)
+        masks = [self.body.add(Mask(own))] if own else []
+        for d, low, high in ranges[len(own) :]:
+            index, extent = indices[d - rank], view.along[d - rank].extent
+            coordinate = self.body.add(Place(nowhere, (index,), (extent,), (1,), clips=True))
+            masks.append(self.body.add(Within(coordinate, low, high)))
+        return masks
+
+
+def _index(along: Along) -> Key:
+    """The value that is the coordinate."""
+    return along.slot, along.view
 
 
 # How the ops of each family are written into a body.
@@ -500,7 +610,7 @@ def _seen(
 ) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
     """The part of the space that lies in a window of `whole`, and how it sees the inside there.
 
-    None where such a coordinate depends on several dimensions of the space.
+    None where such a coordinate depends on several dimensions.
     """
     widths = window.widths
     shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
@@ -529,7 +639,7 @@ def _seen(
         (o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True)
     )
     mask = tuple((d, *ranges[d]) for d in sorted(conditions))
-    return mask, IndexMap(strides, offset, tuple(ranges))
+    return mask, IndexMap(strides, offset, tuple(ranges), view.along).pruned()
 
 
 def _solve(step: int, low: int, high: int) -> Range:

@@ -152,6 +152,10 @@ class Op:
         """The operands that are read from a buffer by indices, so that no kernel computes both."""
         return ()
 
+    def reads_through(self, node: Node) -> bool:
+        """Whether such an operand may be computed at the indices instead."""
+        return False
+
     def reads_whole(self, node: Node) -> tuple[Node, ...]:
         """The operands of which every element is looked at where the whole node is computed."""
         return node.inputs
@@ -680,6 +684,9 @@ class Gather(Op):
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
+
+    def reads_through(self, node: Node) -> bool:
+        return not node.attrs[2]
 
     def notes_faults(self, node: Node) -> bool:
         return bool(node.attrs[2])

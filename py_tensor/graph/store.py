@@ -59,6 +59,8 @@ class Decisions:
         Slots that get a buffer, `wanted` included; reductions and the like may join later.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
+    through : set of Node
+        Gathers that compute their operand where the indices say, rather than read it from a buffer.
     cut : set of int
         Stored because a kernel would grow too large: never merged into a consumer's kernel.
     sources : list of frozenset
@@ -91,6 +93,7 @@ class Decisions:
     sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     unrolled: set[Node] = field(default_factory=set[Node])
+    through: set[Node] = field(default_factory=set[Node])
     part: list[int] = field(default_factory=list[int])
     folded: dict[int, int] = field(default_factory=dict[int, int])
     passes: dict[int, int] = field(default_factory=dict[int, int])
@@ -127,7 +130,7 @@ class Decisions:
 
     def shifts(self, node: Node) -> bool:
         """Whether an inline node may be computed from its operands at other indices."""
-        return node.op.shifts or node in self.unrolled
+        return node.op.shifts or node in self.unrolled or node in self.through
 
     def places(self, node: Node) -> int:
         """At how many places one element of an inline node looks at an operand."""
@@ -364,11 +367,21 @@ def _buffered(d: Decisions) -> None:
             # An address inside a body can follow any map; a pass of its own reads buffers in order.
             trace = _trace if node.op.inline else _in_order
             found = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
+            if node.op.reads_through(node) and _is_computed(d, d.order[found[0].slot]):
+                d.through.add(node)
+                continue
             d.buffered[slot] = tuple(found)
             for operand in found:
                 if d.order[operand.slot].storage is None:
                     d.store(operand.slot, node.op.stored_because)
                     d.cut.add(operand.slot)
+
+
+def _is_computed(d: Decisions, node: Node) -> bool:
+    """Whether a node, from which movement starts, is computed wherever it is looked at."""
+    if d.slots[node] in d.stored or node.op.is_written_by_parts(node):
+        return False
+    return d.is_inline(node) or (node.storage is None and node.op.generates)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:

@@ -338,3 +338,32 @@ def test_many_rows(device: str, rng: np.random.Generator) -> None:
     x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
     same(x[t].sum(), np.float32(a[at].sum(dtype=np.float64)), "2,310,033 elements")
     same(x.take(t)[::999], a.take(at)[::999], "of the flattened tensor")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("n", [1, 5, 130])
+def test_index_lists_of_pending_values(device: str, rng: np.random.Generator, n: int) -> None:
+    """What is selected by a list is computed where the list says, through what moves it."""
+    array = rng.standard_normal((n, 6)).astype(np.float32)
+    array[0, :4] = [np.nan, np.inf, -np.inf, -0.0]
+    x = pt.tensor(array, device=device)
+    rows = [int(i) for i in rng.integers(-n, n, 7)]
+    columns = [5, -6, 0, 3, 3, -1, 2]
+    expressions: list[Callable[[Any, Any], Any]] = [
+        lambda xp, a: (a * 2)[rows] + 1,
+        lambda xp, a: (a * 2)[rows, columns],
+        lambda xp, a: (a + a[::-1])[rows][:, columns] * a[rows[:1]][:, :1],
+        lambda xp, a: xp.take(xp.abs(a), [rows, rows], 0).sum(1),
+        lambda xp, a: xp.roll(a, 2, 1)[:, columns],
+        lambda xp, a: xp.pad(a * 2, ((1, 2), (0, 0)), constant_values=7)[[0, -1, -2, 1, *rows]],
+        lambda xp, a: xp.concatenate([a * 2, a[:1] - 1])[[n, *rows, -1]],
+        lambda xp, a: xp.where(a > 0, a, -a).T[columns].T[rows],
+        lambda xp, a: (a.sum(1, keepdims=True) * 2 + xp.zeros_like(a))[rows],
+    ]
+    for number, expression in enumerate(expressions):
+        with np.errstate(all="ignore"):
+            expected = expression(np, array)
+        found = expression(pt, x).numpy()
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-5, err_msg=f"expression {number}")
+    taken = pt.arange(n * 6, device=device).reshape(n, 6)[rows, columns]
+    same(taken, np.arange(n * 6, dtype=np.int32).reshape(n, 6)[rows, columns], "of what is counted")

@@ -37,6 +37,7 @@ from py_tensor.graph.body import (
     Mask,
     Place,
     Select,
+    Within,
 )
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
@@ -393,6 +394,9 @@ def _evaluate(
             case Convert():
                 given = values[i.arg]
                 value = Value(arrays.cast(np, given.data, i.dtype.name), given.defined)
+            case Within():
+                given = values[i.arg]
+                value = Value((given.data >= i.low) & (given.data < i.high), given.defined)
             case Select():
                 value = _select(values[i.mask], values[i.inside], values[i.outside])
             case Accumulated():

@@ -58,12 +58,23 @@ def stacked(xp: Any, a: Any, b: Any, *_: int) -> Any:
     return xp.stack([a * 0.5, b[::-1]]).sum(0) * 0.5
 
 
+def picked(xp: Any, a: Any, b: Any, i: int, j: int, *_: int) -> Any:
+    rows = [(n * 7 + i) % 40 for n in range(40)]
+    return (a * 0.5)[rows] + xp.roll(b - a, j, 0)[rows] * 0.5
+
+
+def picked_inside(xp: Any, a: Any, b: Any, i: int, j: int, *_: int) -> Any:
+    columns = [(n * 3 + j) % 30 - 30 for n in range(30)]
+    inside = xp.pad((a + b)[1:-1] * 0.5, ((1 + i % 2, 1 - i % 2), (0, 0)))
+    return inside[:, columns] + a[::-1]
+
+
 def pointwise(xp: Any, a: Any, b: Any, i: int, *_: int) -> Any:
     return xp.sin(a) * 0.5 + b * i * 0.25
 
 
 STENCILS: list[Callable[..., Any]] = [
-    rolled, rolled_both, laplace, padded, joined, sides, stacked, pointwise,
+    rolled, rolled_both, laplace, padded, joined, sides, stacked, picked, picked_inside, pointwise,
 ]  # fmt: skip
 
 
@@ -122,3 +133,56 @@ def test_pieces_of_a_concatenation_are_computed_once(count: int) -> None:
     alone = sum(n.op.operations(n) for n in make_request([found._node]).order if not n.storage)
     np.testing.assert_allclose(found.numpy(), joined_pieces(np, x), rtol=1e-5, atol=1e-6)
     assert sum(k.operations() for k in simulate.kernels_of(place)) <= 2 * alone
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "kernels"), [(5, 3, 1), (20, 1, 2), (40, 7, 3), (6, 2**15, 3)]
+)
+def test_small_pieces_of_a_concatenation_are_written_together(
+    count: int, size: int, kernels: int
+) -> None:
+    rng = np.random.default_rng(count)
+    x = rng.standard_normal((count, size)).astype("f")
+    place = simulate.device(10)
+    whole = pt.asarray(x, device=place)
+    found = pt.concat([whole[i] for i in range(count)])
+    np.testing.assert_array_equal(found.numpy(), x.reshape(-1))
+    assert len(simulate.kernels_of(place)) == kernels
+
+
+def test_pieces_of_many_buffers(source: random.Random) -> None:
+    """Sums, constants, empty and computed pieces; a kernel binds at most so many buffers."""
+    rng = np.random.default_rng(source.getrandbits(32))
+    arrays = [rng.standard_normal((n % 4, 3)).astype("f") for n in range(30)]
+    place = simulate.device(8)
+
+    def pieces(xp: Any, given: list[Any], ones: Any) -> Any:
+        made = [x[::-1] if n % 5 else xp.exp(x) for n, x in enumerate(given)]
+        return xp.concat([*made, given[2].sum(0)[None], ones, given[1].T[:1, :1] + given[3]])
+
+    found = pieces(pt, [pt.asarray(x, device=place) for x in arrays], pt.ones((1, 3), device=place))
+    expected = pieces(np, arrays, np.ones((1, 3), "f"))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+    kernels = simulate.kernels_of(place)
+    assert len(kernels) < 20
+    assert max(k.buffers() for k in kernels) <= 8
+
+
+def test_an_index_list_reads_through_what_is_pending() -> None:
+    """One kernel, which computes no more than what is selected."""
+    x = np.random.default_rng(0).standard_normal((64, 48)).astype("f")
+    place = simulate.device(10)
+    expressions: list[Callable[[Any, Any], Any]] = [
+        lambda xp, a: (a * 2)[[3, 1, -2]] + 1,
+        lambda xp, a: xp.take(a * 2, [[5, 0], [1, 1]], 1) - a[:, :1, None],
+        lambda xp, a: (a[1:] * a[:-1])[[7, 3], [2, -1]],
+        lambda xp, a: xp.roll(a, 3, 0)[[0, 5, 63]][:, [4, -4]] * 2,
+        lambda xp, a: xp.pad(a * 2, 1)[[0, 1, -1, 20]],
+        lambda xp, a: xp.where(a > 0, a, -a)[2:][[1, 0]].T[[3, 1]],
+    ]
+    for expression in expressions:
+        expected = expression(np, x)
+        found = expression(pt, pt.asarray(x, device=place))
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, err_msg=str(expected.shape))
+        (kernel,) = simulate.kernels_of(place)
+        assert kernel.operations() <= 4 * expected.size
