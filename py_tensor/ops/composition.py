@@ -99,7 +99,7 @@ def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
         inputs = tuple([places[operand] for operand in node.inputs])
         made.append((node.op, node.attrs, node.meta, node.key, inputs))
         places[node] = len(places)
-        if not (node is result or node.op.reads_by_map or node.op.generates):
+        if not (node is result or node.op.reads_by_map or node.op.constant):
             tensors += 1
             elements += node.op.work(node)
     return _Recipe(tuple(made), tensors, elements)
