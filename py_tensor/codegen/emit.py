@@ -29,6 +29,7 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
+from py_tensor.graph.branches import arms_of
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
@@ -144,6 +145,10 @@ class Arguments:
         return [*self.statements, *calls]
 
 
+# The instructions that stand in each arm of a choice, by its number and side; None has the others.
+Blocks = dict[tuple[int, bool] | None, list[int]]
+
+
 @dataclass(slots=True)
 class BodyCode:
     """A body with its loads resolved to bindings and modes.
@@ -186,22 +191,23 @@ class BodyCode:
         Where other things are returned, `texts` has their WGSL over the values ``v{n}``.
         """
         arguments: list[str] = []
+        for n, i in enumerate(self.body.instructions):
+            if isinstance(i, Load | Index | Mask | Accumulated):
+                arguments.append(f"v{n}: {i.dtype.wgsl}")
+            elif isinstance(i, Place):
+                arguments.append(f"from{n}: u32")
         lines: list[str] = []
         loops = {loop.passes[0][0]: loop for loop in loops_in(self.body, results)}
         written = self._ahead_of_loops(loops.values(), results, params, lines)
-        for n, i in enumerate(self.body.instructions):
+        arms = () if loops else arms_of(self.body, results)
+        blocks: Blocks = {}
+        for n, arm in enumerate(arms):
+            blocks.setdefault(arm and (arm.select, arm.inside), []).append(n)
+        for n in blocks[None] if arms else range(len(self.body.instructions)):
             if n in loops:
                 lines += (f"  {line}" for line in self._loop(loops[n], params))
-            if n in written:
-                continue
-            if isinstance(i, Load | Index | Mask | Accumulated):
-                arguments.append(f"v{n}: {i.dtype.wgsl}")
-                continue
-            if isinstance(i, Place):
-                arguments.append(f"from{n}: u32")
-                lines += (f"  {line}" for line in self._place(i, n, params))
-                continue
-            lines.append(f"  let v{n} = {self._text(i, params)};")
+            if n not in written:
+                lines += (f"  {line}" for line in self._statements(n, params, blocks))
         values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
         text = (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
@@ -209,6 +215,24 @@ class BodyCode:
             + "\n}"
         )
         return _renumbered(text) if loops else text
+
+    def _statements(self, n: int, params: Params, blocks: Blocks) -> list[str]:
+        """What computes value n, unless it is an argument; behind a choice, its arms."""
+        i = self.body.instructions[n]
+        if isinstance(i, Load | Index | Mask | Accumulated):
+            return []
+        if isinstance(i, Place):
+            return self._place(i, n, params)
+        sides = [blocks.get((n, inside), ()) for inside in (True, False)]
+        if not isinstance(i, Select) or not any(sides):
+            return [f"let v{n} = {self._text(i, params)};"]
+        lines = [f"var v{n}: {i.dtype.wgsl};", f"if (v{i.mask}) {{"]
+        for value, side in zip((i.inside, i.outside), sides, strict=True):
+            for inner in side:
+                lines += (f"  {line}" for line in self._statements(inner, params, blocks))
+            lines.append(f"  v{n} = v{value};")
+            lines.append("} else {")
+        return [*lines[:-1], "}"]
 
     def _ahead_of_loops(
         self, loops: Collection[Loop], results: Iterable[int], params: Params, lines: list[str]

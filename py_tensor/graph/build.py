@@ -28,7 +28,17 @@ from py_tensor.graph.kernel import (
     Whole,
 )
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Assign, Concat, Folding, Op, Scan, Scatter, Sort
+from py_tensor.graph.op import (
+    MOST_CHOSEN,
+    MOST_JOINED,
+    Assign,
+    Concat,
+    Folding,
+    Op,
+    Scan,
+    Scatter,
+    Sort,
+)
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.reroll import rerolled_length
@@ -45,8 +55,6 @@ from py_tensor.shapes import Shape, row_major, size_of
 MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
 MOST_REPEATED = 2  # times the operations of op by op that kernels may do
 MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, its loops written as one pass each
-MOST_SIDE_BY_SIDE = 16  # operands of a concatenation that one kernel writes
-MOST_CHOSEN = 1 << 16  # elements that it writes: it reads as many of each operand
 MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
 
 
@@ -313,9 +321,13 @@ class Builder:
         return node.meta.shape
 
     def concat(self, slot: int, node: Node) -> None:
-        """A kernel for each operand, where there are many, or they take much work; else one."""
-        if not node.op.is_written_by_parts(node) and not any(
-            self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs
+        """One kernel, or one for each operand where there are many, or many elements of much work.
+
+        One for each reads and stores vectors.
+        """
+        if not node.op.is_written_by_parts(node) and (
+            node.meta.size <= MOST_CHOSEN
+            or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
             self._map(slot, node)
             return
@@ -339,29 +351,27 @@ class Builder:
     def _written_together(self, node: Node) -> list[list[Node]]:
         """The operands of a concatenation, in sets each of which one kernel writes.
 
-        A kernel of several reads them all at each element: small ones that are read from buffers.
+        A kernel of several loads what all of them need at each element: it has few elements.
         """
         d = self.decisions
         groups: list[list[Node]] = []
-        elements, read = 0, frozenset[int]()
+        elements, read, inlined = 0, frozenset[int](), frozenset[int]()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
-            below = bottom(operand)
-            slot = self.slots[below]
-            computed = d.is_inline(below) and slot not in d.stored
+            slot = self.slots[operand]
             elements += operand.meta.size
-            read |= self._sources(slot)
+            read, inlined = read | self._sources(slot), inlined | d.inlined[slot]
             if (
                 not groups
-                or computed
                 or elements > MOST_CHOSEN
-                or len(groups[-1]) == MOST_SIDE_BY_SIDE
+                or len(groups[-1]) == MOST_JOINED
                 or len(read) >= self.max_buffers
+                or len(inlined) >= MAX_BODY
             ):
                 groups.append([])
-                elements = MOST_CHOSEN if computed else operand.meta.size
-                read = self._sources(slot)
+                elements = operand.meta.size
+                read, inlined = self._sources(slot), d.inlined[slot]
             groups[-1].append(operand)
         return groups
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, cast
 
 from py_tensor.dtypes import DType
 from py_tensor.graph.body import Access, Body, Check, Load
+from py_tensor.graph.branches import operations_of
 from py_tensor.graph.op import SCATTER_BUFFERS, Reduction
 from py_tensor.graph.reasons import Reason
 from py_tensor.shapes import size_of
@@ -410,11 +411,12 @@ class Kernel:
 
     def operations(self) -> int:
         """Elementwise ops and additions of folds over all points."""
-        rows = size_of(self.kept)
-        points = rows * size_of(self.reduced)
-        each = sum(body.operations for body in self.bodies())
-        each += sum(stage.operations for stage in self.stages)
-        return points * each + rows * self.row.operations
+        space = self.kept + self.reduced
+        done = size_of(space) * sum(stage.operations for stage in self.stages)
+        for stage in self.stages:
+            done += sum(operations_of(body, (), space) for body in stage.bodies())
+        done += operations_of(self.spread, [o.value for o in self.spread_outputs], space)
+        return done + operations_of(self.row, [o.value for o in self.outputs], self.kept)
 
     def traffic(self) -> int:
         """Bytes that have to come from memory and go there, if each is moved once."""

@@ -8,7 +8,7 @@ which ops there are. The public functions made from these values stand in `py_te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Final, cast
@@ -36,7 +36,9 @@ SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
 MOST_SCATTERED = 2**32 - 1  # values, whose numbers are words
 MOST_PLACES = 2**31  # along an axis, that int32 numbers
-MOST_JOINED = 4  # operands of a concatenation that one kernel chooses from at each element
+MOST_JOINED = 16  # operands of a concatenation that one kernel chooses from at each element
+MANY_JOINED = 4  # of one that has more elements than this
+MOST_CHOSEN = 1 << 16
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
@@ -175,6 +177,10 @@ class Op:
     def places(self, node: Node) -> int:
         """At how many places one element of the result looks at an operand."""
         return 1
+
+    def share(self, node: Node, number: int) -> float:
+        """The part of the result's elements that look at that operand."""
+        return 1.0
 
     def work(self, node: Node) -> int:
         """Elements that computing the node visits."""
@@ -564,6 +570,9 @@ class Pad(Op):
             raise ShapeError(f"{self.name}: widths {attrs} do not fit the shape {x.shape}")
         return tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True)), x.dtype
 
+    def share(self, node: Node, number: int) -> float:
+        return 1.0 if number else node.inputs[0].meta.size / node.meta.size
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.pad(operands[0], node.attrs, constant_values=operands[1])
 
@@ -591,17 +600,6 @@ class Roll(Op):
         return run.np.roll(operands[0], tuple(-by for by in node.attrs), axes)
 
 
-def _computed(nodes: Iterable[Node]) -> int:
-    """How many different nodes that take more than reading a buffer are seen in these."""
-    found: set[Node] = set()
-    for node in nodes:
-        while node.storage is None and node.op.reads_by_map:
-            node = node.inputs[0]
-        if node.storage is None and not node.op.generates:
-            found.add(node)
-    return len(found)
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
     """Operands side by side along the axis `attrs`; of many, each is written by a dispatch."""
@@ -615,9 +613,12 @@ class Concat(Op):
         return None
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """A kernel that chooses computes every operand at each element; two are not too many."""
+        """A kernel that chooses looks for each element at what all operands load."""
         count = len(node.inputs)
-        return count > MOST_JOINED or (count > 2 and _computed(node.inputs) > 2)
+        return count > (MOST_JOINED if node.meta.size <= MOST_CHOSEN else MANY_JOINED)
+
+    def share(self, node: Node, number: int) -> float:
+        return node.inputs[number].meta.size / max(1, node.meta.size)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         """Raises unless dtypes, and all axes but the one, agree."""

@@ -31,10 +31,13 @@ MANY_PLACES = 8
 MAX_UNROLLED = 16  # elements that a reduction folds as arithmetic in another kernel
 MOST_LOOKED_AT = 32  # consumers
 MANY_TIMES = 2.5  # at which one kernel would compute an element again
+TWICE = 2.0  # the same where other kernels compute it as well
 SEVERAL_TIMES = 1.2  # the same where an element should be computed once
 
 
-Place = tuple[int, int, int, bool]  # a kernel's root, a view, points, whether they repeat elements
+Place = tuple[
+    int, int, float, bool
+]  # a kernel's root, a view, points, whether they repeat elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +229,9 @@ def decide(
     _unroll(decisions)  # also what costs less now that states of loops are stored
     _cut_large(decisions, max_buffers)
     _depths(decisions)
-    _store_shared(decisions)
+    if _store_shared(decisions):
+        _cut_large(decisions, max_buffers)
+        _depths(decisions)
     return decisions
 
 
@@ -423,6 +428,8 @@ def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
 
 def _cut_large(d: Decisions, max_buffers: int) -> None:
     """Store operands where a kernel would bind too many buffers or grow too long."""
+    d.sources.clear()
+    d.inlined.clear()
     for slot, node in enumerate(d.order):
         if node.storage is not None:
             d.sources.append(frozenset((slot,)))
@@ -508,29 +515,51 @@ def _store_reread(d: Decisions) -> None:
         if node.op.is_written_by_parts(node):
             d.store(slot, Reason.CONCAT)
         found: set[Place] = set()
-        for number, consumer in enumerate(d.consumers[slot]):
+        for consumer in dict.fromkeys(d.consumers[slot]):
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
             seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
-            if d.shifts(above) or (above.op.reads_by_map and not is_flat(above)):
-                operand = number if d.shifts(above) else 0  # one node may be several operands
-                expands = above.op.reads_by_map and above.meta.size > node.meta.size
-                for kernel, view, points, expanded in seen if len(found) <= MANY_PLACES else ():
-                    for place in range(d.places(above)):
-                        moved = view, above.key, operand, place
-                        number_of_view = views.setdefault(moved, len(views) + 1)
-                        found.add((kernel, number_of_view, points, expanded or expands))
-            elif len(found) <= MANY_PLACES:
+            if d.shifts(above):
+                parts = above.op.is_written_by_parts(above)
+                for number, operand in enumerate(above.inputs):
+                    if operand is node:
+                        share = 1.0 if parts else above.op.share(above, number)
+                        for kernel, view, points, expanded in seen:
+                            for place in range(d.places(above)):
+                                moved = views.setdefault(
+                                    (view, above.key, number, place), len(views) + 1
+                                )
+                                found.add((kernel, moved, points * share, expanded))
+            elif above.op.reads_by_map and not is_flat(above):
+                expands = above.meta.size > node.meta.size
+                for kernel, view, points, expanded in seen:
+                    moved = views.setdefault((view, above.key), len(views) + 1)
+                    found.add((kernel, moved, points, expanded or expands))
+            else:
                 found.update(seen)
+            if len(found) > MANY_PLACES:
+                found = _together(found, len(views) + 1)
+                views[(len(views) + 1,)] = len(views) + 1
             beyond = 1.0 if ends else copies[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond *= above.meta.size / node.meta.size
             copies[slot] = max(copies[slot], beyond)
-        places[slot] = frozenset(islice(found, MANY_PLACES))
+        places[slot] = frozenset(found)
         if d.is_inline(node) and slot not in d.stored:
             reason = _why_repeated(d, slot, copies[slot], found)
             if reason is not None:
                 d.store(slot, reason)
+
+
+def _together(places: Iterable[Place], view: int) -> set[Place]:
+    """Places as one for each kernel, of those kernels that compute most."""
+    points: dict[int, float] = {}
+    expanded: dict[int, bool] = {}
+    for kernel, _, more, expands in places:
+        points[kernel] = points.get(kernel, 0.0) + more
+        expanded[kernel] = expanded.get(kernel, True) and expands
+    most = sorted(points, key=lambda kernel: -points[kernel])[:MANY_PLACES]
+    return {(kernel, view, points[kernel], expanded[kernel]) for kernel in most}
 
 
 def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
@@ -550,11 +579,13 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     for kernel, _, points, expanded in places:
         times = points / node.meta.size
         counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
-    most = max(counts.values(), default=0.0)
-    return Reason.REREAD if most >= (SEVERAL_TIMES if d.computes_once else MANY_TIMES) else None
+    most, every = max(counts.values(), default=0.0), sum(counts.values())
+    if most >= (SEVERAL_TIMES if d.computes_once else MANY_TIMES):
+        return Reason.REREAD
+    return Reason.REREAD if most >= TWICE and every >= most + 1 else None
 
 
-def _points(d: Decisions, root: Node, operand: Node) -> int:
+def _points(d: Decisions, root: Node, operand: Node) -> float:
     """The points at which the kernel of `root` computes its operand."""
     if d.is_anchor(root) or root.op.is_written_by_parts(root):
         return operand.meta.size
@@ -621,8 +652,12 @@ def rerolls(node: Node) -> bool:
     return node.op.inline and not moves and not node.op.buffered(node)
 
 
-def _store_shared(d: Decisions) -> None:
-    """Store what several kernels would compute anew at a higher cost."""
+def _store_shared(d: Decisions) -> bool:
+    """Store what several kernels would compute anew at a higher cost.
+
+    Returns whether kernels bind more buffers for it: those of values that read none.
+    """
+    binds_more = False
     sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
@@ -634,6 +669,8 @@ def _store_shared(d: Decisions) -> None:
         sinks[slot] = reached
         if d.is_inline(node) and slot not in d.stored and _is_worth_storing(d, slot, len(reached)):
             d.store(slot, Reason.SHARED)
+            binds_more = binds_more or not d.sources[slot]
+    return binds_more
 
 
 def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
@@ -656,6 +693,7 @@ def _depths(d: Decisions) -> None:
     Two nodes of equal depth, one the other's ancestor, are joined only by edges inside which the
     flat index stays the same, so that one kernel can compute both.
     """
+    d.depth.clear()
     for at, node in enumerate(d.order):
         depth = 0
         if node.storage is None:

@@ -1,0 +1,121 @@
+"""What a body computes in one arm of a choice alone: it runs only where that arm is chosen.
+
+A body is straight-line code. Where a `Select` chooses between computed values, the instructions
+that only one of them needs stand in a branch, so that an element of a concatenation costs what its
+own operand does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from py_tensor.graph.body import Apply, Body, Gather, Mask, Place, Select, Source, Within
+from py_tensor.shapes import Shape, size_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arm:
+    """One side of the choice that instruction `select` makes, within another arm or none."""
+
+    select: int
+    inside: bool
+    parent: Arm | None
+    depth: int
+
+
+Arms = Sequence[Arm | None]
+
+
+def arms_of(body: Body, results: Iterable[int]) -> Arms:
+    """The arm that each instruction stands in; empty where no choice is between computed values.
+
+    `results` are asked for from outside, besides those that no instruction uses.
+    """
+    instructions = body.instructions
+    if not any(isinstance(i, Select) for i in instructions):
+        return ()
+    found: list[Arm | None] = [None] * len(instructions)
+    used = [False] * len(instructions)
+    for n in results:
+        used[n] = True
+
+    def use(n: int, arm: Arm | None) -> None:
+        found[n] = _common(found[n], arm) if used[n] else arm
+        used[n] = True
+
+    for n in range(len(instructions) - 1, -1, -1):
+        i = instructions[n]
+        if isinstance(i, Source) or (isinstance(i, Place) and i.checks):
+            found[n] = None  # an argument, or to be looked at wherever it stands
+        home = found[n]
+        if isinstance(i, Select):
+            depth = 1 if home is None else home.depth + 1
+            use(i.mask, home)
+            use(i.inside, Arm(n, True, home, depth))
+            use(i.outside, Arm(n, False, home, depth))
+        else:
+            for operand in i.operands:
+                use(operand, home)
+    branches: set[int] = set()
+    for i, arm in zip(instructions, found, strict=True):
+        if isinstance(i, Apply | Gather):
+            while arm is not None and arm.select not in branches:
+                branches.add(arm.select)
+                arm = arm.parent
+    return [_within(branches, arm) for arm in found] if branches else ()
+
+
+def _within(branches: set[int], arm: Arm | None) -> Arm | None:
+    """The nearest arm of a choice that is a branch."""
+    while arm is not None and arm.select not in branches:
+        arm = arm.parent
+    return arm
+
+
+def _common(a: Arm | None, b: Arm | None) -> Arm | None:
+    """The innermost arm that holds two."""
+    while a is not b:
+        if a is None or b is None:
+            return None
+        if a.depth >= b.depth:
+            a = a.parent
+        else:
+            b = b.parent
+    return a
+
+
+def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
+    """The elementwise ops that a body does over a space, each where it runs."""
+    points = size_of(extents)
+    arms = arms_of(body, results)
+    if not arms:
+        return points * body.operations
+    found: dict[Arm | None, int] = {None: points}
+
+    def points_in(arm: Arm | None) -> int:
+        if arm is None or arm in found:
+            return found[arm]
+        around = points_in(arm.parent)
+        chosen = min(around, _covered(body, arm.select, extents))
+        found[arm] = chosen if arm.inside else around - chosen
+        return found[arm]
+
+    pairs = zip(body.instructions, arms, strict=True)
+    return sum(points_in(arm) for i, arm in pairs if isinstance(i, Apply))
+
+
+def _covered(body: Body, select: int, extents: Shape) -> int:
+    """The points of a space at which a choice takes what is inside."""
+    choice = body.instructions[select]
+    assert isinstance(choice, Select)
+    mask = body.instructions[choice.mask]
+    covered = list(extents)
+    if isinstance(mask, Mask):
+        for d, low, high in mask.ranges:
+            covered[d] = max(0, min(high, extents[d]) - max(low, 0))
+    elif isinstance(mask, Within):
+        place = body.instructions[mask.arg]
+        assert isinstance(place, Place)
+        return size_of(extents) * (min(mask.high, place.extents[0]) - mask.low) // place.extents[0]
+    return size_of(tuple(covered))
