@@ -22,7 +22,7 @@ ROOT = Path("/lib")
 LIBRARY = str(ROOT / "python313.zip")
 PACKAGES = ("py_tensor", "py_tensor_page")
 UNUSED = {
-    *("_pydatetime.py", "_pyio.py"),  # Pyodide has these in C
+    *("_pydatetime.py", "_pyio.py", "_py_abc.py", "_threading_local.py"),  # Pyodide has them in C
     *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py"),  # need sockets
     *("http/server.py", "mailbox.py", "xmlrpc/client.py", "xmlrpc/server.py"),
     *("wsgiref/handlers.py", "wsgiref/simple_server.py", "wsgiref/validate.py"),
@@ -30,7 +30,9 @@ UNUSED = {
     *("multiprocessing/heap.py", "multiprocessing/sharedctypes.py"),
     *("multiprocessing/popen_fork.py", "multiprocessing/popen_forkserver.py"),
     *("multiprocessing/popen_spawn_posix.py", "multiprocessing/resource_sharer.py", "pty.py"),
-    "multiprocessing/shared_memory.py",
+    *("multiprocessing/shared_memory.py", "multiprocessing/spawn.py"),
+    *("multiprocessing/synchronize.py", "multiprocessing/resource_tracker.py"),
+    *("asyncio/__main__.py", "sysconfig/__main__.py"),  # commands of a shell
     # a terminal's prompt; pydoc needs the pager
     *("_pyrepl/reader.py", "_pyrepl/unix_console.py", "_pyrepl/readline.py", "_pyrepl/console.py"),
     *("_pyrepl/completing_reader.py", "_pyrepl/historical_reader.py", "_pyrepl/commands.py"),
@@ -40,6 +42,7 @@ UNUSED = {
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
     # of other systems
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
+    "ctypes/wintypes.py",
     *("_android_support.py", "_apple_support.py", "_ios_support.py"),
 }
 """Of the archive: what no program in a browser can use."""

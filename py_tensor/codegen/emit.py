@@ -353,7 +353,8 @@ class BodyCode:
                 return decode(i.dtype, element(number, self.bindings[number].vector, names[0]))
             case Within():
                 low, high = params.add(i.low), params.add(i.high)
-                return f"({names[0]} >= {low}) & ({names[0]} < {high})"
+                also = "" if i.also is None else f" & {names[1]}"
+                return f"({names[0]} >= {low}) & ({names[0]} < {high}){also}"
             case Select():
                 mask, inside, outside = names
                 return f"select({outside}, {inside}, {mask})"

@@ -167,20 +167,22 @@ class Mask(Source):
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Whether an earlier value, a uint32, lies in [low, high)."""
+    """Whether an earlier value, a uint32, lies in [low, high), and another condition holds."""
 
     arg: int
     low: int
     high: int
+    also: int | None = None
 
     dtype = bool_
 
     @property
     def operands(self) -> tuple[int, ...]:
-        return (self.arg,)
+        return (self.arg,) if self.also is None else (self.arg, self.also)
 
     def renumbered(self, values: Mapping[int, int]) -> Within:
-        return replace(self, arg=values[self.arg])
+        also = None if self.also is None else values[self.also]
+        return replace(self, arg=values[self.arg], also=also)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,9 @@ class Arm:
     depth: int
 
 
+MOST_NESTED = 100  # arms within each other; WGSL allows 127 braces
 Arms = Sequence[Arm | None]
+Box = tuple[tuple[int, int], ...]  # [first, end) along each dimension
 
 
 def arms_of(body: Body, results: Iterable[int]) -> Arms:
@@ -49,8 +51,8 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
         if isinstance(i, Source) or (isinstance(i, Place) and i.checks):
             found[n] = None  # an argument, or to be looked at wherever it stands
         home = found[n]
-        if isinstance(i, Select):
-            depth = 1 if home is None else home.depth + 1
+        depth = 1 if home is None else home.depth + 1
+        if isinstance(i, Select) and depth <= MOST_NESTED:
             use(i.mask, home)
             use(i.inside, Arm(n, True, home, depth))
             use(i.outside, Arm(n, False, home, depth))
@@ -91,31 +93,46 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
     arms = arms_of(body, results)
     if not arms:
         return points * body.operations
-    found: dict[Arm | None, int] = {None: points}
+    whole = tuple((0, n) for n in extents)
+    found: dict[Arm | None, tuple[int, Box]] = {None: (points, whole)}
 
-    def points_in(arm: Arm | None) -> int:
+    def reach(arm: Arm | None) -> tuple[int, Box]:
+        """The points at which an arm is chosen, and a box that holds them."""
         if arm is None or arm in found:
             return found[arm]
-        around = points_in(arm.parent)
-        chosen = min(around, _covered(body, arm.select, extents))
-        found[arm] = chosen if arm.inside else around - chosen
+        around, box = reach(arm.parent)
+        choice = body.instructions[arm.select]
+        assert isinstance(choice, Select)
+        inner = _covered(body, choice.mask, box)
+        chosen = min(around, _part(body, choice.mask, size_of(tuple(b - a for a, b in inner))))
+        found[arm] = (chosen, inner) if arm.inside else (around - chosen, box)
         return found[arm]
 
     pairs = zip(body.instructions, arms, strict=True)
-    return sum(points_in(arm) for i, arm in pairs if isinstance(i, Apply))
+    return sum(reach(arm)[0] for i, arm in pairs if isinstance(i, Apply))
 
 
-def _covered(body: Body, select: int, extents: Shape) -> int:
-    """The points of a space at which a choice takes what is inside."""
-    choice = body.instructions[select]
-    assert isinstance(choice, Select)
-    mask = body.instructions[choice.mask]
-    covered = list(extents)
-    if isinstance(mask, Mask):
-        for d, low, high in mask.ranges:
-            covered[d] = max(0, min(high, extents[d]) - max(low, 0))
-    elif isinstance(mask, Within):
-        place = body.instructions[mask.arg]
-        assert isinstance(place, Place)
-        return size_of(extents) * (min(mask.high, place.extents[0]) - mask.low) // place.extents[0]
-    return size_of(tuple(covered))
+def _covered(body: Body, mask: int | None, box: Box) -> Box:
+    """The part of a box in which a mask over coordinates of the space holds."""
+    condition = None if mask is None else body.instructions[mask]
+    if isinstance(condition, Within):
+        return _covered(body, condition.also, box)
+    if not isinstance(condition, Mask):
+        return box
+    covered = list(box)
+    for d, low, high in condition.ranges:
+        first, end = max(low, box[d][0]), min(high, box[d][1])
+        covered[d] = first, max(first, end)
+    return tuple(covered)
+
+
+def _part(body: Body, mask: int | None, points: int) -> int:
+    """How many of so many points conditions on computed coordinates leave, if all are alike."""
+    condition = None if mask is None else body.instructions[mask]
+    if not isinstance(condition, Within):
+        return points
+    place = body.instructions[condition.arg]
+    assert isinstance(place, Place)
+    extent = place.extents[0]
+    left = points * (min(condition.high, extent) - condition.low) // extent
+    return _part(body, condition.also, left)

@@ -104,6 +104,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
         for kernel in (*stuck, *wide):
             if kernel.writes() <= apart:
                 cut |= {s for slot in kernel.writes() if (s := builder.heaviest(slot)) is not None}
+                cut |= {slot for slot in kernel.writes() if request.order[slot].op.variadic}
             apart |= kernel.writes()
         apart |= builder.idle
         assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
@@ -325,7 +326,7 @@ class Builder:
 
         One for each reads and stores vectors.
         """
-        if not node.op.is_written_by_parts(node) and (
+        if not self.decisions.is_written_by_parts(node) and (
             node.meta.size <= MOST_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
@@ -337,15 +338,10 @@ class Builder:
         start = 0
         for group in self._written_together(node):
             extents = (*shape[:axis], sum(x.meta.shape[axis] for x in group), *shape[axis + 1 :])
-            strides = canonical_strides(units, extents)
-            view = IndexMap(strides, start * units[axis], tuple((0, n) for n in extents))
-            if len(group) > 1:
-                row = Evaluator(self, extents, root=slot)
-                value = row.value(slot, view)
-            else:
-                row = Evaluator(self, extents, root=None)
-                value = row.value(self.slots[group[0]])
-            self._add(row, (), (), [(slot, value)], view.access)
+            row = Evaluator(self, extents, root=None)
+            value = row.part(slot, node, group)
+            access = Access(canonical_strides(units, extents), start * units[axis])
+            self._add(row, (), (), [(slot, value)], access)
             start += extents[axis]
 
     def _written_together(self, node: Node) -> list[list[Node]]:
@@ -583,7 +579,7 @@ class Builder:
             slot not in self.apart
             and slot not in d.cut
             and slot not in self.produced
-            and not node.op.is_written_by_parts(node)
+            and not d.is_written_by_parts(node)
             and d.depth[slot] == d.depth[root]
         )
 

@@ -446,26 +446,39 @@ class Evaluator:
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "no part of this kind is written in one pass with the whole"
         inside = Window(self.slots[value], widths)
-        return self._chosen(slot, node, view, [inside], (self.slots[whole], view))
+        shape = node.meta.shape
+        return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand where the coordinates lie in its window, the fill elsewhere."""
         operand, fill = node.inputs
         inside = Window(self.slots[operand], node.attrs)
-        return self._chosen(slot, node, view, [inside], (self.slots[fill], view))
+        shape = node.meta.shape
+        return self._chosen(slot, node, shape, view, [inside], (self.slots[fill], view))
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand in whose part of the axis the coordinates lie."""
-        axis: int = node.attrs
-        shape = node.meta.shape
+        windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
+        return self._chosen(slot, node, node.meta.shape, view, windows)
+
+    def part(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
+        """The value of a part of a concatenation: neighbouring operands, which fill the space."""
+        windows = self._side_by_side(operands, node.attrs, self.extents)
+        step = self._chosen(slot, node, self.extents, self._identity, windows)
+        self._steps[slot, self._identity] = step
+        for need in step[0]:
+            self.demand(*need)
+        return self.value(slot)
+
+    def _side_by_side(self, operands: Sequence[Node], axis: int, shape: Shape) -> list[Window]:
         windows: list[Window] = []
         start = 0
-        for operand in node.inputs:
+        for operand in operands:
             stop = start + operand.meta.shape[axis]
             widths = tuple((start, n - stop) if a == axis else (0, 0) for a, n in enumerate(shape))
             windows.append(Window(self.slots[operand], widths))
             start = stop
-        return self._chosen(slot, node, view, windows)
+        return windows
 
     def rolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """The operand from a place further on; behind its end, from its beginning."""
@@ -479,24 +492,25 @@ class Evaluator:
             Window(operand, tuple(w for w, _ in part), units, sum(first for _, first in part))
             for part in product(*parts)
         ]
-        return self._chosen(slot, node, view, windows)
+        return self._chosen(slot, node, node.meta.shape, view, windows)
 
     def _chosen(
         self,
         slot: int,
         node: Node,
+        shape: Shape,
         view: IndexMap,
         windows: Sequence[Window],
         outside: Key | None = None,
     ) -> tuple[list[Key], Make]:
-        """What is seen in the first window of the node that the coordinates lie in.
+        """What is seen in the first window of this shape that the coordinates lie in.
 
-        `outside` is what stands around the windows; without it, they cover the node.
+        `outside` is what stands around the windows; without it, they cover the shape.
         """
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
         for window in windows:
-            seen = _seen(view, node.meta.shape, window)
+            seen = _seen(view, shape, window)
             if seen is None:
                 return self._load_materialized(slot, node, view)
             ranges, inner = seen
@@ -519,27 +533,26 @@ class Evaluator:
             indices, values = dict(zip(asked, values, strict=False)), values[len(asked) :]
             chosen = values[-1]
             for ranges, value in reversed(list(zip(masks, values[:-1], strict=False))):
-                inside = value
-                for mask in self._masks(ranges, view, indices):
-                    inside = self.body.add(Select(node.meta.dtype, mask, inside, chosen))
-                chosen = inside
+                mask = self._mask(ranges, view, indices)
+                chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
             return chosen
 
         return [*(_index(view.along[n]) for n in asked), *needs], make
 
-    def _masks(
+    def _mask(
         self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
-    ) -> list[int]:
-        """Whether coordinates lie in ranges: those of the space, and each that an index says."""
+    ) -> int:
+        """Whether coordinates lie in ranges: those of the space, and those that an index says."""
         rank = len(self.extents)
         nowhere = Access((0,) * rank, 0)
         own = tuple(found for found in ranges if found[0] < rank)
-        masks = [self.body.add(Mask(own))] if own else []
+        mask = self.body.add(Mask(own)) if own else None
         for d, low, high in ranges[len(own) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
             coordinate = self.body.add(Place(nowhere, (index,), (extent,), (1,), clips=True))
-            masks.append(self.body.add(Within(coordinate, low, high)))
-        return masks
+            mask = self.body.add(Within(coordinate, low, high, mask))
+        assert mask is not None
+        return mask
 
 
 def _index(along: Along) -> Key:

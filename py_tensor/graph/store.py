@@ -7,6 +7,7 @@ computing it inside its consumers would cost more than to store it. Loops are fo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
@@ -68,6 +69,8 @@ class Decisions:
         Stored because a kernel would grow too large: never merged into a consumer's kernel.
     sources : list of frozenset
         The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
+    choosing : set of int
+        Inline nodes that choose among more than two operands.
     part : list of int
         In which part of a loop each node lies, where loops are cut.
     rerolled : list of range
@@ -95,6 +98,7 @@ class Decisions:
     cut: set[int] = field(default_factory=set[int])
     sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    choosing: set[int] = field(default_factory=set[int])
     unrolled: set[Node] = field(default_factory=set[Node])
     through: set[Node] = field(default_factory=set[Node])
     part: list[int] = field(default_factory=list[int])
@@ -122,6 +126,11 @@ class Decisions:
     def is_anchor(self, node: Node) -> bool:
         """Whether the node, if pending, ends a kernel: its consumers see only its result."""
         return node.storage is None and (node.op.barrier or self.is_folded(node))
+
+    def is_written_by_parts(self, node: Node) -> bool:
+        """Whether kernels write parts of the node: one for all would read too many buffers."""
+        cut = node.op.variadic and self.slots[node] in self.cut
+        return cut or node.op.is_written_by_parts(node)
 
     def is_folded(self, node: Node) -> bool:
         """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
@@ -372,7 +381,7 @@ def _buffered(d: Decisions) -> None:
             # An address inside a body can follow any map; a pass of its own reads buffers in order.
             trace = _trace if node.op.inline else _in_order
             found = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
-            if node.op.reads_through(node) and _is_computed(d, d.order[found[0].slot]):
+            if _reads_through(d, node) and _is_computed(d, d.order[found[0].slot]):
                 d.through.add(node)
                 continue
             d.buffered[slot] = tuple(found)
@@ -382,9 +391,16 @@ def _buffered(d: Decisions) -> None:
                     d.cut.add(operand.slot)
 
 
+def _reads_through(d: Decisions, node: Node) -> bool:
+    """Whether a gather is movement: its indices are lists, which are stored, and in range."""
+    return node.op.reads_through(node) and all(
+        d.order[d.slots[bottom(index)]].storage is not None for index in node.inputs[1:]
+    )
+
+
 def _is_computed(d: Decisions, node: Node) -> bool:
     """Whether a node, from which movement starts, is computed wherever it is looked at."""
-    if d.slots[node] in d.stored or node.op.is_written_by_parts(node):
+    if d.slots[node] in d.stored or d.is_written_by_parts(node):
         return False
     return d.is_inline(node) or (node.storage is None and node.op.generates)
 
@@ -437,7 +453,7 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
         elif node.op.generates:
             d.sources.append(frozenset())
             d.inlined.append(frozenset())
-        elif node.op.is_written_by_parts(node):
+        elif d.is_written_by_parts(node):
             d.sources.append(frozenset((slot,)))
             d.inlined.append(frozenset())
         elif d.is_anchor(node):
@@ -446,7 +462,13 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
             d.inlined.append(frozenset())
         else:
             sources, inlined = _needs(d, node)
-            while len(sources) >= max_buffers or len(inlined) >= MAX_BODY:
+            if node.op.variadic and _is_too_large(d, sources, inlined, max_buffers):
+                d.store(slot, Reason.CONCAT)
+                d.cut.add(slot)
+                d.sources.append(frozenset((slot,)))
+                d.inlined.append(frozenset())
+                continue
+            while _is_too_large(d, sources, inlined, max_buffers):
                 reason = Reason.BUFFERS if len(sources) >= max_buffers else Reason.LONG
                 if not _cut_one(d, node, reason):
                     break
@@ -454,6 +476,19 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
             d.sources.append(sources)
             own = d.folded.get(slot, slot)
             d.inlined.append(inlined | {own} if d.is_inline(node) else inlined)
+            if node.op.variadic and len(node.inputs) > 2:
+                d.choosing.add(own)
+
+
+def _is_too_large(
+    d: Decisions, sources: frozenset[int], inlined: frozenset[int], max_buffers: int
+) -> bool:
+    """Whether a kernel would bind too many buffers, or have too much text.
+
+    A node that chooses among many operands makes as much text as all its choices.
+    """
+    choices = sum(len(d.order[s].inputs) for s in inlined & d.choosing)
+    return len(sources) >= max_buffers or len(inlined) + choices >= MAX_BODY
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
@@ -508,38 +543,42 @@ def _store_reread(d: Decisions) -> None:
     views: dict[tuple[int, ...], int] = {}
     places: list[frozenset[Place]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
+
+    def view_by(*moved: int) -> int:
+        """The number of a view: by what it sees another one, and which."""
+        return views.setdefault(moved, len(views) + 1)
+
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
         if node.storage is not None or node.op.generates:
             continue
-        if node.op.is_written_by_parts(node):
+        if d.is_written_by_parts(node):
             d.store(slot, Reason.CONCAT)
         found: set[Place] = set()
-        for consumer in dict.fromkeys(d.consumers[slot]):
+        for consumer, uses in Counter(d.consumers[slot]).items():
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
             seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
-            if d.shifts(above):
-                parts = above.op.is_written_by_parts(above)
+            if d.is_written_by_parts(above):  # once for each operand that it is
+                found.add((consumer, view_by(0, above.key), uses * node.meta.size, False))
+            elif d.shifts(above):
+                lists = [d.slots[x] for x in above.inputs[1:]] if above in d.through else []
                 for number, operand in enumerate(above.inputs):
                     if operand is node:
-                        share = 1.0 if parts else above.op.share(above, number)
+                        share = above.op.share(above, number)
                         for kernel, view, points, expanded in seen:
                             for place in range(d.places(above)):
-                                moved = views.setdefault(
-                                    (view, above.key, number, place), len(views) + 1
-                                )
+                                moved = view_by(view, above.key, number, place, *lists)
                                 found.add((kernel, moved, points * share, expanded))
             elif above.op.reads_by_map and not is_flat(above):
                 expands = above.meta.size > node.meta.size
                 for kernel, view, points, expanded in seen:
-                    moved = views.setdefault((view, above.key), len(views) + 1)
+                    moved = view_by(view, above.key)
                     found.add((kernel, moved, points, expanded or expands))
             else:
                 found.update(seen)
             if len(found) > MANY_PLACES:
-                found = _together(found, len(views) + 1)
-                views[(len(views) + 1,)] = len(views) + 1
+                found = _together(found, view_by(-1, *sorted(view for _, view, _, _ in found)))
             beyond = 1.0 if ends else copies[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond *= above.meta.size / node.meta.size
@@ -587,9 +626,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
 
 def _points(d: Decisions, root: Node, operand: Node) -> float:
     """The points at which the kernel of `root` computes its operand."""
-    if d.is_anchor(root) or root.op.is_written_by_parts(root):
-        return operand.meta.size
-    return root.meta.size
+    return operand.meta.size if d.is_anchor(root) else root.meta.size
 
 
 def _cut_loops(d: Decisions, request: Request) -> None:

@@ -397,6 +397,9 @@ def _evaluate(
             case Within():
                 given = values[i.arg]
                 value = Value((given.data >= i.low) & (given.data < i.high), given.defined)
+                if i.also is not None:
+                    also = values[i.also]
+                    value = Value(value.data & also.data, value.defined & also.defined)
             case Select():
                 value = _select(values[i.mask], values[i.inside], values[i.outside])
             case Accumulated():

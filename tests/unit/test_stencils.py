@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph import evaluate
 from py_tensor.graph.build import schedule
 from py_tensor.graph.order import make_request
+from py_tensor.layout import coordinates
 from tests.unit import simulate
+from tests.unit.fake_bridge import GPU
 
 PROGRAMS = 60
 STEPS = 12
@@ -150,6 +154,21 @@ def test_small_pieces_of_a_concatenation_are_written_together(
     assert len(simulate.kernels_of(place)) == kernels
 
 
+def test_many_pieces_are_planned_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return coordinates(*arguments)
+
+    monkeypatch.setattr(evaluate, "coordinates", counted)
+    x = pt.zeros((640, 3), device=simulate.device(execute=False))
+    found = pt.concat([x[i] * 2 for i in range(640)])
+    assert len(schedule(make_request([found._node]), 8)) < 640 // 2
+    assert calls < 2 * 640
+
+
 def test_pieces_of_many_buffers(source: random.Random) -> None:
     """Sums, constants, empty and computed pieces; a kernel binds at most so many buffers."""
     rng = np.random.default_rng(source.getrandbits(32))
@@ -166,6 +185,57 @@ def test_pieces_of_many_buffers(source: random.Random) -> None:
     kernels = simulate.kernels_of(place)
     assert len(kernels) < 20
     assert max(k.buffers() for k in kernels) <= 8
+
+
+@pytest.mark.parametrize("count", [7, 8, 12, 16])
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize("held", [False, True])
+def test_pieces_of_as_many_buffers(
+    source: random.Random, count: int, computed: bool, held: bool
+) -> None:
+    """As many operands as one kernel may choose from, and more buffers than it may bind."""
+    rng = np.random.default_rng(source.getrandbits(32))
+    arrays = [rng.standard_normal((n % 3 + 1, 4)).astype("f") for n in range(count)]
+    place = simulate.device(8)
+    given = [pt.asarray(x, device=place) for x in arrays]
+    pieces = [x * 2 + x.sum() for x in given] if computed else given
+    found = pt.concat(pieces) + given[0][0]
+    if not held:
+        pieces.clear()
+    expected = np.concatenate([x * 2 + x.sum() for x in arrays] if computed else arrays)
+    np.testing.assert_allclose(found.numpy(), expected + arrays[0][0], rtol=1e-4, atol=1e-5)
+    assert max(k.buffers() for k in simulate.kernels_of(place)) <= 8
+
+
+@pytest.mark.parametrize(("pieces", "times"), [(3, 60), (15, 40)])
+def test_what_is_prepended_in_a_loop_nests_no_deeper_than_wgsl_allows(
+    gpu: GPU, pieces: int, times: int
+) -> None:
+    a = gpu.tensor(*range(pieces))
+    joined = pt.exp(a[:1])
+    for _ in range(times):
+        joined = pt.concat([*(a[n : n + 1] * 2 for n in range(pieces)), joined])
+    found = pt.explain(joined)
+    assert found.operations <= 2 * found.operations_op_by_op
+    for kernel in found.kernels:
+        depths = accumulate((c == "{") - (c == "}") for c in kernel.wgsl)
+        assert max(depths) < 127
+
+
+def test_lists_that_differ_are_places_that_differ() -> None:
+    x = np.random.default_rng(0).standard_normal(64).astype("f")
+    place = simulate.device(10)
+    lists = [np.random.default_rng(n).integers(0, 64, 64).tolist() for n in range(6)]
+
+    def picked_often(xp: Any, a: Any) -> Any:
+        for _ in range(10):
+            a = xp.sin(a)
+        return sum(a[rows] for rows in lists)
+
+    found = picked_often(pt, pt.asarray(x, device=place))
+    alone = sum(n.op.operations(n) for n in make_request([found._node]).order if not n.storage)
+    np.testing.assert_allclose(found.numpy(), picked_often(np, x), rtol=1e-4)
+    assert sum(k.operations() for k in simulate.kernels_of(place)) <= 2 * alone
 
 
 def test_an_index_list_reads_through_what_is_pending() -> None:
