@@ -81,7 +81,12 @@ def test_loops(
             expected = program(np, *wide, passes)
         for got, right in zip(program(pt, *given, passes), expected, strict=True):
             if program is escaping:
-                assert np.mean(got.numpy() != right) < 0.02
+                # A pass earlier or later is right where a little rounding decides.
+                near = [
+                    program(np, *(a * s for a in wide), passes)[0] for s in (1 - 1e-5, 1 + 1e-5)
+                ]
+                stable = (near[0] == right) & (near[1] == right)
+                np.testing.assert_array_equal(got.numpy()[stable], right[stable])
             else:
                 same(got, np.asarray(right))
 
