@@ -36,9 +36,9 @@ SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
 MOST_SCATTERED = 2**32 - 1  # values, whose numbers are words
 MOST_PLACES = 2**31  # along an axis, that int32 numbers
-MOST_JOINED = 16  # operands of a concatenation that one kernel chooses from at each element
-MANY_JOINED = 4  # of one that has more elements than this
-MOST_CHOSEN = 1 << 16
+MOST_CHOSEN = 1 << 16  # elements of a small concatenation
+MOST_JOINED = 16  # operands of a small one that one kernel chooses from at each element
+MOST_JOINED_LARGE = 4  # the same of a larger one
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
@@ -615,7 +615,7 @@ class Concat(Op):
     def is_written_by_parts(self, node: Node) -> bool:
         """A kernel that chooses looks for each element at what all operands load."""
         count = len(node.inputs)
-        return count > (MOST_JOINED if node.meta.size <= MOST_CHOSEN else MANY_JOINED)
+        return count > (MOST_JOINED if node.meta.size <= MOST_CHOSEN else MOST_JOINED_LARGE)
 
     def share(self, node: Node, number: int) -> float:
         return node.inputs[number].meta.size / max(1, node.meta.size)

@@ -36,9 +36,8 @@ TWICE = 2.0  # the same where other kernels compute it as well
 SEVERAL_TIMES = 1.2  # the same where an element should be computed once
 
 
-Place = tuple[
-    int, int, float, bool
-]  # a kernel's root, a view, points, whether they repeat elements
+# A kernel's root, a view, the points of it, and whether they repeat elements.
+Place = tuple[int, int, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -624,7 +623,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     return Reason.REREAD if most >= TWICE and every >= most + 1 else None
 
 
-def _points(d: Decisions, root: Node, operand: Node) -> float:
+def _points(d: Decisions, root: Node, operand: Node) -> int:
     """The points at which the kernel of `root` computes its operand."""
     return operand.meta.size if d.is_anchor(root) else root.meta.size
 
