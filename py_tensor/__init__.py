@@ -22,6 +22,7 @@ from py_tensor.display.screen import imshow as imshow
 from py_tensor.display.screen import plot as plot
 from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
+from py_tensor.dtypes import float16 as float16
 from py_tensor.dtypes import float32 as float32
 from py_tensor.dtypes import float64 as float64
 from py_tensor.dtypes import int8 as int8
@@ -77,7 +78,7 @@ nan = float("nan")
 euler_gamma = 0.5772156649015329
 newaxis = None
 ndarray = Tensor
-single, double = float32, float64
+half, single, double = float16, float32, float64
 int_ = intp = intc = int32
 byte, short, longlong = int8, int16, int64
 ubyte, ushort = uint8, uint16

@@ -11,10 +11,7 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
     "fft": _IN_NUMPY.format("fft"),
-    **dict.fromkeys(
-        ("bfloat16", "float16", "half"),
-        "there is pt.float32, and pt.float64 on the CPU",
-    ),
+    "bfloat16": "there is pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
     "cat": "it is pt.concat",
     "from_numpy": "it is pt.asarray",

@@ -39,9 +39,9 @@ class DType:
         The element's code in `array.array` and `memoryview` ("?" for bool).
     wgsl : str or None
         The type a kernel computes in; None where the GPU has no such type. Integers of 8 and 16
-        bits are computed in i32, and each result is wrapped around to its own range.
+        bits are computed in i32 and float16 in f32, and each result is brought into the dtype.
     storage : str or None
-        The type of an element in a GPU buffer.
+        The type of a word in a GPU buffer: that of an element, or u32 for packed ones.
     """
 
     name: str
@@ -82,9 +82,18 @@ class DType:
 
     def bytes_of(self, value: float) -> memoryview:
         """A number as one stored element of the host; a float as this dtype rounds it."""
-        if self.kind == "f":
+        if self.typecode in "fd":
             return memoryview(bytearray(array(self.typecode, [value])))
+        if self.kind == "f":
+            return memoryview(bytearray(struct.pack(self.typecode, self.rounded(value))))
         return memoryview(bytearray(struct.pack(self.typecode, value)))
+
+    def rounded(self, value: float) -> float:
+        """The number of this floating dtype that is nearest; past the largest an infinity."""
+        try:
+            return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
+        except OverflowError:
+            return math.copysign(math.inf, value)
 
     @property
     def on_gpu(self) -> bool:
@@ -92,27 +101,37 @@ class DType:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is an integer of fewer bits than what kernels compute in."""
+        """Whether it has fewer bits than what kernels compute in."""
         return self.itemsize < 4 and self.kind != "b"
 
     @property
-    def stored_itemsize(self) -> int:
-        """Bytes per element in a GPU buffer: a bool or a small integer takes a whole word there."""
-        return 4
+    def is_packed(self) -> bool:
+        """Whether several elements share a word of a GPU buffer."""
+        return self.itemsize < 4
+
+    def lies_like(self, other: DType) -> bool:
+        """Whether elements of both take the same words of a GPU buffer."""
+        return (self.storage, self.itemsize) == (other.storage, other.itemsize)
+
+    @property
+    def per_word(self) -> int:
+        """Elements of a word of a GPU buffer, where they are packed."""
+        return 4 // self.itemsize
 
 
 bool_ = DType("bool", "b", 1, "?", "bool", "u32", 0)
-uint8 = DType("uint8", "u", 1, "B", "i32", "i32", 1)
-int8 = DType("int8", "i", 1, "b", "i32", "i32", 1)
-uint16 = DType("uint16", "u", 2, "H", "i32", "i32", 2)
-int16 = DType("int16", "i", 2, "h", "i32", "i32", 2)
+uint8 = DType("uint8", "u", 1, "B", "i32", "u32", 1)
+int8 = DType("int8", "i", 1, "b", "i32", "u32", 1)
+uint16 = DType("uint16", "u", 2, "H", "i32", "u32", 2)
+int16 = DType("int16", "i", 2, "h", "i32", "u32", 2)
 uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 3)
 int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
 int64 = DType("int64", "i", 8, "q", rank=4)
-float32 = DType("float32", "f", 4, "f", "f32", "f32", 5)
-float64 = DType("float64", "f", 8, "d", rank=6)
+float16 = DType("float16", "f", 2, "e", "f32", "u32", 5)
+float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
+float64 = DType("float64", "f", 8, "d", rank=7)
 
-ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, int64, float32, float64)
+ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, int64, float16, float32, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
@@ -127,11 +146,11 @@ _NAMES = {
     **dict.fromkeys(("int", "int_", "i4", "i", "intc"), int32),
     **dict.fromkeys(("uint", "u4", "I", "uintc"), uint32),
     **dict.fromkeys(("i8", "q", "longlong"), int64),
+    **dict.fromkeys(("half", "f2", "e"), float16),
     **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
 }  # NumPy's, and Python's, which say no precision: theirs is the default one
 _INSTEAD = {
-    **dict.fromkeys(("float16", "half", "f2", "e"), "float32"),
     **dict.fromkeys(("uint64", "u8", "L", "Q", "ulong", "ulonglong"), "uint32"),
     **dict.fromkeys(("long", "l", "p"), 'int32, or int64 on the device "cpu"'),
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
@@ -143,6 +162,8 @@ _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds t
 def _common(a: DType, b: DType) -> DType | None:
     """NumPy's common dtype, with float32 for its float64; None where that is its int64."""
     low, high = sorted((a, b), key=lambda dtype: ("buif".index(dtype.kind), dtype.itemsize))
+    if high is float16 and low.kind in "iu" and low.itemsize > 1:
+        return float32  # which has more of its numbers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
     return {1: int16, 2: int32}.get(low.itemsize)  # the signed one that holds the unsigned one
@@ -166,6 +187,13 @@ def promote(op: str, a: DType, b: DType) -> DType:
             "convert one, for example x.astype(pt.int32)"
         )
     return found
+
+
+def values_of(data: memoryview, dtype: DType) -> list[Any]:
+    """The elements that these bytes hold, as Python's scalars."""
+    if dtype is float16:  # a format that a memoryview has from Python 3.14 on
+        return list(struct.unpack(f"{data.nbytes // 2}e", data))
+    return typed(data, dtype.typecode).tolist()
 
 
 def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> memoryview:
@@ -197,6 +225,8 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         raise no_text(op)
     if kind in ("i", "u"):
         return _INTEGERS[kind, min(itemsize, 4)]
+    if kind == "f" and itemsize == 2:
+        return float16
     found = {"b": bool_, "f": DEFAULT_FLOAT}.get(kind)
     if found is None:
         raise DTypeError(f"{op}: {name} has no counterpart here ({_KNOWN}); give a dtype")
@@ -240,7 +270,9 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 
 def includes(dtype: DType, other: DType) -> bool:
-    """Whether an integer dtype has every number of another dtype; of a float it has not."""
+    """Whether a dtype of fewer than 32 bits, or of integers, has every number of another dtype."""
+    if dtype.kind == "f":
+        return other is dtype or other.itemsize == 1
     if other.kind not in "iu":
         return other.kind == "b"
     (low, high), (least, most) = integer_range(dtype), integer_range(other)
@@ -296,9 +328,14 @@ def floating(dtype: DType) -> DType:
     return dtype if dtype.kind == "f" else DEFAULT_FLOAT
 
 
+def in_words(dtype: DType) -> DType:
+    """A dtype of four bytes that has every value of a packed one."""
+    return {"b": uint32, "f": float32}.get(dtype.kind, int32)
+
+
 def summed(dtype: DType) -> DType:
     """The dtype of a sum: that of integers of fewer than 32 bits is int32 or uint32."""
-    if dtype.itemsize >= 4:
+    if dtype.itemsize >= 4 or dtype.kind == "f":
         return dtype
     return uint32 if dtype.kind == "u" else int32
 
@@ -348,6 +385,8 @@ def _name_of(given: object) -> str | None:
 
 def largest(dtype: DType) -> float:
     """The largest finite value of a floating dtype."""
+    if dtype is float16:
+        return 65504.0
     return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127
 
 

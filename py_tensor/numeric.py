@@ -44,8 +44,7 @@ class finfo:  # noqa: N801 - NumPy's name
         self.dtype = _dtype_of(dtype)
         if self.dtype.kind != "f":
             raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
-        digits = 53 if self.dtype is dtypes.float64 else 24
-        least = -1022 if self.dtype is dtypes.float64 else -126
+        digits, least = {2: (11, -14), 4: (24, -126), 8: (53, -1022)}[self.dtype.itemsize]
         self.bits = 8 * self.dtype.itemsize
         self.eps = 2.0 ** (1 - digits)
         self.epsneg = 2.0**-digits

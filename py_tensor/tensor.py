@@ -16,7 +16,7 @@ from weakref import ref
 from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, typed
+from py_tensor.dtypes import DType, typed, values_of
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
@@ -537,7 +537,7 @@ class Tensor(Methods):
     # -- Taking it out --------------------------------------------------------------------------
 
     def _flat(self, data: memoryview) -> list[Any]:
-        return typed(data, self.dtype.typecode).tolist() if self.size else []
+        return values_of(data, self.dtype) if self.size else []
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars; of a 0-d tensor, the scalar."""
@@ -631,6 +631,8 @@ class Tensor(Methods):
         """The elements, read-only and contiguous, for `memoryview(x)` from Python 3.12 on."""
         if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
             raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
+        if self.dtype.typecode == "e":
+            raise BufferError("a memoryview has no float16; there is x.numpy()")
         shape = self.shape if self.size else None
         return typed(self._read().toreadonly(), self.dtype.typecode, shape)
 
@@ -774,14 +776,14 @@ def _numbers(node: Node) -> list[Any]:
     """The element of a node, if that is a constant or one element of a small tensor; else none."""
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
-        return typed(dtype.bytes_of(node.attrs), dtype.typecode).tolist()
+        return values_of(dtype.bytes_of(node.attrs), dtype)
     if node.meta.size != 1 or device.has_checks:
         return []
     part = None if node.storage is not None else _part_of_small(node)
     whole, layout = part or (node, None)
     if whole.storage is None:
         return []
-    return typed(device.backend.read(whole, layout), dtype.typecode).tolist()
+    return values_of(device.backend.read(whole, layout), dtype)
 
 
 def _bytes_known(node: Node) -> memoryview | None:
@@ -798,7 +800,7 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
     if node.storage is not None or not node.op.reads_by_map or not node.meta.size:
         return None
     below, shape = node.inputs[0], node.meta.shape
-    is_small = node.meta.size <= below.meta.size and below.meta.stored_nbytes <= COPIED_BYTES
+    is_small = node.meta.size <= below.meta.size and below.meta.nbytes <= COPIED_BYTES
     is_held = below.storage is not None or (below.live and not below.op.reads_by_map)
     if not is_small or not is_held or size_of(shape[:-1]) > MOST_PICKED:
         return None

@@ -102,7 +102,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
         """Sends no elements, whose addresses here are none of Wasm, and has zeros for results."""
 
         def upload(self, data: memoryview, meta: Meta) -> Storage:
-            return self._allocate([size_class(meta.stored_nbytes)])[0]
+            return self._allocate([size_class(meta.nbytes)])[0]
 
         def read(self, node: Node, layout: Layout | None = None) -> memoryview:
             size = node.meta.size if layout is None else layout.size

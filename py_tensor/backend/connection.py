@@ -25,7 +25,6 @@ from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.slabs import MIB
-from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Node
@@ -34,7 +33,6 @@ from py_tensor.layout import Layout
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
 ADDRESSABLE = 2**32 - 16  # bytes: sizes are words of the command stream
-HEAP_MODES = {"bool": 1, "uint8": 1, "uint16": 2, "int8": 3, "int16": 4}  # of `web/bridge/heap.js`
 OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 
 
@@ -47,11 +45,6 @@ class Reading:
     address: int
     promise: Any
     last: int
-
-
-def heap_mode(dtype: DType) -> int:
-    """How the bridge converts elements between the heap and a buffer; 0 where they are alike."""
-    return HEAP_MODES.get(dtype.name, 0)
 
 
 def request_device(bridge: Any) -> Any:
@@ -341,9 +334,7 @@ class Connection:
         target, number = array("B", bytes(node.meta.nbytes)), storage.number
         address = target.buffer_info()[0]
         self._targets[address] = target, number
-        promise = self.bridge.read(
-            number, 0, node.meta.stored_nbytes, address, heap_mode(node.meta.dtype)
-        )
+        promise = self.bridge.read(number, 0, node.meta.nbytes, address)
         return Reading(storage, target, address, promise, self.ledger.last)
 
     def may_overwrite(self, node: Node) -> bool:

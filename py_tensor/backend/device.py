@@ -238,7 +238,7 @@ class Device:
     def _storable(self, nodes: Iterable[Node]) -> list[Node]:
         """Those that tensors hold, and that fit a buffer."""
         limit = self.backend.max_bytes
-        return [n for n in nodes if n.live and n.meta.stored_nbytes <= limit]
+        return [n for n in nodes if n.live and n.meta.nbytes <= limit]
 
     def _count_anew(self) -> None:
         """Begin with no load."""

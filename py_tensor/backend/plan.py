@@ -307,4 +307,4 @@ def _nbytes(request: Request, lowered: Lowered, slot: int) -> int:
     if slot < 0:
         return lowered.temporaries[-1 - slot]
     meta = request.order[slot].meta
-    return meta.size * meta.dtype.stored_itemsize
+    return meta.size * meta.dtype.itemsize

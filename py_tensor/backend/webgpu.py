@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from py_tensor.backend import bridge as js
-from py_tensor.backend.connection import Connection, heap_mode, request_device
+from py_tensor.backend.connection import Connection, request_device
 from py_tensor.backend.failures import Failure, Submission, error_of
 from py_tensor.backend.plan import (
     CREATE,
@@ -141,7 +141,7 @@ class WebGPU(Connection):
                 f"which computes in 32 bits; take pt.{hint}32, which dtype={hint} stands for, "
                 "or device='cpu'"
             )
-        nbytes = meta.size * meta.dtype.stored_itemsize
+        nbytes = meta.size * meta.dtype.itemsize
         if nbytes > self.max_bytes:
             raise self._too_large(f"{op}: {meta.dtype} of shape {meta.shape}", nbytes)
 
@@ -169,12 +169,12 @@ class WebGPU(Connection):
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
         """A buffer with these elements; None where the device is lost."""
-        sizes = [size_class(meta.stored_nbytes)]
+        sizes = [size_class(meta.nbytes)]
         source = array("B")
         source.frombytes(data)
         self._ensure_large(sizes)
         storage = self._allocate(sizes)[0]
-        command = UPLOAD, storage.number, 0, *source.buffer_info(), heap_mode(meta.dtype)
+        command = UPLOAD, storage.number, 0, *source.buffer_info()
         commands = array("I", (*self._created(storage, self.poison), *command))
         sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
         return storage if sent else None
@@ -259,7 +259,7 @@ class WebGPU(Connection):
         """The command that copies what is read next, while there is surely memory for the copy."""
         slot = request.read
         if slot is not None and (position := plan.position(slot)) is not None:
-            nbytes = request.order[slot].meta.stored_nbytes
+            nbytes = request.order[slot].meta.nbytes
             if nbytes <= FETCHED_BYTES:
                 return array("I", (FETCH, position, nbytes))
         return array("I")
@@ -412,9 +412,9 @@ class WebGPU(Connection):
         leaves = planned.overwritable if overwrites else frozenset[int]()
         bases = set[int]().union(*(kernel.bases() for kernel in kernels))
         overwritable = {
-            slot: node.meta.stored_nbytes
+            slot: node.meta.nbytes
             for slot, node in enumerate(planned.order)
-            if (node.meta.stored_nbytes >= OVERWRITTEN_BYTES or slot in bases)
+            if (node.meta.nbytes >= OVERWRITTEN_BYTES or slot in bases)
             and (slot in leaves or (node.storage is None and slot not in planned.wanted))
         }
         found, checks = lower_each(kernels, profile, self.programs, overwritable)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from py_tensor.codegen.emit import Space, address, decode, decode_coordinates
+from py_tensor.codegen.codec import lane
+from py_tensor.codegen.emit import Space, address, decode_coordinates
 from py_tensor.codegen.program import Params
 from py_tensor.graph.body import Load
 
@@ -82,7 +83,7 @@ class Blocks:
             space = Space([places[d] for d in order], self._reordered(order), 4)
             at = address(params, space, load.access, 4)
             statements.append(f"let {name}_{column} = b{binding}[{at}];")
-        return statements, [decode(load.dtype, f"{name}_{column}[i]") for column in range(4)]
+        return statements, [lane(load.dtype, f"{name}_{column}", "i") for column in range(4)]
 
     def row_space(self, names: list[str]) -> Space:
         """Row `i` of a block, four elements along the last dimension."""

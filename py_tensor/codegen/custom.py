@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from py_tensor.codegen import lower
-from py_tensor.codegen.program import Binding, Dispatch, Params
+from py_tensor.codegen.codec import Binding
+from py_tensor.codegen.map import copying, lower_map
+from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, in_words
 from py_tensor.graph.body import Const
 from py_tensor.graph.kernel import Kernel, Pass
 from py_tensor.shapes import Shape, size_of
@@ -71,16 +73,17 @@ class CustomPass(Pass):
 
     def written(self, points: int) -> int:
         """Of its operands as well: what the body loads is not known."""
-        return sum(
-            size_of(x.shape) * x.dtype.stored_itemsize for x in (*self.inputs, *self.outputs)
-        )
+        return sum(size_of(x.shape) * x.dtype.itemsize for x in (*self.inputs, *self.outputs))
 
     def buffers(self, together: int, faults: int) -> int:
         return len(self.inputs) + len(self.outputs)
 
 
 def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """One dispatch, of as many invocations as the kernel has points."""
+    """One dispatch, of as many invocations as the kernel has points.
+
+    The body sees packed tensors as words: copies of operands before, of results after.
+    """
     (stage,) = kernel.stages
     assert isinstance(stage, CustomPass)
     (count,) = kernel.kept
@@ -94,16 +97,27 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
             lines.append(f"  let {x.name}_shape = array<u32, {len(x.shape)}>({sizes});")
     lines += [f"  let {name} = {params.const(const)};" for name, const in stage.numbers]
     bindings: list[Binding] = []
+    before: list[Dispatch] = []
+    after: list[Dispatch] = []
     for x in (*stage.inputs, *stage.outputs):
-        slot = x.slot
-        if slot is None:
-            slot = context.temporary(size_of(x.shape) * x.dtype.stored_itemsize)
-        bindings.append(Binding(slot, x.dtype, vector=False, writable=x in stage.outputs))
+        slot, dtype, size = x.slot, x.dtype, size_of(x.shape)
+        writable = x in stage.outputs
+        if slot is None or dtype.is_packed:
+            dtype = in_words(dtype) if dtype.is_packed else dtype
+            words = context.temporary(size * dtype.itemsize)
+            if slot is not None:
+                ends = (words, dtype, slot, x.dtype) if writable else (slot, x.dtype, words, dtype)
+                copy = copying(*ends, size, kernel.label)
+                copied = lower_map(copy, context.profile, context.programs)
+                (after if writable else before).append(copied)
+            slot = words
+        bindings.append(Binding(slot, dtype, vector=False, writable=writable))
     declared = [f"const WORKGROUP = {stage.workgroup}u;", params.declaration(len(bindings))]
     for n, x in enumerate((*stage.inputs, *stage.outputs)):
-        declared.append(bindings[n].declaration(n).replace(f" b{n}:", f" {x.name}:"))
+        declared.append(bindings[n].declaration(n, x.name))
     regions = {"interface": "\n".join(declared), "body": "\n".join([*lines, stage.body])}
     return [
+        *before,
         Dispatch(
             context.programs.get("custom", kernel.label, bindings, regions, "as written"),
             tuple(b.slot for b in bindings),
@@ -114,7 +128,8 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
             count * COST,
             kernel.operations(),
             kernel.traffic(),
-        )
+        ),
+        *after,
     ]
 
 

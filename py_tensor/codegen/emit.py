@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from py_tensor.codegen.program import Binding, Params, from_bits
+from py_tensor.codegen.codec import Binding, lane
+from py_tensor.codegen.program import Params, from_bits
 from py_tensor.dtypes import DType, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
@@ -35,7 +36,6 @@ from py_tensor.graph.op import Elementwise
 from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 from py_tensor.shapes import size_of
 
-XYZW = "xyzw"
 RANKS = (1, 2, 4, 8)
 MOST_PADDED = 4  # dimensions to which fewer are filled up
 
@@ -62,8 +62,8 @@ def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
 
 def convert_text(target: DType, source: DType, value: str) -> str:
     if source.is_small and target.kind == "f":
-        return f"f32({value})"  # exact on every device: `f32_from_i32` rounds what has over 24 bits
-    if target.wgsl != source.wgsl:
+        value = f"f32({value})"  # exact on every device: `f32_from_i32` rounds over 24 bits
+    elif target.wgsl != source.wgsl:
         value = f"{target.wgsl}_from_{source.wgsl}({value})"
     fits = not target.is_small or includes(target, source)
     return value if fits else wrapped(target, value)
@@ -72,15 +72,6 @@ def convert_text(target: DType, source: DType, value: str) -> str:
 def wrapped(dtype: DType, value: str) -> str:
     """A computed value in the range of its dtype; in `shaders/lib/convert.wgsl`."""
     return f"wrap_{dtype.name}({value})" if dtype.is_small else value
-
-
-def decode(dtype: DType, raw: str) -> str:
-    """A stored element as a value; in `shaders/lib/storage.wgsl`."""
-    return f"load_{dtype.name}({raw})"
-
-
-def encode(dtype: DType, value: str) -> str:
-    return f"store_{dtype.name}({value})"
 
 
 @dataclass(slots=True)
@@ -350,7 +341,7 @@ class BodyCode:
                 return convert_text(i.dtype, self.body.dtype(i.arg), names[0])
             case Gather():
                 number = self.binding(i)
-                return decode(i.dtype, element(number, self.bindings[number].vector, names[0]))
+                return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
                 low, high = params.add(i.low), params.add(i.high)
                 also = "" if i.also is None else f" & {names[1]}"
@@ -401,22 +392,21 @@ class BodyCode:
         self, params: Params, space: Space, load: Load, name: str, result: Arguments
     ) -> list[str]:
         number = self.binding(load)
-        mode = self.modes[load]
-        vector = self.bindings[number].vector
+        mode, binding = self.modes[load], self.bindings[number]
         lanes = len(result.lanes)
         if mode == "v":
             where = address(params, space, load.access, 4)
             result.statements.append(f"let {name} = b{number}[{where}];")
-            return [decode(load.dtype, f"{name}.{XYZW[lane]}") for lane in range(lanes)]
+            return [lane(load.dtype, name, n) for n in range(lanes)]
         result.statements.append(f"let {name}_at = {address(params, space, load.access)};")
         if mode == "s" or lanes == 1:
-            value = decode(load.dtype, element(number, vector, f"{name}_at"))
+            value = binding.element(number, load.dtype, f"{name}_at")
             result.statements.append(f"let {name} = {value};")
             return [name] * lanes
         step = params.add(space.strides(load.access.strides)[-1])
         return [
-            decode(load.dtype, element(number, vector, f"({name}_at + {lane}u * {step})"))
-            for lane in range(lanes)
+            binding.element(number, load.dtype, f"({name}_at + {n}u * {step})")
+            for n in range(lanes)
         ]
 
     def _index(
@@ -435,12 +425,12 @@ class BodyCode:
             for d, low, high in mask.ranges
         ]
         texts: list[str] = []
-        for lane in range(lanes):
+        for n in range(lanes):
             tests: list[str] = []
             for d, low, size in bounds:
                 c = space.coordinates[d]
                 if d == last and space.width > 1:
-                    c = f"({c} * {space.width}u + {lane}u)"
+                    c = f"({c} * {space.width}u + {n}u)"
                 tests.append(f"({c} - {low} < {size})")
             # In parentheses: `f(a < b, c > d)` is read as a template list. `&&` would branch.
             texts.append(f"({' & '.join(tests)})")
@@ -458,11 +448,6 @@ def _renumbered(function: str) -> str:
         return f"{found[1]}{numbers.setdefault(found[2], len(numbers))}"
 
     return re.sub(r"\b(v|from|turns_|bad|i(?=\d+_\d))(\d+)", name, function)
-
-
-def element(number: int, vector: bool, at: str) -> str:
-    """WGSL of one element of a buffer, which may be bound as vectors."""
-    return f"b{number}[{at} >> 2u][{at} & 3u]" if vector else f"b{number}[{at}]"
 
 
 def decode_coordinates(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.map import lower_map, writing_over
+from py_tensor.codegen.map import copying, lower_map, writing_over
 from py_tensor.codegen.matmul import as_map, roles_of
 from py_tensor.codegen.program import Dispatch, Lowering, Programs
 from py_tensor.codegen.reduce import Context, lower_reduce
@@ -18,7 +18,6 @@ from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.dtypes import uint32
 from py_tensor.graph.body import (
-    Access,
     Apply,
     Body,
     Check,
@@ -30,13 +29,11 @@ from py_tensor.graph.kernel import (
     Contraction,
     Fold,
     Kernel,
-    Output,
     Pass,
     Scanned,
     Scattered,
     Sorted,
     Stage,
-    Whole,
 )
 from py_tensor.graph.primitives import MUL, SUM
 from py_tensor.shapes import size_of
@@ -136,7 +133,7 @@ def lower_each(
 
 def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lowered:
     """The dispatches of all kernels, each with buffers of its own for what it needs in passing."""
-    sizes = [len(checks) * uint32.stored_itemsize]  # of `FAULTS`
+    sizes = [len(checks) * uint32.itemsize]  # of `FAULTS`
     dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
     slabs: dict[int, tuple[int, ...]] = {}
@@ -173,7 +170,8 @@ class _Lowerer:
             if whole.slot in last:
                 replaced[output.slot] = whole.slot
             else:
-                dispatches += self._dispatches(_copy(whole, output))
+                copy = copying(whole.slot, output.dtype, output.slot, output.dtype, whole.size)
+                dispatches += self._dispatches(copy)
             # What it reads of the whole is what it writes over: it reads that there.
             kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
         elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
@@ -267,14 +265,6 @@ def _reading(body: Body, slot: int, instead: int) -> Body:
             for x in body.instructions
         ]
     )
-
-
-def _copy(whole: Whole, target: Output) -> Kernel:
-    """The kernel that copies all elements to where another one writes some of them anew."""
-    access = Access((1,), 0)
-    row = Body.of([Load(whole.slot, target.dtype, access)])
-    output = replace(target, value=0, access=access, whole=True)
-    return Kernel((whole.size,), (), (), row, (output,), "copy")
 
 
 Over = tuple[list[Dispatch], Kernel, dict[int, int]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
+from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import (
     MOST_PADDED,
     Arguments,
@@ -15,14 +16,13 @@ from py_tensor.codegen.emit import (
     address,
     advance_coordinates,
     decode_coordinates,
-    encode,
     load_mode,
     padded,
     rank_class,
 )
-from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, Programs
+from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
 from py_tensor.dtypes import DType
-from py_tensor.graph.body import Addressed, Body, Check, Gather, Load, Mask, Place
+from py_tensor.graph.body import Access, Addressed, Body, Check, Convert, Gather, Load, Mask, Place
 from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.graph.reroll import loops_in
 from py_tensor.layout import Merged, merge_dims
@@ -76,8 +76,13 @@ def bind(
             continue
         vector = vector or (load.slot in read and read[load.slot].vector)
         read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
-    written = {o.slot: Binding(o.slot, o.dtype, vector, writable=True) for o, vector in outputs}
+    written = {o.slot: result(o.slot, o.dtype, vector=vector) for o, vector in outputs}
     return [*read.values(), *faults, *written.values()]
+
+
+def result(slot: int, dtype: DType, *, vector: bool = False) -> Binding:
+    """The binding of a buffer that results are stored in: packed ones one by one, by atomics."""
+    return Binding(slot, dtype, vector, writable=True, atomic=dtype.is_packed and not vector)
 
 
 def interface(
@@ -98,6 +103,19 @@ def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
     return name, f"struct {name} {{ {fields} }}"
 
 
+def copying(
+    source: int, dtype: DType, target: int, to: DType, size: int, label: str = "copy"
+) -> Kernel:
+    """The kernel that copies all elements of a buffer to another one, into the dtype `to`."""
+    access = Access((1,), 0)
+    body = Body()
+    value = body.add(Load(source, dtype, access))
+    if to is not dtype:
+        value = body.add(Convert(to, value))
+    output = Output(target, value, to, access)
+    return Kernel((size,), (), (), body, (output,), label)
+
+
 def store(
     params: Params,
     space: Space,
@@ -110,16 +128,18 @@ def store(
     statements: list[str] = []
     written = {b.slot: number for number, b in enumerate(bindings) if b.writable}
     for n, output in enumerate(outputs):
-        values = [encode(output.dtype, value(n, lane)) for lane in range(lanes)]
-        number, storage = written[output.slot], output.dtype.storage
-        if bindings[number].vector:
+        values = [value(n, lane) for lane in range(lanes)]
+        number = written[output.slot]
+        binding = bindings[number]
+        if binding.vector:
             where = address(params, space, output.access, 4)
-            statements.append(f"b{number}[{where}] = vec4<{storage}>({', '.join(values)});")
+            statements.append(binding.put_vector(number, output.dtype, where, values))
             continue
         statements.append(f"let o{n} = {address(params, space, output.access)};")
         step = params.add(space.strides(output.access.strides)[-1]) if lanes > 1 else "0u"
         statements += [
-            f"b{number}[o{n} + {lane}u * {step}] = {v};" for lane, v in enumerate(values)
+            binding.put(number, output.dtype, f"o{n} + {lane}u * {step}", v)
+            for lane, v in enumerate(values)
         ]
     return statements
 
@@ -204,8 +224,8 @@ def writing_over(kernel: Kernel, overwritable: Mapping[int, int]) -> tuple[Kerne
             loads = [load for load in kernel.row.loads() if load.slot == slot]
             if (
                 output.whole
-                and overwritable[slot] == points * output.dtype.stored_itemsize
-                and all(x.dtype.storage == output.dtype.storage for x in loads)
+                and overwritable[slot] == points * output.dtype.itemsize
+                and all(output.dtype.lies_like(x.dtype) for x in loads)
                 and all(x.access == output.access for x in loads)
             ):
                 replaced[output.slot] = slot

@@ -8,7 +8,8 @@ from itertools import product
 from operator import mul
 
 from py_tensor.codegen.choices import Tile
-from py_tensor.codegen.emit import XYZW, BodyCode, Space, decode_coordinates, load_mode
+from py_tensor.codegen.codec import XYZW
+from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, load_mode
 from py_tensor.codegen.map import (
     accesses,
     bind,

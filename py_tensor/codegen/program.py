@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.library import Implementations, fill
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Const
@@ -87,29 +88,12 @@ def from_bits(word: str, dtype: DType) -> str:
 def to_bits(value: float, dtype: DType) -> int:
     """A Python scalar as the u32 that `from_bits` reads back."""
     if dtype.kind == "f":
+        value = dtype.rounded(value) if dtype.is_small else value
         try:
             return int.from_bytes(struct.pack("<f", value), "little")
         except OverflowError:  # past the largest float32: infinite, as NumPy rounds it
             return 0x7F800000 if value > 0 else 0xFF800000
     return int(value) % _WORD
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A storage buffer of a program."""
-
-    slot: int  # of the node; -1 - n for the n-th temporary of the plan
-    dtype: DType
-    vector: bool  # seen as vec4 of elements
-    writable: bool
-    atomic: bool = False
-
-    def declaration(self, number: int) -> str:
-        access = "read_write" if self.writable else "read"
-        element = self.dtype.storage
-        kind = f"vec4<{element}>" if self.vector else element
-        kind = f"atomic<{element}>" if self.atomic else kind
-        return f"@group(0) @binding({number}) var<storage, {access}> b{number}: array<{kind}>;"
 
 
 FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)

@@ -89,11 +89,8 @@ def _partial(
     """
     access, size = Access(row_major(kept), 0), size_of(kept)
     dtypes = [d for fold in kernel.folds() for d in part_dtypes(fold)]
-    slots = [context.temporary(d.stored_itemsize * size * parts) for d in dtypes]
-    outputs = tuple(
-        Output(slot, n, dtype, access, whole=False)
-        for n, (slot, dtype) in enumerate(zip(slots, dtypes, strict=True))
-    )
+    slots = [context.temporary(uint32.itemsize * size * parts) for _ in dtypes]
+    outputs = tuple(Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots))
     return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
 
 
@@ -112,7 +109,7 @@ def _fold_slices(
     """The fold of every slice, and loads of the words that it leaves over (kept..., slice)."""
     size = size_of(kernel.kept)
     parts = sum(len(fold.op.parts) for fold in kernel.folds())
-    slot = context.temporary(parts * walk.slices * size * uint32.stored_itemsize)
+    slot = context.temporary(parts * walk.slices * size * uint32.itemsize)
     strides = (*walk.dims.flat_strides(kernel.kept), size)
     accesses = [Access(strides, part * walk.slices * size) for part in range(parts)]
     if stage.element.cost > COSTLY:
@@ -185,7 +182,7 @@ def _dispatch(
     if partial is not None:  # the row body and the outputs are those of the next pass
         folding = replace(folding, row=Body(), outputs=())
         parts = sum(len(fold.op.parts) for fold in kernel.folds())
-        stored = parts * walk.slices * size_of(kernel.kept) * uint32.stored_itemsize
+        stored = parts * walk.slices * size_of(kernel.kept) * uint32.itemsize
     variant = "slices" if merges else walk.variant
     program = context.programs.get(
         "reduce", kernel.label, written.bindings, written.regions, variant

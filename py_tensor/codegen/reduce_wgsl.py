@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from py_tensor.codegen.blocks import Strides
+from py_tensor.codegen.codec import Binding, as_word
 from py_tensor.codegen.emit import (
     Arguments,
     BodyCode,
     Space,
     decode_coordinates,
     decode_padded,
-    encode,
     load_mode,
 )
 from py_tensor.codegen.hoist import hoist
 from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, store, store_results
-from py_tensor.codegen.program import Binding, Params, from_bits, to_bits
+from py_tensor.codegen.program import Params, from_bits, to_bits
 from py_tensor.codegen.walk import Walk
 from py_tensor.dtypes import DType, bool_, float32, int32, uint32
 from py_tensor.graph.body import Body, Load
@@ -392,9 +392,9 @@ class _Writer:
         self.merges = merges
         self.size = size_of(kernel.kept)
         self.dtypes = [dtype for fold in kernel.folds() for dtype in part_dtypes(fold)]
-        self.given = {o.slot: o.dtype for o in kernel.outputs[:1]}
-        words = tuple(replace(o, dtype=uint32) for o in kernel.outputs[:1])
-        self.kernel = replace(kernel, outputs=words + kernel.outputs[1:])
+        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if not o.dtype.is_packed}
+        words = [replace(o, dtype=uint32) if o.slot in self.given else o for o in kernel.outputs]
+        self.kernel = replace(kernel, outputs=tuple(words))
         self.params = Params()
         for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
             self.params.add(value)
@@ -414,6 +414,8 @@ class _Writer:
         self.stage = StageWriter(walk, folds, element, self.params, self.bindings, merges=merges)
 
     def _stores_vectors(self, output: Output) -> bool:
+        if output.dtype.is_packed:  # the words of a slice may be stored there
+            return False
         strides = self.walk.dims.kept_strides(output.access.strides)
         return self.walk.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
 
@@ -459,12 +461,14 @@ class _Writer:
         step = self.params.add(apart) if len(self.dtypes) > 1 else ""
         for part, dtype in enumerate(self.dtypes):
             at = f"at + {part}u * {step}" if part else "at"
-            words = [_word(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
+            words = [as_word(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
             if binding.vector:
                 lines.append(f"b{self.target}[{at}] = vec4<u32>({', '.join(words)});")
                 continue
             for lane, text in enumerate(words):
-                lines.append(f"b{self.target}[{at}{f' + {lane}u' if lane else ''}] = {text};")
+                place = f"b{self.target}[{at}{f' + {lane}u' if lane else ''}]"
+                put = f"atomicStore(&{place}, {text})" if binding.atomic else f"{place} = {text}"
+                lines.append(f"{put};")
         return lines
 
     def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
@@ -475,19 +479,14 @@ class _Writer:
             def result(output: Output) -> str:
                 value = f"v{output.value}"
                 given = self.given.get(output.slot)
-                return value if given is None else _word(given, value)
+                return value if given is None else as_word(given, value)
 
             return finish(kernel, walk, params, bindings, names, self.stage.result, result)
 
         def part(number: int, lane: int) -> str:
             value = f"acc{lane}.p{number}"
-            return value if number else _word(self.dtypes[0], value)
+            words = kernel.outputs[number].dtype is uint32
+            return as_word(self.dtypes[number], value) if words else value
 
         space = Space(names, walk.dims.kept_strides, walk.columns)  # the accumulator as it is
         return store(params, space, kernel.outputs, bindings, walk.columns, part), []
-
-
-def _word(dtype: DType, value: str) -> str:
-    """The bits of a value as a buffer holds it, as a u32."""
-    stored = encode(dtype, value)
-    return stored if dtype.storage == "u32" else f"bitcast<u32>({stored})"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import load_mode
 from py_tensor.codegen.map import bind, gathered, interface, returns, store_results
-from py_tensor.codegen.program import Binding, Dispatch, Params
+from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange, is_by_rows
 from py_tensor.codegen.reduce_wgsl import (
     SplitBody,

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import XYZW, decode, load_mode, wrapped
+from py_tensor.codegen.codec import XYZW, Binding
+from py_tensor.codegen.emit import load_mode, wrapped
 from py_tensor.codegen.map import bind, gathered, interface, store
-from py_tensor.codegen.program import Binding, Dispatch, Params, from_bits, to_bits
+from py_tensor.codegen.program import Dispatch, Params, from_bits, to_bits
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import (
     CHAIN,
@@ -44,7 +45,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     length = walk.slice_steps * (walk.width if walk.dims.by_rows else 1)
     folded = Kernel(kernel.kept, kernel.reduced, (stage,), Body(), (), kernel.label)
     first, sums = fold_slices(folded, length, context)
-    slot = context.temporary(size_of(kernel.kept) * walk.slices * sums.dtype.stored_itemsize)
+    slot = context.temporary(size_of(kernel.kept) * walk.slices * sums.dtype.itemsize)
     over_slices = replace(
         kernel,
         reduced=(walk.slices,),
@@ -72,7 +73,7 @@ def _dispatch(
 ) -> Dispatch:
     """One pass; with slices, `carry` has what the points up to the end of each fold to."""
     if carry is None:  # whole rows go on from nothing: one program serves both
-        carry = context.temporary(4 * scanned.fold.dtype.stored_itemsize)
+        carry = context.temporary(4 * scanned.fold.dtype.itemsize)
     form = _Tiles if walk.lanes > 1 else _Serial
     writer = form(kernel, scanned, walk, carry)
     regions = writer.regions()
@@ -160,7 +161,7 @@ class _Writer:
             f"  let carried = b{len(self.bindings) - 1}[(slice - 1u) * {size} + row];",
         ]
         fields = [f"carried.{c}" for c in XYZW] if self.carry.vector else ["carried"]
-        lines += [f"  acc{n} = {decode(self.fold.dtype, x)};" for n, x in enumerate(fields)]
+        lines += [f"  acc{n} = {x};" for n, x in enumerate(fields)]
         lines.append("}")
         steps = self._steps(names)
         return [*lines, *steps.before], steps

@@ -11,14 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, encode
-from py_tensor.codegen.map import Sweep, accesses, bind, gathered, interface, lower_map, mask_dims
-from py_tensor.codegen.program import Binding, Dispatch, Params
+from py_tensor.codegen.codec import Binding
+from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates
+from py_tensor.codegen.map import (
+    Sweep,
+    accesses,
+    bind,
+    copying,
+    gathered,
+    interface,
+    lower_map,
+    mask_dims,
+    result,
+)
+from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.sort import lower_sort
-from py_tensor.dtypes import DType, int32, uint32
-from py_tensor.graph.body import NOWHERE, Access, Accumulated, Body, Load, copied
+from py_tensor.dtypes import DType, in_words, int32, uint32
+from py_tensor.graph.body import NOWHERE, Access, Accumulated, Body, Convert, Load, copied
 from py_tensor.graph.kernel import Kernel, Output, Scattered, Sorted
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import row_major, size_of
@@ -27,9 +38,8 @@ FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # values, from which on chunks are longer, so that long runs have fewer of them
 GROUP = 256  # chunks
 
-# What combines a value with an integer element; bool is stored as an integer.
+# What combines a value with an integer element.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
-_ATOMIC_BOOL = {"add": "atomicOr", "min": "atomicAnd", "max": "atomicOr"}
 # Of floats: the new element, and where the old one stays.
 _FLOAT = {
     "add_atomic": ("bitcast<f32>(old) + value", "false"),
@@ -44,14 +54,34 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
     Its base and its target are one slot where it works in place.
     """
     stage = _stage(kernel)
-    found: list[Dispatch] = []
+    if stage.dtype.is_packed and stage.mode != "set":
+        return _in_words(kernel, stage, context)
+    copies: list[Dispatch] = []
     if stage.into != stage.target:
-        access = Access((1,), 0)
-        row = Body.of([Load(stage.into, stage.dtype, access)])
-        output = Output(stage.target, 0, stage.dtype, access)
-        copy = Kernel((stage.size,), (), (), row, (output,), kernel.label)
-        found.append(lower_map(copy, context.profile, context.programs))
-    return [*found, *_Passes(kernel, context).dispatches()]
+        copies = [_copied(stage.into, stage.dtype, stage.target, stage.dtype, kernel, context)]
+    return [*copies, *_Passes(kernel, context).dispatches()]
+
+
+def _copied(
+    source: int, dtype: DType, target: int, to: DType, kernel: Kernel, context: Context
+) -> Dispatch:
+    """A copy of the whole base, or of what stands for it, into the dtype `to`."""
+    copy = copying(source, dtype, target, to, _stage(kernel).size, kernel.label)
+    return lower_map(copy, context.profile, context.programs)
+
+
+def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
+    """A kernel that combines packed elements: on a copy of them in words, packed again then."""
+    wide = in_words(stage.dtype)
+    words = context.temporary(stage.size * wide.itemsize)
+    element = Body(list(stage.element.instructions))
+    value = element.add(Convert(wide, stage.value))
+    over = replace(stage, element=element, value=value, dtype=wide, into=words, target=words)
+    return [
+        _copied(stage.into, stage.dtype, words, wide, kernel, context),
+        *lower_scatter(replace(kernel, stages=(over,)), context),
+        _copied(words, wide, stage.target, stage.dtype, kernel, context),
+    ]
 
 
 def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], Kernel]:
@@ -68,7 +98,7 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
     element = Body()
     values: list[int] = []
     for value, dtype in ((stage.at, uint32), (stage.value, stage.dtype)):
-        slot = context.temporary(size_of(kernel.kept) * dtype.stored_itemsize)
+        slot = context.temporary(size_of(kernel.kept) * dtype.itemsize)
         outputs.append(Output(slot, value, dtype, access, whole=False))
         values.append(element.add(Load(slot, dtype, access)))
     first = Kernel(kernel.kept, (), (), stage.element, tuple(outputs), kernel.label)
@@ -112,6 +142,11 @@ class _Writer:
         """The name of a buffer's binding."""
         self.bindings.append(Binding(slot, dtype, False, writable, atomic))
         return f"b{len(self.bindings) - 1}"
+
+    def put(self, stage: Scattered) -> str:
+        """A statement that stores the value of an item in the target."""
+        self.bindings.append(result(stage.target, stage.dtype))
+        return self.bindings[-1].put(len(self.bindings) - 1, stage.dtype, "at", "value_at(item)")
 
     def computes(self, name: str, value: int, kind: str) -> None:
         """A function of an item's number that computes a value of the body."""
@@ -211,14 +246,10 @@ class _Passes:
 
     def _set(self, stage: Scattered) -> None:
         """The last value in the order of the values is written."""
-        stored = encode(stage.dtype, "value_at(item)")
         if stage.unique:
-            self._pass(
-                "one value each",
-                lambda w: [f"{w.bind(stage.target, stage.dtype, writable=True)}[at] = {stored};"],
-            )
+            self._pass("one value each", lambda writer: [writer.put(stage)])
             return
-        last = self.context.temporary(stage.size * uint32.stored_itemsize)
+        last = self.context.temporary(stage.size * uint32.itemsize)
 
         def winner(writer: _Writer) -> str:
             return writer.bind(last, uint32, writable=True, atomic=True)
@@ -231,23 +262,18 @@ class _Passes:
 
         def write(writer: _Writer) -> list[str]:
             name = writer.bind(last, uint32)
-            target = writer.bind(stage.target, stage.dtype, writable=True)
-            return [f"if ({name}[at] == item + 1u) {{ {target}[at] = {stored}; }}"]
+            return [f"if ({name}[at] == item + 1u) {{ {writer.put(stage)} }}"]
 
         self._pass("clear", clear, values=False)
         self._pass("claim", claim, values=False)
         self._pass("last value", write)
 
     def _combine_integers(self, stage: Scattered) -> None:
-        kind = stage.dtype.kind
         mode = "add" if stage.mode == "add_atomic" else stage.mode
-        function = (_ATOMIC_BOOL if kind == "b" else _ATOMIC)[mode]
-        dtype = uint32 if kind == "b" else stage.dtype
-        value = encode(stage.dtype, "value_at(item)")
 
         def put(writer: _Writer) -> list[str]:
-            name = writer.bind(stage.target, dtype, writable=True, atomic=True)
-            return [f"{function}(&{name}[at], {value});"]
+            name = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
+            return [f"{_ATOMIC[mode]}(&{name}[at], value_at(item));"]
 
         self._pass(mode, put)
 
@@ -271,8 +297,8 @@ class _Passes:
 
     def _add_in_order(self, stage: Scattered) -> None:
         size, context = self.size, self.context
-        places = context.temporary(size * uint32.stored_itemsize)
-        order = context.temporary(size * int32.stored_itemsize)
+        places = context.temporary(size * uint32.itemsize)
+        order = context.temporary(size * int32.itemsize)
         self._store_places(stage, places)
         access = Access((1,), 0)
         bits = stage.size.bit_length()  # all of them are set in NOWHERE alone, which so comes last
@@ -289,7 +315,7 @@ class _Passes:
         self.found += lower_sort(sort, context)
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
-        heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.stored_itemsize)
+        heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
         runs = _Runs(places, order, heads, chunk, chunks)
         if chunks > 1:
             self._add_heads(stage, runs)

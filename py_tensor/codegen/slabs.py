@@ -40,7 +40,7 @@ class Slab(NamedTuple):
 
 def slab_of(kernel: Kernel) -> Slab:
     """The slab for the outputs of a kernel."""
-    nbytes = size_of(kernel.kept) * kernel.outputs[0].dtype.stored_itemsize
+    nbytes = size_of(kernel.kept) * kernel.outputs[0].dtype.itemsize
     return Slab(size_class(nbytes), len(kernel.outputs))
 
 
@@ -49,7 +49,7 @@ def in_slab(kernel: Kernel, slot: int) -> Kernel:
 
     Where a slice begins is a part of the offset of its output, and so a parameter of the program.
     """
-    step = slab_of(kernel).slice_bytes // kernel.outputs[0].dtype.stored_itemsize
+    step = slab_of(kernel).slice_bytes // kernel.outputs[0].dtype.itemsize
     outputs = tuple(
         replace(o, slot=slot, access=replace(o.access, offset=o.access.offset + n * step))
         for n, o in enumerate(kernel.outputs)

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded, encode
-from py_tensor.codegen.map import interface
-from py_tensor.codegen.program import FAULT_WORDS, Binding, Dispatch, Params, from_bits
+from py_tensor.codegen.codec import Binding, as_word
+from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded
+from py_tensor.codegen.map import interface, result
+from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, from_bits
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
@@ -29,7 +30,6 @@ FIRST = 2  # position in params of the first workgroup's number
 SHORT = 4  # elements to an invocation of the workgroup that sorts a row
 TILE = 8  # the same of a tile, in a pass of a radix sort
 DIGIT_BITS = 4  # of the keys, that a pass looks at: 16 KiB of workgroup memory hold their counters
-_BITS = {"f32": "bitcast<u32>({})", "i32": "bitcast<u32>({})", "bool": "select(0u, 1u, {})"}
 _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})"}
 
 
@@ -108,7 +108,7 @@ class _Writer:
         split, space = self._space("j")
         arguments = code.arguments(self.params, space, 1, "a")
         value = f"element({', '.join(arguments.lanes[0])})"
-        bits = _BITS.get(kind, "{}").format(value)
+        bits = as_word(self.stage.dtype, value)
         self.function(
             "load_raw(row: u32, j: u32) -> u32",
             [*split, *arguments.statements, f"return {bits};"],
@@ -145,12 +145,11 @@ class _Writer:
         """A function that stores the element at `at` of a row: its bits `raw`, or its `place`."""
         dtype = self.output.dtype
         value = "i32(place)" if self.stage.indices else from_bits("raw", dtype)
-        target = self.bind(self.output.slot, dtype, writable=True)
+        number, target = len(self.bindings), result(self.output.slot, dtype)
+        self.bindings.append(target)
         split, space = self._space("at")
         where = address(self.params, space, self.output.access)
-        self.function(
-            f"{name}({arguments})", [*split, f"{target}[{where}] = {encode(dtype, value)};"]
-        )
+        self.function(f"{name}({arguments})", [*split, target.put(number, dtype, where, value)])
 
     def dispatch(self, template: str, count: int, cost: int, context: Context) -> Dispatch:
         """A run of the program, of `cost` instructions for each element."""
@@ -212,7 +211,7 @@ class _Radix:
         return size_of(self.kernel.kept) * self.tiles << DIGIT_BITS
 
     def _temporary(self, words: int) -> int:
-        return self.context.temporary(words * uint32.stored_itemsize)
+        return self.context.temporary(words * uint32.itemsize)
 
     def _words(self) -> _Words:
         size = size_of(self.kernel.kept + self.kernel.reduced)

@@ -46,7 +46,7 @@ def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Ker
         return Load(load.slot, dtype, Access((0, *load.access.strides), load.access.offset))
 
     kept = (parts, *kernel.kept)
-    slot = context.temporary(size_of(kept) * dtype.stored_itemsize)
+    slot = context.temporary(size_of(kept) * dtype.itemsize)
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
     product = Contraction(part_of(stage.a), part_of(stage.b))
     row = Body.of([Accumulated(0, dtype)])

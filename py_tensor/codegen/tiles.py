@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from py_tensor.codegen.choices import Tile
-from py_tensor.codegen.emit import XYZW
+from py_tensor.codegen.codec import XYZW
 from py_tensor.dtypes import DType
 
 # How an operand is read: "o", vectors along its own index; "k", vectors along the summed one; "go"

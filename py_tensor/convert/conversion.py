@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array as packed
 from collections.abc import Sequence
 from itertools import chain
-from struct import unpack
+from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
@@ -43,7 +43,7 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
         or ``__array__``, a buffer, or nested lists or tuples of any of these, which are stacked.
     dtype
         By default a tensor's own. All else comes in at the default precision, on every device:
-        NumPy's float64 and float16 become float32, its int64 int32, its uint64 uint32. Of lists it
+        NumPy's float64 becomes float32, its int64 int32, its uint64 uint32. Of lists it
         is the least dtype that holds all.
     device : {"webgpu", "cpu"}, optional
         By default that of the tensors in `data`, else the default device.
@@ -216,6 +216,8 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
     """Python scalars as elements; each must fit, but floats past the largest become infinite."""
     if dtype is dtypes.bool_:
         return bytes(map(bool, values))
+    if dtype is dtypes.float16:
+        return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
     try:
         return packed(dtype.typecode, values)
     except (OverflowError, TypeError):
@@ -439,8 +441,8 @@ def _reduced(x: Tensor) -> tuple[Any, ...]:
 
 def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
     """A tensor out of a pickle."""
-    kind = dtypes.parse(dtype)
-    return tensor(dtypes.typed(memoryview(data), kind.typecode), dtype=kind).reshape(shape)
+    meta = meta_of(shape, dtypes.parse(dtype), parse(None))
+    return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
 
 
 convert_by(asarray)

@@ -76,10 +76,10 @@ def format_tensor(
     shape
         Shape of the whole tensor.
     kind
-        "bool", "int", "float32" or "float64".
+        "bool", "int", "float16", "float32" or "float64".
     values
         Elements in row-major order: all of them, or with `edge` those at `edge_indices` of
-        every axis. Floats of kind "float32" are exactly representable in that type.
+        every axis. Floats are exactly representable in the type that `kind` names.
     edge
         The tensor has more than ``options.threshold`` elements, and is summarised.
     suffix
@@ -121,7 +121,7 @@ def format_str(
     """
     words = _words(shape, kind, values, edge, options)
     if shape == ():
-        return _scalar_text32(values[0]) if kind == "float32" else str(values[0])
+        return _scalar_text(kind, values[0]) if kind in _FORMATS else str(values[0])
     style = _Style(" ", " ", options.linewidth)
     return _rows(words, shape, options.edgeitems if edge else None, style)
 
@@ -190,7 +190,7 @@ def _words(
         return [f"{x:>{width}}" for x in values]
     if kind in _LIMITS:
         return _float_words(kind, values, options)
-    raise ValueError(f"kind must be 'bool', 'int', 'float32' or 'float64', got {kind!r}")
+    raise ValueError(f"kind must be 'bool', 'int' or that of a float, got {kind!r}")
 
 
 def _float_words(kind: str, values: Sequence[float], options: PrintOptions) -> list[str]:
@@ -218,7 +218,8 @@ class _Limits(NamedTuple):
 
 
 _LIMITS = {
-    # float32(0.0001); and the largest quotient that rounds to float32(1000)
+    # 0.0001 in the type; and the largest quotient that rounds to 1000 in it
+    "float16": _Limits(1e3, float.fromhex("0x1.a38p-14"), 1000.25),
     "float32": _Limits(1e6, float.fromhex("0x1.a36e2ep-14"), 1000.0 + 2.0**-15),
     "float64": _Limits(1e8, 0.0001, 1000.0),
 }
@@ -279,14 +280,14 @@ def _all_scientific(kind: str, finite: list[float], precision: int) -> list[tupl
     return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
 
 
-def _scalar_text32(x: float) -> str:
-    """``str(numpy.float32(x))``; of a float64 it is Python's own."""
+def _scalar_text(kind: str, x: float) -> str:
+    """``str(numpy.float32(x))``, or that of a float16; of a float64 it is Python's own."""
     if not math.isfinite(x):
         return str(x)
-    if x == 0 or 1e-4 <= abs(x) < _LIMITS["float32"].largest:
-        head, tail = _positional("float32", x, precision=99)
+    if x == 0 or 1e-4 <= abs(x) < _LIMITS[kind].largest:
+        head, tail = _positional(kind, x, precision=99)
         return f"{head}.{tail or '0'}"
-    head, fraction, exponent = _scientific("float32", x, precision=99)
+    head, fraction, exponent = _scientific(kind, x, precision=99)
     return f"{head}{'.' if fraction else ''}{fraction}e{exponent}"
 
 
@@ -301,7 +302,7 @@ def _shortest(kind: str, x: float) -> tuple[str, int]:
     """Digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x >= 0."""
     if x == 0:
         return "0", 0
-    digits, power = _shortest32(x) if kind == "float32" else _decimal(repr(x))
+    digits, power = _shortest_in(_FORMATS[kind], x) if kind in _FORMATS else _decimal(repr(x))
     return str(digits).rstrip("0"), power + len(str(digits)) - 1
 
 
@@ -312,31 +313,45 @@ def _decimal(text: str) -> tuple[int, int]:
     return int(head + fraction), int(exponent or 0) - len(fraction)
 
 
-def _shortest32(x: float) -> tuple[int, int]:
-    """Integers d and p of the shortest d * 10**p that a float32 reader takes for x.
+class _Format(NamedTuple):
+    """A floating type of fewer than 64 bits."""
 
-    Six digits never confuse two normal float32 values, so the shortest has six or fewer exactly
-    if six, less their trailing zeros, do; nine always suffice. The nearest decimal can miss where
-    the next above hits: at a power of two, as 2**87, the gap above is twice the gap below.
+    bits: int  # of a mantissa, the leading one included
+    least: int  # exponent of the least subnormal
+    safe: int  # decimal digits that never confuse two normal numbers
+    enough: int  # decimal digits that always suffice
+
+
+_FORMATS = {"float16": _Format(11, -24, 3, 5), "float32": _Format(24, -149, 6, 9)}
+
+
+def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
+    """Integers d and p of the shortest d * 10**p that a reader of the type takes for x.
+
+    The `safe` digits never confuse two normal numbers, so the shortest has no more exactly if
+    these, less their trailing zeros, do. The nearest decimal can miss where the next above hits:
+    at a power of two, as 2**87 in float32, the gap above is twice the gap below.
     """
-    unit = max(math.frexp(x)[1] - 24, -149)
+    unit = max(math.frexp(x)[1] - form.bits, form.least)
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
-    for places in range(5 if mantissa >= 2**23 else 0, 8):
+    is_normal = mantissa >= 2 ** (form.bits - 1)
+    for places in range(form.safe - 1 if is_normal else 0, form.enough - 1):
         nearest, power = _decimal(f"{x:.{places}e}")
         for digits in (nearest, nearest + 1):
-            if _rounds_to(digits, power, mantissa, unit):
+            if _rounds_to(digits, power, mantissa, unit, form):
                 return digits, power
-    return _decimal(f"{x:.8e}")
+    return _decimal(f"{x:.{form.enough - 1}e}")
 
 
-def _rounds_to(digits: int, power: int, mantissa: int, unit: int) -> bool:
-    """Whether ``digits * 10**power`` rounds, half to even, to the float32 ``mantissa * 2**unit``.
+def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Format) -> bool:
+    """Whether ``digits * 10**power`` rounds, half to even, to ``mantissa * 2**unit``.
 
     In integers, since going through float64 would round twice.
     """
     value = digits * 10 ** max(power, 0) << max(2 - unit, 0)
     quarter = 10 ** max(-power, 0) << max(unit - 2, 0)  # of the unit, on the scale of `value`
-    below = 1 if mantissa == 2**23 and unit > -149 else 2  # a power of two: neighbours are uneven
+    is_uneven = mantissa == 2 ** (form.bits - 1) and unit > form.least  # a power of two
+    below = 1 if is_uneven else 2
     low, high = (4 * mantissa - below) * quarter, (4 * mantissa + 2) * quarter
     return low <= value <= high if mantissa % 2 == 0 else low < value < high
 

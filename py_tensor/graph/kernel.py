@@ -250,7 +250,7 @@ class Scattered(BodyPass):
         return {self.target}
 
     def written(self, points: int) -> int:
-        return points * self.dtype.stored_itemsize
+        return points * self.dtype.itemsize
 
     def buffers(self, together: int, faults: int) -> int:
         return max(len(self.element.slots()) + faults + SCATTER_BUFFERS, 5)
@@ -426,14 +426,14 @@ class Kernel:
         spaces += [(stage.loads(), whole) for stage in self.stages]
         for loads, extents in (*spaces, (self.row.loads(), self.kept)):
             for load in loads:
-                moved = load.access.footprint(extents) * load.dtype.stored_itemsize
+                moved = load.access.footprint(extents) * load.dtype.itemsize
                 read[load.slot] = max(read.get(load.slot, 0), moved)
         for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
             for gather in body.gathers():
-                moved = size_of(extents) * gather.dtype.stored_itemsize
+                moved = size_of(extents) * gather.dtype.itemsize
                 read[gather.slot] = read.get(gather.slot, 0) + moved
-        written = sum(size_of(self.kept) * o.dtype.stored_itemsize for o in self.outputs)
-        written += sum(size_of(whole) * o.dtype.stored_itemsize for o in self.spread_outputs)
+        written = sum(size_of(self.kept) * o.dtype.itemsize for o in self.outputs)
+        written += sum(size_of(whole) * o.dtype.itemsize for o in self.spread_outputs)
         written += sum(stage.written(size_of(whole)) for stage in self.stages)
         return sum(read.values()) + written
 

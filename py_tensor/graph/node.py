@@ -20,7 +20,7 @@ class Meta:
     """Shape, dtype and device of a node: one object for each combination, compared by identity."""
 
     __slots__ = (
-        "device", "dtype", "layout", "leaf_key", "nbytes", "shape", "size", "stored_nbytes",
+        "device", "dtype", "layout", "leaf_key", "nbytes", "shape", "size",
     )  # fmt: skip
 
     def __init__(self, shape: Shape, dtype: DType, device: Device) -> None:
@@ -30,7 +30,6 @@ class Meta:
         self.layout = Layout.contiguous(shape)
         self.size = size_of(shape)
         self.nbytes = self.size * dtype.itemsize
-        self.stored_nbytes = self.size * dtype.stored_itemsize  # in a GPU buffer
         self.leaf_key = 0  # of a leaf of this kind, once one was made
 
     def __repr__(self) -> str:

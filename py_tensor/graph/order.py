@@ -144,7 +144,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     most = min(max_bytes, PREVIEWED_BYTES) if previews else max_bytes
     live = [node for node in order if node.taken > node.dropped and node.storage is None]
     for node in live:
-        if node.meta.stored_nbytes <= most:
+        if node.meta.nbytes <= most:
             if node.op.inline:  # as most are: no view, and no constant
                 wanted.add(slots[node])
             else:

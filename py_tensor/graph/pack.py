@@ -87,9 +87,9 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
 
 def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
     """Whether its outputs may share a buffer: whole results, stored alike."""
-    storages = {output.dtype.storage for output in kernel.outputs}
+    first = kernel.outputs[0].dtype
     return (
-        len(storages) == 1
+        all(output.dtype.lies_like(first) for output in kernel.outputs)
         and 2 * len(kernel.outputs) <= MOST
         and all(output.whole and output.slot in wanted for output in kernel.outputs)
     )

@@ -121,8 +121,8 @@ def cuts(
                 begin = max(0, slot + 1 - first - period)
                 stop = min(period, last_use[slot] + 1 - first - period)
                 if begin < stop:
-                    nbytes[begin] += needed.meta.stored_nbytes
-                    nbytes[stop] -= needed.meta.stored_nbytes
+                    nbytes[begin] += needed.meta.nbytes
+                    nbytes[stop] -= needed.meta.nbytes
         for place in range(1, period):
             nbytes[place] += nbytes[place - 1]
         start = first + min(range(period), key=nbytes.__getitem__)

@@ -277,7 +277,7 @@ def _contractions(d: Decisions) -> None:
             d.unrolled.add(node)
             continue
         large = any(
-            d.order[o.slot].storage is None and d.order[o.slot].meta.stored_nbytes > d.max_bytes
+            d.order[o.slot].storage is None and d.order[o.slot].meta.nbytes > d.max_bytes
             for o in (a, b)
         )
         if rows > 1 and columns > 1 and not large:
@@ -406,7 +406,7 @@ def _is_computed(d: Decisions, node: Node) -> bool:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """The two operands, of one shape, whose product is summed."""
-    if not d.is_folded(node) or node.meta.dtype.kind == "b":
+    if not d.is_folded(node) or node.meta.dtype.is_packed:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:
@@ -607,7 +607,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     points of a larger space as so many; but copies by broadcasting count as one.
     """
     node = d.order[slot]
-    if node.meta.stored_nbytes > d.max_bytes or not node.meta.size:
+    if node.meta.nbytes > d.max_bytes or not node.meta.size:
         return None
     is_large = copies * node.meta.size >= MANY_COPIES
     cheap = 0 if d.computes_once and is_large else CHEAP_UNDER_EXPANSION
@@ -651,7 +651,7 @@ def _cut_loops(d: Decisions, request: Request) -> None:
     for slot, node in enumerate(d.order):
         below = bottom(node)
         crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
-        if crosses and d.is_inline(below) and below.meta.stored_nbytes <= d.max_bytes:
+        if crosses and d.is_inline(below) and below.meta.nbytes <= d.max_bytes:
             d.store(d.slots[below], Reason.LOOP)
 
 
@@ -715,7 +715,7 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
     Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
     reads in each kernel.
     """
-    if kernels < 2 or d.order[slot].meta.stored_nbytes > d.max_bytes:
+    if kernels < 2 or d.order[slot].meta.nbytes > d.max_bytes:
         return False
     reads = len(d.sources[slot] - {FAULTS})
     cost = sum(d.cost_of(d.order[s]) * d.passes.get(s, 1) for s in d.inlined[slot])

@@ -111,7 +111,7 @@ def overwritable_leaves(
         slot
         for slot, node in enumerate(order)
         if node.storage is not None
-        and node.meta.stored_nbytes >= OVERWRITTEN_BYTES
+        and node.meta.nbytes >= OVERWRITTEN_BYTES
         and not node.live
         and may_overwrite(node)
     ]
@@ -157,7 +157,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     outside = [
         node
         for node in list(pending)
-        if node.live and node.meta.stored_nbytes <= request.max_bytes and node not in slots
+        if node.live and node.meta.nbytes <= request.max_bytes and node not in slots
     ]
     return _needing(slots, needed, outside)
 

@@ -74,7 +74,6 @@ class Custom(Op):
         for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
             if dtype is not None and meta.dtype is not dtype:
                 raise DTypeError(f"{self.name}: {name} is {dtype}, not {meta.dtype}")
-            self._check_dtype(name, meta.dtype)
             if not meta.size:
                 raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
         shapes = [meta.shape for meta in given.values()]
@@ -82,18 +81,9 @@ class Custom(Op):
         for name, (where, kind) in self.outputs.items():
             shape = given[where].shape if isinstance(where, str) else where(*shapes)
             dtype = given[kind].dtype if isinstance(kind, str) else kind
-            self._check_dtype(name, dtype)
             shape = parse_shape(f"{self.name}: {name}", shape)
             found.append(meta_of(shape, dtype, metas[0].device))
         return found
-
-    def _check_dtype(self, name: str, dtype: DType) -> None:
-        """Raise DTypeError for integers of 8 and 16 bits, for which WGSL has no type."""
-        if dtype.is_small:
-            raise DTypeError(
-                f"{self.name}: {name} is {dtype}; kernels take bool and dtypes of 32 bits, such"
-                " as int32"
-            )
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         assert self.on_arrays is not None
@@ -164,12 +154,12 @@ def kernel(
         What the kernel is called in errors, `pt.profile` and `pt.explain`.
     wgsl : str
         The body of the entry point. It runs for each ``index`` (u32) below the number that
-        `dispatch` gives. Tensors are arrays under their names, in row-major order, bools as u32; of
-        a tensor ``x`` with axes, ``x_shape[0]`` is the size of the first. Parameters are values
-        under their names. It must write every element of the outputs, and each only once.
+        `dispatch` gives. Tensors are arrays under their names, in row-major order: bools as u32,
+        integers of 8 and 16 bits as i32, float16 as f32. Of a tensor ``x`` with axes,
+        ``x_shape[0]`` is the size of the first. Parameters are values under their
+        names. It must write every element of the outputs, and each only once.
     inputs
-        Names, or a mapping from names to the dtypes that are taken; None takes any of 32 bits, and
-        bool.
+        Names, or a mapping from names to the dtypes that are taken; None takes any.
     outputs : dict
         For each name an input that has the shape and the dtype, or a pair: the shape, as an input's
         name or a function of the inputs' shapes, and the dtype, as an input's name or itself.

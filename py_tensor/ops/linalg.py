@@ -9,7 +9,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import BROADCAST, CONTRACT, RESHAPE
+from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
@@ -33,8 +33,9 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     a, b = (tensor_of(v, "fused_multiply_add") for v in coerce("fused_multiply_add", (x, y)))
     dtype = common_dtype("fused_multiply_add", (a, b))
     dtype = dtypes.int32 if dtype is dtypes.bool_ else dtype
+    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
-    return _contract(converted(a, dtype), converted(b, dtype), shape, axes)
+    return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
 
 
 def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -> Tensor:
@@ -70,12 +71,14 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     dtype = _matmul_dtype(a, b)
     batch, m, k, n = _sizes(a.shape, b.shape)
     shape = check_rank("matmul", (*batch, m, k, n))
-    left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, dtype)
-    right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, dtype)
+    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
+    left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, inner)
+    right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, inner)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
     if not size_of(shape):
         return meta_of(kept, dtype, a.device)
-    return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept))
+    after = [] if inner is dtype else [(CAST, dtype)]
+    return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept), *after)
 
 
 # What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.

@@ -65,9 +65,9 @@ def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) ->
     """A running fold in `dtype`, or in that of a sum."""
     x, at = along_axis(name, x, axis)
     target = SUMMED.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
-    if target is dtypes.bool_:  # whether any, or all, of the elements so far are nonzero
-        return converted(scanned(op, name, converted(x, target), at, dtypes.int32), target)
     x = converted(x, target)
+    if target.is_packed:  # of bools: whether any, or all, of the elements so far are nonzero
+        return converted(scanned(op, name, x, at, dtypes.in_words(target)), target)
     return build(op, (x,), (at,))
 
 

@@ -84,10 +84,6 @@ def scattered(
     """The same for indices that have the shape of `values`, and may vary along all of it."""
     if not values.size:
         return x
-    if x.dtype.is_small and mode in ("add", "add_atomic"):  # atomics do not wrap at 8 or 16 bits
-        wide, more = (converted(v, dtypes.int32) for v in (x, values))
-        found = scattered(wide, axes, indices, at, more, mode, unique, op)
-        return converted(found, x.dtype)
     attrs = tuple(axes), at, op, mode, unique
     return checking(build(SCATTER, (x, values, *indices), attrs), op)
 

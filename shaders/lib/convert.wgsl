@@ -72,3 +72,27 @@ fn wrap_uint8(x: i32) -> i32 { return x & 0xff; }
 
 // What a computed i32 is in uint16: its low 16 bits. Exact.
 fn wrap_uint16(x: i32) -> i32 { return x & 0xffff; }
+
+// The number with these bits in IEEE 754's binary16. Exact, subnormals included.
+fn f32_from_f16_bits(bits: u32) -> f32 {
+  let sign = (bits & 0x8000u) << 16u;
+  let magnitude = bits & 0x7fffu;
+  let normal = (magnitude << 13u) + select(0x38000000u, 0x70000000u, magnitude >= 0x7c00u);
+  let small = bitcast<u32>(f32(magnitude) * 5.9604645e-8);  // 2^-24
+  return bitcast<f32>(sign | select(normal, small, magnitude < 0x0400u));
+}
+
+// The bits in IEEE 754's binary16 of the nearest number, ties to even. Correctly rounded, subnormals included.
+fn f16_bits_from_f32(x: f32) -> u32 {
+  let b = bitcast<u32>(x);
+  let magnitude = b & 0x7fffffffu;
+  let rest = magnitude - 0x38000000u;
+  let normal = (rest + 0xfffu + ((rest >> 13u) & 1u)) >> 13u;
+  let small = u32(round(bitcast<f32>(min(magnitude, 0x38800000u)) * 16777216.0));
+  let finite = select(normal, small, magnitude < 0x38800000u);
+  let large = select(finite, 0x7c00u, magnitude >= 0x477ff000u);
+  return ((b >> 16u) & 0x8000u) | select(large, 0x7e00u, magnitude > 0x7f800000u);
+}
+
+// What a computed f32 is in float16. Correctly rounded.
+fn wrap_float16(x: f32) -> f32 { return f32_from_f16_bits(f16_bits_from_f32(x)); }

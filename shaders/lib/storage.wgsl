@@ -1,21 +1,27 @@
 // Elements as buffers hold them, and as kernels compute with them: one pair of functions a dtype.
-// Kernels touch memory through these alone, so that a packed dtype needs a pair here and no kernel.
+// Kernels touch memory through these alone (`codegen/codec.py`), so that a packed dtype needs a pair here and no kernel.
 
-// bool: one u32 an element, 0 or 1; whatever is not 0 reads as true.
-fn load_bool(raw: u32) -> bool { return raw != 0u; }
+// Packed: the element of a number, which is any of those in the word, the first in its lowest bits; and the bits of
+// an element, for the lowest bits of a word.
+
+// bool: 8 bits, 0 or 1; whatever is not 0 reads as true.
+fn load_bool(word: u32, at: u32) -> bool { return extractBits(word, 8u * (at & 3u), 8u) != 0u; }
 fn store_bool(value: bool) -> u32 { return select(0u, 1u, value); }
 
-// int8, int16, uint8, uint16: one i32 an element, in the range of the dtype.
-fn load_int8(raw: i32) -> i32 { return raw; }
-fn store_int8(value: i32) -> i32 { return value; }
-fn load_int16(raw: i32) -> i32 { return raw; }
-fn store_int16(value: i32) -> i32 { return value; }
-fn load_uint8(raw: i32) -> i32 { return raw; }
-fn store_uint8(value: i32) -> i32 { return value; }
-fn load_uint16(raw: i32) -> i32 { return raw; }
-fn store_uint16(value: i32) -> i32 { return value; }
+fn load_int8(word: u32, at: u32) -> i32 { return extractBits(bitcast<i32>(word), 8u * (at & 3u), 8u); }
+fn store_int8(value: i32) -> u32 { return bitcast<u32>(value) & 0xffu; }
+fn load_uint8(word: u32, at: u32) -> i32 { return bitcast<i32>(extractBits(word, 8u * (at & 3u), 8u)); }
+fn store_uint8(value: i32) -> u32 { return bitcast<u32>(value) & 0xffu; }
+fn load_int16(word: u32, at: u32) -> i32 { return extractBits(bitcast<i32>(word), 16u * (at & 1u), 16u); }
+fn store_int16(value: i32) -> u32 { return bitcast<u32>(value) & 0xffffu; }
+fn load_uint16(word: u32, at: u32) -> i32 { return bitcast<i32>(extractBits(word, 16u * (at & 1u), 16u)); }
+fn store_uint16(value: i32) -> u32 { return bitcast<u32>(value) & 0xffffu; }
 
-// int32, uint32, float32: as they are.
+// float16: computed in f32, which has all its numbers.
+fn load_float16(word: u32, at: u32) -> f32 { return f32_from_f16_bits(extractBits(word, 16u * (at & 1u), 16u)); }
+fn store_float16(value: f32) -> u32 { return f16_bits_from_f32(value); }
+
+// Words: int32, uint32, float32, as they are.
 fn load_int32(raw: i32) -> i32 { return raw; }
 fn store_int32(value: i32) -> i32 { return value; }
 fn load_uint32(raw: u32) -> u32 { return raw; }

@@ -81,9 +81,9 @@ export class Host {
     return this.command(1, id, size, slices);
   }
 
-  /** @param {number} id @param {Data} data @param {{ offset?: number, mode?: number }} [how] */
-  upload(id, data, { offset = 0, mode = 0 } = {}) {
-    return this.command(3, id, offset, this.place(data), data.byteLength, mode);
+  /** @param {number} id @param {Data} data @param {{ offset?: number }} [how] */
+  upload(id, data, { offset = 0 } = {}) {
+    return this.command(3, id, offset, this.place(data), data.byteLength);
   }
 
   /** A buffer of floats. @param {number} id @param {number[]} values */
@@ -124,7 +124,7 @@ export class Host {
   /** @param {number} id @param {number} count @param {number} [offset] in bytes */
   async floatsOf(id, count, offset = 0) {
     const address = this.reserve(4 * count);
-    const outcome = await this.bridge.read(id, offset, 4 * count, address, 0);
+    const outcome = await this.bridge.read(id, offset, 4 * count, address);
     return { outcome: this.noted(outcome), values: [...new Float32Array(this.#memory, address, count)] };
   }
 

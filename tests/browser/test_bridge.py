@@ -182,7 +182,7 @@ def test_upload_writes_no_byte_too_many_before_the_last_word(run: Run) -> None:
         host.create(1, 16).command(5, 1, 0xffffffff, 16);
         host.upload(1, new Uint8Array([1, 2, 3, 4, 5]), {offset: 4}).flush(1);
         const address = host.reserve(16);
-        const outcome = await host.bridge.read(1, 0, 14, address, 0);
+        const outcome = await host.bridge.read(1, 0, 14, address);
         return [outcome, [...host.heap.slice(address, address + 16)]];
     """)
     assert values == ["", [255] * 4 + [1, 2, 3, 4, 5, 0, 0, 0] + [255, 255, 0, 0]]
@@ -476,7 +476,7 @@ def test_lost_device_and_the_next_generation(run: Run) -> None:
         host.bridge.loseDevice();
         const refused = host.create(3, 16).flush(2);
         const ended = [(await pending[0]).outcome, host.noted(await pending[1])];
-        const read = await host.bridge.read(2, 0, 16, 256, 0);
+        const read = await host.bridge.read(2, 0, 16, 256);
         const reads = [host.noted(read), parsed(await host.bridge.allocate(9, 16, 0))];
         const empty = host.stats();
         const info = parsed(await host.bridge.acquire());
@@ -591,7 +591,7 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).flush(1);
         const address = host.reserve(16);
-        const waits = [host.bridge.read(1, 0, 16, address, 0),
+        const waits = [host.bridge.read(1, 0, 16, address),
                        host.bridge.synchronize(), host.bridge.drain(1),
                        host.bridge.allocate(5, 16, 0)];
         host.bridge.interrupt();
@@ -605,32 +605,6 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
     assert heap == [0] * 16
     assert after == {"outcome": "", "values": [1, 2, 3, 4]}
     assert stats["stagingBuffers"] == 1  # the interrupted read gave its own back
-
-
-@pytest.mark.parametrize("mode", [1, 2, 3, 4])
-def test_small_elements_widen_on_the_way_in_and_narrow_on_the_way_out(run: Run, mode: int) -> None:
-    wide, narrow = run(
-        f"const mode = {mode};"
-        """
-        const Narrow = [, Uint8Array, Uint16Array, Int8Array, Int16Array][mode];
-        const host = await Host.open({heapBytes: 32 << 20});
-        const n = (1 << 20) + 5; // more than is widened at once
-        const elements = Narrow.from({length: n}, (_, i) => i * 77 - 40000);
-        const bytes = new Uint8Array(elements.buffer);
-        host.create(1, 4 * n + 12).upload(1, bytes, {mode}).flush(1);
-        const address = host.reserve(4 * n);
-        const wide = [await host.bridge.read(1, 0, 4 * n, address, 0)];
-        const words = new Int32Array(host.heap.buffer, address, n);
-        wide.push(words.every((word, i) => word === elements[i]));
-        host.heap.fill(7, address, address + bytes.length + 1);
-        const narrow = [await host.bridge.read(1, 0, 4 * n, address, mode)];
-        const right = bytes.every((byte, i) => host.heap[address + i] === byte);
-        narrow.push(right, host.heap[address + bytes.length]);
-        return [wide, narrow];
-    """
-    )
-    assert wide == ["", True]
-    assert narrow == ["", True, 7]
 
 
 def test_drain_and_flights(run: Run) -> None:
@@ -729,7 +703,7 @@ def test_where_a_read_may_still_write(run: Run) -> None:
         const host = await Host.open();
         host.floats(1, [1, 2, 3, 4]).flush(1);
         const address = host.reserve(16);
-        const read = () => host.bridge.read(1, 0, 16, address, 0);
+        const read = () => host.bridge.read(1, 0, 16, address);
         const [reading, during] = [read(), host.bridge.isReading(address)];
         await reading;
         const done = host.bridge.isReading(address);
@@ -793,7 +767,7 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
         new Uint32Array(memory).set([1, 1, 16, 0, 5, 1, 42, 16]);
         await bridge.acquire();
         const flight = bridge.flush(0, 8, 0, 0, 0, 1);
-        const outcome = await bridge.read(1, 4, 4, 1024, 0);
+        const outcome = await bridge.read(1, 4, 4, 1024);
         return [flight, outcome, new Uint32Array(memory)[256]];
     """) == [1, "", 42]
 

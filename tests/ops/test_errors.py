@@ -230,7 +230,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         OverflowError,
         r"^array: integer -3 at index \(1, 0\) is out of bounds for uint8",
     ),
-    "float16": (lambda x: x.astype("<f2"), pt.DTypeError, r"no dtype f2; take float32$"),
+    "longdouble": (lambda x: x.astype("g"), pt.DTypeError, r"no dtype g; take float64 on .*cpu"),
     "l": (lambda x: x.astype("l"), pt.DTypeError, r"no dtype l; take int32, or int64 on .*cpu"),
     "uint64": (lambda x: x.astype(np.dtype("u8")), pt.DTypeError, r"no dtype uint64; take uint32$"),
     "str": (lambda x: x.astype(str), pt.DTypeError, r"^dtype str: .*no strings"),

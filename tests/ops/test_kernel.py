@@ -149,20 +149,21 @@ def test_errors(device: str) -> None:
         blur(x, radius=1.5)
 
 
-def test_no_small_integers(device: str) -> None:
-    """WGSL has no bytes: the error comes at the call, and says what to do."""
-    bytes_, words = pt.ones(3, "uint8", device=device), pt.ones(3, "uint32", device=device)
-    options: dict[str, Any] = {"numpy": lambda np, x: x}
-    for inputs, outputs, given, named in (
-        (("x",), {"y": "x"}, bytes_, "x is uint8"),
-        (("x",), {"y": ("x", "int16")}, words, "y is int16"),
-    ):
-        function = pt.kernel(
-            "same", "y[index] = x[index];", inputs=inputs, outputs=outputs, **options
-        )
-        with pytest.raises(pt.DTypeError, match=rf"^same: {named}; .*such as int32"):
-            function(given)
-    same(words + 1, np.full(3, 2, np.uint32), "the session afterwards")
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "float16"])
+def test_small_dtypes(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """A body sees words; results are brought into the dtype."""
+    kind = {"bool": "u32", "float16": "f32"}.get(dtype, "i32")
+    moved = pt.kernel(
+        "moved",
+        f"y[index] = x[x_shape[0] - 1u - index] + {kind}(1);",
+        inputs=("x",),
+        outputs={"y": "x"},
+        numpy=lambda np, x: x[::-1] + x.dtype.type(1),
+    )
+    for size in (1, 5, 64, 131):
+        a = rng.integers(0, 2 if dtype == "bool" else 120, size).astype(dtype)
+        same(moved(pt.tensor(a, device=device)), a[::-1] + a.dtype.type(1), f"{dtype}, {size}")
 
 
 @pytest.mark.computes

@@ -33,8 +33,7 @@ from py_tensor.backend.plan import (
 )
 from py_tensor.backend.webgpu import WebGPU
 
-WIDENS = (1, 4, 2, 4, 2)  # how many times as long in a buffer as in the heap, by mode
-LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 6, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
+LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
 LENGTHS |= {CLEAR: 3, CHECK: 3}
 MIB = 1 << 20
 
@@ -280,8 +279,8 @@ class FakeBridge:
                     self.slices.pop(each, None)
                     self.contents.pop(each, None)
                 self.invalid.discard(number)
-            case (op, number, 0, address, size, mode) if op == UPLOAD:
-                self._check(number, size * WIDENS[mode])
+            case (op, number, 0, address, size) if op == UPLOAD:
+                self._check(number, size)
                 self.contents[number] = self.heap.bytes(address, size)
             case (op, program, offset, size, x, y, z, _, *slots) if op == DISPATCH:
                 assert max(x, y, z) <= 65535
@@ -405,7 +404,7 @@ class FakeBridge:
             return Promise(lambda: answer)
         return Promise(lambda: json.dumps(self._failure(-1, answer, "none left")))
 
-    def read(self, number: int, offset: int, size: int, target: int, mode: int) -> Promise:
+    def read(self, number: int, offset: int, size: int, target: int) -> Promise:
         if self.alive:
             self._check(number, size)
         self.counts["submits"] += offset != 0 or self.ahead != (number, size)
@@ -419,7 +418,7 @@ class FakeBridge:
             outcome = ended.value
             self.reading.discard(target)
             if outcome != "interrupted":
-                self.heap.write(target, data[: size // WIDENS[mode]])
+                self.heap.write(target, data[:size])
             return outcome
 
         return Promise(settle)

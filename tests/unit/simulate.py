@@ -229,8 +229,8 @@ def _check_slab(kernel: Kernel, request: Request) -> None:
         metas = [request.order[output.slot].meta for output in kernel.outputs]
         assert not kernel.stages
         assert kernel.writes() <= request.wanted
-        assert len({(meta.stored_nbytes, meta.dtype.storage) for meta in metas}) == 1
-        assert metas[0].stored_nbytes < OVERWRITTEN_BYTES
+        assert len({(meta.nbytes, meta.dtype.storage) for meta in metas}) == 1
+        assert metas[0].nbytes < OVERWRITTEN_BYTES
         assert 2 <= len(metas) <= MOST
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from struct import calcsize
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from py_tensor import dtypes
 from py_tensor.errors import DTypeError
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-NAMES = ("bool", *INTEGERS, "float32", "float64")
+NAMES = ("bool", *INTEGERS, "float16", "float32", "float64")
 
 
 def test_promotion() -> None:
@@ -63,6 +64,9 @@ def test_sizes_and_codes_are_those_of_the_host() -> None:
         assert np.dtype(dtype.name).itemsize == dtype.itemsize
         assert np.dtype(dtype.name).kind == dtype.kind
         code: Any = dtype.typecode
+        assert calcsize(code) == dtype.itemsize
+        if dtype is dtypes.float16:  # no code of a memoryview before Python 3.14
+            continue
         assert memoryview(bytes(8)).cast(code).itemsize == dtype.itemsize
         if dtype.kind != "b":
             assert array(dtype.typecode).itemsize == dtype.itemsize
@@ -122,7 +126,7 @@ def test_equality(name: str) -> None:
         assert dtype == same
         assert same == dtype
     others = [d for d in dtypes.ALL if d is not dtype]
-    for other in (*others, *(d.name for d in others), "float16", np.complex64, None, 3, ""):
+    for other in (*others, *(d.name for d in others), "bfloat16", np.complex64, None, 3, ""):
         assert dtype != other
     assert {d: d.name for d in dtypes.ALL}[dtype] == name
     assert np.zeros(2, dtype).dtype == np.dtype(name)
@@ -134,7 +138,8 @@ def test_equality(name: str) -> None:
         ("b", 1, "bool"),
         *(("i", n, f"int{min(8 * n, 32)}") for n in (1, 2, 4, 8)),
         *(("u", n, f"uint{min(8 * n, 32)}") for n in (1, 2, 4, 8)),
-        *(("f", n, "float32") for n in (2, 4, 8, 16)),
+        ("f", 2, "float16"),
+        *(("f", n, "float32") for n in (4, 8, 16)),
     ],
 )
 def test_data_of_the_host(kind: str, itemsize: int, name: str) -> None:
@@ -157,4 +162,5 @@ def test_text() -> None:
 
 def test_floating() -> None:
     results = [dtypes.floating(dtypes.BY_NAME[n]).name for n in NAMES]
-    assert results == ["float32"] * (len(NAMES) - 1) + ["float64"]
+    floats = [name for name in NAMES if name.startswith("float")]
+    assert results == ["float32"] * (len(NAMES) - len(floats)) + floats

@@ -17,9 +17,9 @@ def reads(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     read = gpu.bridge.read
 
-    def noted(number: int, offset: int, size: int, target: int, mode: int) -> object:
+    def noted(number: int, offset: int, size: int, target: int) -> object:
         found.append(size)
-        return read(number, offset, size, target, mode)
+        return read(number, offset, size, target)
 
     monkeypatch.setattr(gpu.bridge, "read", noted)
     return found

@@ -31,8 +31,8 @@ from py_tensor.convert.printing import (
 assert tuple(map(int, np.__version__.split(".")[:2])) >= (2, 3), np.__version__
 
 Array = np.ndarray[Any, Any]
-DTYPES = ("float32", "float64", "int32", "uint32", "bool")
-FLOATS = ("float32", "float64")
+DTYPES = ("float16", "float32", "float64", "int32", "uint32", "bool")
+FLOATS = ("float16", "float32", "float64")
 
 
 class tensor(np.ndarray):  # noqa: N801  NumPy prints the name of the class
@@ -214,7 +214,8 @@ def test_powers_of_two_and_their_neighbours(rng: np.random.Generator, dtype: str
     bits = np.asarray(info.tiny).view(f"u{info.bits // 8}").item().bit_length() - 1
     normal = np.arange(1, 2 ** (info.bits - 1 - bits) - 1, dtype=f"u{info.bits // 8}") << bits
     subnormal = 1 << np.arange(bits, dtype=normal.dtype)
-    for value in rng.choice(np.concatenate([normal, subnormal]), 200, replace=False):
+    powers = np.concatenate([normal, subnormal])
+    for value in rng.choice(powers, min(200, powers.size), replace=False):
         for neighbour in (value - 1, value, value + 1):
             check(np.array(neighbour.view(dtype)), options)
 

@@ -7,21 +7,6 @@
 
 /** What the bridge needs of Pyodide. @typedef {{ _module: { HEAPU8: Uint8Array, HEAPU32: Uint32Array } }} PyodideHost */
 
-/** @typedef {Uint8Array | Uint16Array | Int8Array | Int16Array} NarrowArray */
-
-/** Bytes travel as they are. */
-export const RAW = 0;
-/**
- * How elements lie in the heap that take a word each on the GPU, by mode: bool and uint8, uint16, int8, int16.
- * Python has the same numbers in `HEAP_MODES` (`backend/connection.py`). Mode 0 is RAW.
- *
- * @type {(undefined | { new (heap: ArrayBufferLike, address: number, length: number): NarrowArray, BYTES_PER_ELEMENT: number })[]}
- */
-const NARROW = [undefined, Uint8Array, Uint16Array, Int8Array, Int16Array];
-
-/** Elements widened at a time; bounds the temporary that widening needs. */
-const WIDEN_AT_ONCE = 1 << 20;
-
 /**
  * Writes heap bytes into a GPU buffer, in queue order.
  *
@@ -30,19 +15,9 @@ const WIDEN_AT_ONCE = 1 << 20;
  * @param {number} offset byte offset in the buffer, a multiple of 4
  * @param {Uint8Array} heap
  * @param {number} address
- * @param {number} bytes bytes of the heap
- * @param {number} mode RAW or an index into NARROW; the address is a multiple of what an element takes
+ * @param {number} bytes
  */
-export function upload(queue, buffer, offset, heap, address, bytes, mode) {
-  const Narrow = NARROW[mode];
-  if (Narrow) {
-    const elements = new Narrow(heap.buffer, address, bytes / Narrow.BYTES_PER_ELEMENT);
-    for (let start = 0; start < elements.length; start += WIDEN_AT_ONCE) {
-      const wide = new Int32Array(elements.subarray(start, start + WIDEN_AT_ONCE));
-      queue.writeBuffer(buffer, offset + 4 * start, wide);
-    }
-    return;
-  }
+export function upload(queue, buffer, offset, heap, address, bytes) {
   // writeBuffer takes multiples of 4; the rest goes in a word of its own, so that no byte past
   // the source is read.
   const whole = bytes - (bytes % 4); // not & ~3: sizes reach past 2^31
@@ -52,19 +27,4 @@ export function upload(queue, buffer, offset, heap, address, bytes, mode) {
     tail.set(heap.subarray(address + whole, address + bytes));
     queue.writeBuffer(buffer, offset + whole, tail);
   }
-}
-
-/**
- * Writes bytes that came from the GPU into the heap.
- *
- * @param {ArrayBuffer} source
- * @param {number} bytes of the source
- * @param {Uint8Array} heap
- * @param {number} address
- * @param {number} mode RAW or an index into NARROW, of which elements take the low bits of each word
- */
-export function download(source, bytes, heap, address, mode) {
-  const Narrow = NARROW[mode];
-  if (Narrow) new Narrow(heap.buffer, address, bytes / 4).set(new Int32Array(source, 0, bytes / 4));
-  else heap.set(new Uint8Array(source, 0, bytes), address);
 }

@@ -59,8 +59,8 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  *
  * @property {(id: number, size: number, slices: number) => Promise<string>} allocate
  *   Creates a buffer, as CREATE does; or JSON of one failure, and then it does not exist.
- * @property {(id: number, byteOffset: number, byteLength: number, destination: number, mode: number) => Promise<string>} read
- *   Copies byteLength bytes of a buffer to the heap: mode 0 as they are, else as elements that `heap.js` names, one a word. The
+ * @property {(id: number, byteOffset: number, byteLength: number, destination: number) => Promise<string>} read
+ *   Copies byteLength bytes of a buffer to the heap. The
  *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
  *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
  *   and only then is the destination not written. "interrupted": it never will be.
@@ -214,7 +214,7 @@ export function createBridge(pyodide, options = {}) {
       return waiter.wait(checked);
     },
 
-    async read(id, byteOffset, byteLength, destination, mode) {
+    async read(id, byteOffset, byteLength, destination) {
       const { session } = connection;
       if (session === null) return noDevice();
       counters.reads++;
@@ -232,7 +232,7 @@ export function createBridge(pyodide, options = {}) {
         return INTERRUPTED;
       }
       if (readback.failures.length === 0 && session === connection.session) {
-        readback.deliver(pyodide._module.HEAPU8, destination, mode);
+        readback.deliver(pyodide._module.HEAPU8, destination);
       }
       readback.release();
       return outcome(session, readback.failures);

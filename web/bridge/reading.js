@@ -1,7 +1,6 @@
 /** Reading GPU memory into the Wasm heap. Several reads may be under way at once. */
 
 import { THIS_CALL, thrownFailure } from "./failures.js";
-import { download } from "./heap.js";
 import { closeScopes, openScopes } from "./scopes.js";
 
 /** @typedef {import("./failures.js").Failure} Failure */
@@ -102,11 +101,10 @@ export class Readback {
    *
    * @param {Uint8Array} heap
    * @param {number} destination
-   * @param {number} mode
    */
-  deliver(heap, destination, mode) {
+  deliver(heap, destination) {
     const source = /** @type {GPUBuffer} */ (this.#staging).getMappedRange(0, this.#copied);
-    download(source, this.#bytes, heap, destination, mode);
+    heap.set(new Uint8Array(source, 0, this.#bytes), destination);
   }
 
   /** Once fetched without failures: the words that are not 0, as [position, word]. */

@@ -5,7 +5,7 @@
  *
  *     1 CREATE   id bytes slices: a slab, whose slices have the ids that follow; 0 slices: any other buffer
  *     2 DESTROY  id: a buffer, with its slices
- *     3 UPLOAD   id dstByteOffset srcAddress srcBytes mode
+ *     3 UPLOAD   id dstByteOffset srcAddress srcBytes
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
  *     6 SUBMIT
@@ -39,7 +39,7 @@ const CLEAR = 9;
 const CHECK = 10;
 
 /** Words of each command; DISPATCH has its buffer ids besides. */
-const LENGTHS = [Number.NaN, 4, 2, 6, 8, 4, 1, 1, 3, 3, 3];
+const LENGTHS = [Number.NaN, 4, 2, 5, 8, 4, 1, 1, 3, 3, 3];
 
 /** Words written at a time by FILL. */
 const FILL_AT_ONCE = 1 << 18;
@@ -101,8 +101,8 @@ function perform(session, heap, at) {
       // writeBuffer lands before all that is recorded and not submitted.
       session.recorder.submit();
       const range = session.buffers.get(words[at + 1]);
-      const [offset, address, bytes, mode] = words.subarray(at + 2, at + 6);
-      upload(session.device.queue, range.buffer, range.offset + offset, heap.bytes, address, bytes, mode);
+      const [offset, address, bytes] = words.subarray(at + 2, at + 5);
+      upload(session.device.queue, range.buffer, range.offset + offset, heap.bytes, address, bytes);
       return;
     }
     case FILL:

@@ -392,7 +392,7 @@ class Leftovers:
                 if node in self._kept:
                     break
                 self._kept[node] = pt.Tensor(node)
-                self._nbytes += node.meta.stored_nbytes
+                self._nbytes += node.meta.nbytes
         if len(self._kept) >= MOST_NODES or self._nbytes >= MOST_BYTES:
             self.compute()
 

@@ -1,0 +1,120 @@
+"""How elements lie in buffers: bindings, and the WGSL that reads and writes elements.
+
+An element of four bytes is a word. Smaller ones lie packed, four or two to a u32, the first in the
+lowest bits, as in the memory of the host. Kernels touch buffers through this module alone, and
+through the functions of `shaders/lib/storage.wgsl` that it calls.
+
+Four neighbours, from a multiple of four on, are a vector. What stores vectors writes whole words.
+What stores packed elements one by one changes their own bits, by atomic operations: others may
+write the elements beside them at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from py_tensor.dtypes import DType
+
+XYZW = "xyzw"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A storage buffer of a program.
+
+    Attributes
+    ----------
+    slot : int
+        Of the node; -1 - n for the n-th temporary of the plan.
+    vector : bool
+        Whether it is an array of vectors, and not of elements or of words of packed ones.
+    atomic : bool
+        Whether its words are atomic.
+    """
+
+    slot: int
+    dtype: DType
+    vector: bool
+    writable: bool
+    atomic: bool = False
+
+    def declaration(self, number: int, name: str = "") -> str:
+        """WGSL of the variable, ``b{number}`` unless it has a name."""
+        access = "read_write" if self.writable else "read"
+        kind = self._vector if self.vector else f"{self.dtype.storage}"
+        kind = f"atomic<{kind}>" if self.atomic else kind
+        name = name or f"b{number}"
+        return f"@group(0) @binding({number}) var<storage, {access}> {name}: array<{kind}>;"
+
+    @property
+    def _vector(self) -> str:
+        words = self.dtype.itemsize
+        return f"vec{words}<{self.dtype.storage}>" if words > 1 else str(self.dtype.storage)
+
+    def element(self, number: int, dtype: DType, at: str) -> str:
+        """WGSL of the element at `at`, as a value of this dtype."""
+        if not dtype.is_packed:
+            where = f"[{at} >> 2u][{at} & 3u]" if self.vector else f"[{at}]"
+            return f"load_{dtype.name}(b{number}{where})"
+        each = dtype.per_word
+        word = f"b{number}[{at} >> {each // 2}u]"
+        if self.vector and each == 2:
+            word = f"b{number}[{at} >> 2u][({at} >> 1u) & 1u]"
+        word = f"atomicLoad(&{word})" if self.atomic else word
+        return f"load_{dtype.name}({word}, {at})"
+
+    def put(self, number: int, dtype: DType, at: str, value: str) -> str:
+        """A statement that stores one element."""
+        stored = f"store_{dtype.name}({value})"
+        if not dtype.is_packed:
+            return f"b{number}[{at}] = {stored};"
+        each, bits = dtype.per_word, 8 * dtype.itemsize
+        word = f"&b{number}[put_at >> {each // 2}u]"
+        return (
+            f"{{ let put_at = {at}; let put_bits = {stored}; "
+            f"let put_by = {bits}u * (put_at & {each - 1}u); "
+            f"atomicAnd({word}, ~({2**bits - 1}u << put_by)); "
+            f"atomicOr({word}, put_bits << put_by); }}"
+        )
+
+    def put_vector(self, number: int, dtype: DType, at: str, values: Sequence[str]) -> str:
+        """A statement that stores four neighbours; `at` counts vectors."""
+        stored = [f"store_{dtype.name}({value})" for value in values]
+        words = [" | ".join(pair) for pair in _in_words(stored, dtype)]
+        return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
+
+
+def lane(dtype: DType, vector: str, number: int | str) -> str:
+    """One of the four elements of a vector that was loaded, as a value; a number may be WGSL."""
+    dynamic = isinstance(number, str)
+    if not dtype.is_packed:
+        return f"load_{dtype.name}({vector}{f'[{number}]' if dynamic else f'.{XYZW[number]}'})"
+    at = number if dynamic else f"{number}u"
+    if dtype.per_word == 4:
+        return f"load_{dtype.name}({vector}, {at})"
+    word = f"[{number} >> 1u]" if dynamic else f".{XYZW[number // 2]}"
+    return f"load_{dtype.name}({vector}{word}, {at})"
+
+
+def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
+    """The bits of elements, shifted to where they lie in a word, by word."""
+    each = dtype.per_word
+    return [
+        [
+            f"({bits} << {8 * dtype.itemsize * n}u)" if n else bits
+            for n, bits in enumerate(stored[first : first + each])
+        ]
+        for first in range(0, len(stored), each)
+    ]
+
+
+def as_word(dtype: DType, value: str) -> str:
+    """The bits of a value in a u32 of its own, which `from_bits` reads back."""
+    match dtype.wgsl:
+        case "u32":
+            return value
+        case "bool":
+            return f"select(0u, 1u, {value})"
+        case _:
+            return f"bitcast<u32>({value})"
