@@ -109,6 +109,7 @@ def test_names_are_numpys(name: str) -> None:
         "uint32": ("I", "uintc", np.uintc),
         "int64": ("q", "longlong", np.longlong),
         "float32": ("f", "single", np.single),
+        "float16": ("e", "half", np.half),
         "float64": ("d", "double", np.double),
     }[name]
     for given in (*codes, *words):

@@ -25,6 +25,8 @@ class Operand(benchmarks.Operand):
     scale: float = 1.0
     below: int = 0
     """Not 0: random int32 indices from 0 to below it."""
+    dtype: str = "float32"
+    """Or "uint8", of all its numbers, or "bool"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,7 @@ def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
         "rows": _rows(scale),
         "movement": _movement(scale),
         "indexing": _indexing(scale),
+        "bytes": _bytes(scale),
         "scan-sort": _scan_sort(scale),
         "small-ops": _small_ops(),
     }
@@ -400,6 +403,26 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
 def _copied(pt: Any, view: Any) -> Any:
     """The positive numbers that a view shows, in memory of their own: views are not computed."""
     return pt.abs(view)
+
+
+def _bytes(scale: Scale) -> tuple[Case, ...]:
+    n = scale.large
+    return (
+        _case(
+            *("threshold of bytes", _count(n), (Operand((n,), dtype="uint8"),), (n,)),
+            op=lambda pt, x: x > 100,
+            expected=lambda np, at, x: x[at] > 100,
+            bytes=2 * n,
+            tolerance=0.0,
+        ),
+        _case(
+            *("count of bools", _count(n), (Operand((n,), dtype="bool"),), ()),
+            op=lambda pt, x: x.sum(),
+            expected=lambda np, at, x: x.sum(),
+            bytes=n,
+            tolerance=0.0,
+        ),
+    )
 
 
 def _scan_sort(scale: Scale) -> tuple[Case, ...]:

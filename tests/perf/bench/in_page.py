@@ -102,7 +102,7 @@ def values(call: int, places: Sequence[int]) -> list[float]:
 
 
 def _flat(x: pt.Tensor) -> Sequence[float]:
-    return memoryview(x).cast("B").cast("i" if x.dtype == pt.int32 else "f")
+    return memoryview(x).cast("B").cast(x.dtype.typecode)
 
 
 def gpu_seconds(count: int) -> float | None:

@@ -25,7 +25,10 @@ PEAK = 5 / 7
 
 @dataclass(frozen=True)
 class Made:
-    """An operand: `parts[0]`, or that row plus the column `parts[1]`; then reshaped and seen."""
+    """An operand: `parts[0]`, or that row plus the column `parts[1]`; then reshaped and seen.
+
+    Bytes are added modulo 256, and of bools it is whether either is true.
+    """
 
     operand: Operand
     parts: tuple[Array, ...]
@@ -45,6 +48,10 @@ def make(operand: Operand, seed: int) -> Made:
     elements = int(np.prod(operand.shape))
     if operand.below:
         return Made(operand, (rng.integers(0, operand.below, elements, dtype=np.int32),))
+    if operand.dtype != "float32":
+        sizes = (elements,) if elements <= WHOLE else (ROW, elements // ROW)
+        high = 2 if operand.dtype == "bool" else 256
+        return Made(operand, tuple(rng.integers(0, high, n).astype(operand.dtype) for n in sizes))
     if elements <= WHOLE:
         return Made(operand, (_uniform(rng, elements, operand.scale),))
     rows = elements // ROW
@@ -76,7 +83,7 @@ class Served:
         return [
             {
                 "files": [self._put(part) for part in made.parts],
-                "format": "i" if made.operand.below else "f",
+                "format": np.dtype("int32" if made.operand.below else made.operand.dtype).char,
                 "shape": list(made.operand.shape),
                 "transposed": made.operand.transposed,
             }
