@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from py_tensor.codegen.codec import lane
-from py_tensor.codegen.emit import Space, address, decode_coordinates
+from py_tensor.codegen.emit import BodyCode, Space, address, decode_coordinates
 from py_tensor.codegen.program import Params
 from py_tensor.graph.body import Load
 
@@ -73,17 +72,20 @@ class Blocks:
         return lines, names
 
     def load(
-        self, params: Params, names: list[str], load: Load, binding: int, name: str
+        self, params: Params, names: list[str], load: Load, code: BodyCode, name: str
     ) -> tuple[list[str], list[str]]:
         """Statements that load a block's columns, and the four elements of row `i`."""
+        number = code.binding(load)
+        binding = code.bindings[number]
         order = [d for d in range(len(names)) if d != -2] + [-2]
         statements: list[str] = []
         for column in range(4):
             places = [*names[:-1], f"(along * 4u + {column}u)"]
             space = Space([places[d] for d in order], self._reordered(order), 4)
             at = address(params, space, load.access, 4)
-            statements.append(f"let {name}_{column} = b{binding}[{at}];")
-        return statements, [lane(load.dtype, f"{name}_{column}", "i") for column in range(4)]
+            statements.append(f"let {name}_{column} = b{number}[{at}];")
+        rows = (f"{name}_{column}" for column in range(4))
+        return statements, [binding.lane(load.dtype, row, "i") for row in rows]
 
     def row_space(self, names: list[str]) -> Space:
         """Row `i` of a block, four elements along the last dimension."""

@@ -4,7 +4,8 @@ An element of four bytes is a word. Smaller ones lie packed, four or two to a u3
 lowest bits, as in the memory of the host. Kernels touch buffers through this module alone, and
 through the functions of `shaders/lib/storage.wgsl` that it calls.
 
-Four neighbours, from a multiple of four on, are a vector. What stores vectors writes whole words.
+Four neighbours, from a multiple of four on, are a vector, and so are 16 of a byte each where a
+kernel has nothing else. What stores vectors writes whole words.
 What stores packed elements one by one changes their own bits, by atomic operations: others may
 write the elements beside them at the same time.
 """
@@ -31,6 +32,8 @@ class Binding:
         Whether it is an array of vectors, and not of elements or of words of packed ones.
     atomic : bool
         Whether its words are atomic.
+    lanes : int
+        Elements of a vector: four, or 16 of a byte each.
     """
 
     slot: int
@@ -38,6 +41,7 @@ class Binding:
     vector: bool
     writable: bool
     atomic: bool = False
+    lanes: int = 4
 
     def declaration(self, number: int, name: str = "") -> str:
         """WGSL of the variable, ``b{number}`` unless it has a name."""
@@ -48,19 +52,25 @@ class Binding:
         return f"@group(0) @binding({number}) var<storage, {access}> {name}: array<{kind}>;"
 
     @property
+    def _words(self) -> int:
+        """Of a vector."""
+        return self.dtype.itemsize * self.lanes // 4
+
+    @property
     def _vector(self) -> str:
-        words = self.dtype.itemsize
-        return f"vec{words}<{self.dtype.storage}>" if words > 1 else str(self.dtype.storage)
+        kind = str(self.dtype.storage)
+        return f"vec{self._words}<{kind}>" if self._words > 1 else kind
 
     def element(self, number: int, dtype: DType, at: str) -> str:
         """WGSL of the element at `at`, as a value of this dtype."""
         if not dtype.is_packed:
             where = f"[{at} >> 2u][{at} & 3u]" if self.vector else f"[{at}]"
             return f"load_{dtype.name}(b{number}{where})"
-        each = dtype.per_word
-        word = f"b{number}[{at} >> {each // 2}u]"
-        if self.vector and each == 2:
-            word = f"b{number}[{at} >> 2u][({at} >> 1u) & 1u]"
+        by = dtype.per_word // 2  # the shift from elements to words
+        word = f"b{number}[{at} >> {by}u]"
+        if self.vector and self._words > 1:
+            more = self._words // 2
+            word = f"b{number}[{at} >> {by + more}u][({at} >> {by}u) & {self._words - 1}u]"
         word = f"atomicLoad(&{word})" if self.atomic else word
         return f"load_{dtype.name}({word}, {at})"
 
@@ -79,22 +89,23 @@ class Binding:
         )
 
     def put_vector(self, number: int, dtype: DType, at: str, values: Sequence[str]) -> str:
-        """A statement that stores four neighbours; `at` counts vectors."""
+        """A statement that stores the elements of a vector; `at` counts vectors."""
         stored = [f"store_{dtype.name}({value})" for value in values]
         words = [" | ".join(pair) for pair in _in_words(stored, dtype)]
         return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
 
-
-def lane(dtype: DType, vector: str, number: int | str) -> str:
-    """One of the four elements of a vector that was loaded, as a value; a number may be WGSL."""
-    dynamic = isinstance(number, str)
-    if not dtype.is_packed:
-        return f"load_{dtype.name}({vector}{f'[{number}]' if dynamic else f'.{XYZW[number]}'})"
-    at = number if dynamic else f"{number}u"
-    if dtype.per_word == 4:
-        return f"load_{dtype.name}({vector}, {at})"
-    word = f"[{number} >> 1u]" if dynamic else f".{XYZW[number // 2]}"
-    return f"load_{dtype.name}({vector}{word}, {at})"
+    def lane(self, dtype: DType, vector: str, number: int | str) -> str:
+        """One of the elements of a vector that was loaded, as a value; a number may be WGSL."""
+        dynamic = isinstance(number, str)
+        if not dtype.is_packed:
+            which = f"[{number}]" if dynamic else f".{XYZW[number]}"
+            return f"load_{dtype.name}({vector}{which})"
+        at = number if dynamic else f"{number}u"
+        if self._words == 1:
+            return f"load_{dtype.name}({vector}, {at})"
+        by = dtype.per_word // 2
+        which = f"[{number} >> {by}u]" if dynamic else f".{XYZW[number >> by]}"
+        return f"load_{dtype.name}({vector}{which}, {at})"
 
 
 def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:

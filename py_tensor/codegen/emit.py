@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from py_tensor.codegen.codec import Binding, lane
+from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.program import Params, from_bits
 from py_tensor.dtypes import DType, includes, uint32
 from py_tensor.graph.body import (
@@ -100,7 +100,7 @@ class Space:
 
 
 def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
-    """WGSL of an affine address; `scale` 4 gives the index of a vec4."""
+    """WGSL of an affine address; a `scale` gives the index of a vector of so many elements."""
     strides = space.strides(access.strides)
     last = len(strides) - 1
     outer, inner = [params.add(access.offset // scale)], list[str]()
@@ -119,8 +119,8 @@ def load_mode(strides: Sequence[int], offset: int, width: int) -> str:
     inner, outer = strides[-1], strides[:-1]
     if inner == 0:
         return "s"
-    aligned = offset % 4 == 0 and all(s % 4 == 0 for s in outer)
-    return "v" if width == 4 and inner == 1 and aligned else "g"
+    aligned = offset % width == 0 and all(s % width == 0 for s in outer)
+    return "v" if width > 1 and inner == 1 and aligned else "g"
 
 
 @dataclass(slots=True)
@@ -395,9 +395,9 @@ class BodyCode:
         mode, binding = self.modes[load], self.bindings[number]
         lanes = len(result.lanes)
         if mode == "v":
-            where = address(params, space, load.access, 4)
+            where = address(params, space, load.access, binding.lanes)
             result.statements.append(f"let {name} = b{number}[{where}];")
-            return [lane(load.dtype, name, n) for n in range(lanes)]
+            return [binding.lane(load.dtype, name, n) for n in range(lanes)]
         result.statements.append(f"let {name}_at = {address(params, space, load.access)};")
         if mode == "s" or lanes == 1:
             value = binding.element(number, load.dtype, f"{name}_at")

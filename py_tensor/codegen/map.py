@@ -30,6 +30,7 @@ from py_tensor.shapes import size_of
 
 # One run of vectors; vectors along the last dimension; blocks for transposed operands; elements; or
 # elements for each of which there is a loop.
+BYTES = 16  # of a vector, in a kernel of bytes alone
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
 
 
@@ -58,12 +59,14 @@ def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
 
 
 def bind(
-    loads: Sequence[tuple[Load | Gather | Check, bool]], outputs: Sequence[tuple[Output, bool]]
+    loads: Sequence[tuple[Load | Gather | Check, bool]],
+    outputs: Sequence[tuple[Output, bool]],
+    lanes: int = 4,
 ) -> list[Binding]:
     """One binding for each buffer read and each written; a buffer is a vector if any use is.
 
     One that is both is read as it is written. Outputs may lie in one buffer. The outputs come last,
-    and before them what notes indices out of range.
+    and before them what notes indices out of range. Vectors have so many `lanes`.
     """
     read: dict[int, Binding] = {}
     over = {output.slot for output, _ in outputs}
@@ -75,14 +78,15 @@ def bind(
         if load.slot in over:
             continue
         vector = vector or (load.slot in read and read[load.slot].vector)
-        read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False)
-    written = {o.slot: result(o.slot, o.dtype, vector=vector) for o, vector in outputs}
+        read[load.slot] = Binding(load.slot, load.dtype, vector, writable=False, lanes=lanes)
+    written = {o.slot: result(o.slot, o.dtype, lanes if vector else 0) for o, vector in outputs}
     return [*read.values(), *faults, *written.values()]
 
 
-def result(slot: int, dtype: DType, *, vector: bool = False) -> Binding:
-    """The binding of a buffer that results are stored in: packed ones one by one, by atomics."""
-    return Binding(slot, dtype, vector, writable=True, atomic=dtype.is_packed and not vector)
+def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
+    """The binding of a buffer for results: vectors, or elements, packed ones by atomics."""
+    atomic = dtype.is_packed and not lanes
+    return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
 
 
 def interface(
@@ -132,7 +136,7 @@ def store(
         number = written[output.slot]
         binding = bindings[number]
         if binding.vector:
-            where = address(params, space, output.access, 4)
+            where = address(params, space, output.access, binding.lanes)
             statements.append(binding.put_vector(number, output.dtype, where, values))
             continue
         statements.append(f"let o{n} = {address(params, space, output.access)};")
@@ -251,7 +255,9 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     beyond = not kernel.row.checks()
     loops = loops_in(kernel.row, [o.value for o in kernel.outputs])
     vectors = profile.takes_vectors(kernel.row.cost) and not loops
-    width = _width(kernel.outputs, sweep, beyond) if vectors else 1
+    widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * kernel.row.cost) else (4,)
+    takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
+    width = next(takes, 1)
     loads = kernel.row.loads()
     modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
     crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
@@ -264,7 +270,8 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
             *((x, modes[x] == "v" or (blocks is not None and modes[x] == "g")) for x in loads),
             *gathered(kernel.row),
         ],
-        [(o, width == 4) for o in kernel.outputs],
+        [(o, width > 1) for o in kernel.outputs],
+        max(width, 4),
     )
     code = BodyCode(kernel.row, bindings, {**modes}, sweep.position, noted=[])
     params = Params()
@@ -339,7 +346,7 @@ def _blocks(
     lines, names = blocks.place(params)
     loaded: dict[Load, list[str]] = {}
     for n, load in enumerate(load for load, mode in modes.items() if mode == "g"):
-        statements, loaded[load] = blocks.load(params, names, load, code.binding(load), f"t{n}")
+        statements, loaded[load] = blocks.load(params, names, load, code, f"t{n}")
         lines += statements
     row = _computed(kernel, code, params, blocks.row_space(names), loaded)
     return [*lines, "for (var i = 0u; i < 4u; i++) {", *(f"  {line}" for line in row), "}"]
@@ -357,15 +364,25 @@ def _computed(
     return store_results(params, space, kernel.outputs, code.bindings, "compute", arguments)
 
 
-def _width(outputs: Sequence[Output], sweep: Sweep, beyond: bool) -> int:
-    """Four elements at a time where every output's rows are made of whole vectors.
+def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
+    """Whether every output's rows are made of whole vectors of `width`.
 
     A single row may end within a vector if the output ends there too: what lies behind it is
     padding, and may be computed where `beyond` says so. What checks indices computes no others.
+    Vectors of more than four are for kernels that read and write nothing but bytes, in vectors.
     """
-    extents = sweep.extents
+    extents, outputs = sweep.extents, kernel.outputs
     whole = beyond and size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)
-    if extents[-1] % 4 and not whole:
-        return 1
-    modes = {load_mode(sweep.strides(o.access.strides), o.access.offset, 4) for o in outputs}
-    return 4 if modes <= {"v"} else 1
+    if extents[-1] % width and not whole:
+        return False
+
+    def mode(x: Output | Load) -> str:
+        return load_mode(sweep.strides(x.access.strides), x.access.offset, width)
+
+    if width > 4:
+        loads = kernel.row.loads()
+        if any(x.dtype.itemsize > 1 for x in (*loads, *outputs)) or kernel.row.gathers():
+            return False
+        if any(mode(load) == "g" for load in loads):
+            return False
+    return all(mode(output) == "v" for output in outputs)

@@ -102,7 +102,8 @@ def values(call: int, places: Sequence[int]) -> list[float]:
 
 
 def _flat(x: pt.Tensor) -> Sequence[float]:
-    return memoryview(x).cast("B").cast(x.dtype.typecode)
+    code: Any = x.dtype.typecode  # type checkers take no codes but literals
+    return memoryview(x).cast("B").cast(code)
 
 
 def gpu_seconds(count: int) -> float | None:
