@@ -122,7 +122,7 @@ def kernels(kind: Kind) -> list[dict[str, Any]]:
         },
         "wrong": [int(candidate.implementation in kind.failing) for candidate in trial.CANDIDATES],
     }
-    bridge = NotingBridge()
+    bridge: Any = NotingBridge()
     GPU_DEVICE.use(Unread(bridge, json.dumps(found)))
     pt.set_default_device(GPU_DEVICE)
     for expression in EXPRESSIONS:
