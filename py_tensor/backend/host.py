@@ -124,10 +124,17 @@ class Pyodide(Host):
 
 
 class CPython(Host):
-    """A process of its own, without a GPU."""
+    """A process of its own, whose bridge is `native.py`."""
 
     def _make_bridge(self) -> Bridge:
-        raise DeviceError("the webgpu device exists only under Pyodide, in a browser with WebGPU")
+        if find_spec("wgpu") is None:
+            raise DeviceError(
+                "the webgpu device needs the package wgpu outside of a browser;"
+                ' install it with `pip install "py-tensor[gpu]"`'
+            )
+        from py_tensor.backend.native import NativeBridge
+
+        return NativeBridge()
 
     def can_wait(self) -> bool:
         return True
