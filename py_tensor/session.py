@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from py_tensor.backend import bridge
 from py_tensor.backend.device import (
     CPU_DEVICE,
     GPU_DEVICE,
@@ -12,6 +11,7 @@ from py_tensor.backend.device import (
     parse,
     set_default_device,
 )
+from py_tensor.backend.host import host
 from py_tensor.convert.conversion import tensor
 from py_tensor.errors import DeviceError
 from py_tensor.inspect.device_info import DeviceInfo
@@ -24,14 +24,13 @@ async def init() -> DeviceInfo:
     device is taken at first use. Returns what `device_info` does, less the self-test, which takes
     a few kernels.
     """
-    if bridge.IN_PYODIDE:
-        try:
-            await _init_gpu()
-        except DeviceError as error:
-            await _init_cpu()
-            set_default_device(CPU_DEVICE)
-            return DeviceInfo(CPU_DEVICE.backend.info() | {"no_webgpu": str(error)})
-    return DeviceInfo(default_device().backend.info())
+    try:
+        await _init_gpu()
+    except DeviceError as error:
+        GPU_DEVICE.absence = str(error)
+        await _init_cpu()
+        set_default_device(CPU_DEVICE)
+    return _info(default_device())
 
 
 async def _init_gpu() -> None:
@@ -49,7 +48,7 @@ async def _init_cpu() -> None:
     """Load NumPy, which nothing can wait for later where Python cannot block."""
     from py_tensor.backend.cpu import CPU
 
-    numpy = await bridge.load_numpy_async()
+    numpy = await host.load_numpy_async()
     if not CPU_DEVICE.is_ready:
         CPU_DEVICE.use(CPU(numpy))
 
@@ -62,9 +61,16 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
     computes with them as NumPy does.
     """
     place = parse(device)
-    info = DeviceInfo(place.backend.info())
-    if place is CPU_DEVICE or bridge.can_wait():
+    info = _info(place)
+    if place is CPU_DEVICE or host.can_wait():
         info["self_test"] = self_test(place)
+    return info
+
+
+def _info(device: Device) -> DeviceInfo:
+    info = DeviceInfo(device.backend.info())
+    if device is CPU_DEVICE and GPU_DEVICE.absence:
+        info["no_webgpu"] = GPU_DEVICE.absence
     return info
 
 

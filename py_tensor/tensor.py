@@ -13,8 +13,8 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
-from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, default_device
+from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, typed, values_of
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
@@ -638,11 +638,11 @@ class Tensor(Methods):
 
     def numpy(self) -> Any:
         """The elements as a new NumPy array of the same shape and dtype."""
-        return self._as_array(bridge.load_numpy(), self._read())
+        return self._as_array(host.load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
         """The same, awaited: for hosts in which Python cannot block."""
-        return self._as_array(await bridge.load_numpy_async(), await self._read_async())
+        return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
         flat = np.frombuffer(data, dtype=self.dtype.name, count=self.size)

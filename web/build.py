@@ -59,6 +59,12 @@ MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 # What the service worker keeps only when it has been used: large, and no first visit needs it.
 ON_DEMAND = ("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfjs.js")
 
+# What of the library's wheel other hosts alone read: CPython, and pages without the bridge of ours.
+ELSEWHERE = (
+    *("py_tensor/backend/bridge.py", "py_tensor/backend/native*.py"),  # one for type checkers
+    "py_tensor/bridge.js",
+)
+
 # What every address of a build begins with; sw.js knows it too.
 BUILDS = "builds"
 
@@ -100,7 +106,8 @@ class Package:
 def build(output: Path, wheel: Path | None = None) -> None:
     """Bring `output` up to date; files there that belong to nothing are removed."""
     ensure_npm_packages()
-    library = library_package(wheel or ensure_library())
+    published = wheel or ensure_library()
+    library = library_package(published)
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
         numpy_package(),
@@ -126,7 +133,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
     page = addressed(texts[Path("index.html")], {*files, *texts}, folder)
 
     files = {folder / target: source for target, source in files.items()}
-    files[Path("wheels", library.wheel.name)] = library.wheel  # for other pages
+    files[Path("wheels", published.name)] = published  # for other pages
     texts = {folder / target: text for target, text in texts.items()}
     texts |= {
         folder / "build.json": tells,
@@ -440,7 +447,18 @@ def library_sources() -> Iterator[Path]:
 def library_package(wheel: Path) -> Package:
     if not zipfile.is_zipfile(wheel):
         raise BuildError(f"{wheel} is not a wheel")
-    return Package("py-tensor", wheel.name.split("-")[1], wheel, ("py_tensor",))
+    return Package("py-tensor", wheel.name.split("-")[1], for_page(wheel), ("py_tensor",))
+
+
+def for_page(wheel: Path) -> Path:
+    """The wheel of the library without what a page has no use for."""
+    target = CACHE / "page" / wheel.name
+    target.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w") as part:
+        for entry in whole.infolist():
+            if not any(fnmatch(entry.filename, pattern) for pattern in ELSEWHERE):
+                part.writestr(entry, whole.read(entry))
+    return target
 
 
 # Files --------------------------------------------------------------------------------------------

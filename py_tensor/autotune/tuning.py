@@ -13,8 +13,8 @@ from textwrap import wrap
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from py_tensor.backend import bridge
 from py_tensor.backend.device import CPU_DEVICE, default_device
+from py_tensor.backend.host import host
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, tuning_parameters, value_of
 from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.inspect.profiling import duration
@@ -71,7 +71,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         if name not in values:
             known = ", ".join(values)
             raise ValueError(f"tune: there is no tuning parameter {name!r}; there are {known}")
-    bridge.check_can_wait("pt.tune()")
+    host.check_can_wait("pt.tune()")
     deadline = perf_counter() + seconds
     backend.synchronize()
     generation = backend.generation
@@ -204,7 +204,7 @@ class Tuning:
         backend = _backend("from_json")
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
         record = _Record.parsed(text, backend)
-        bridge.check_can_wait("from_json")
+        host.check_can_wait("from_json")
         for name, value in record.choices.items():
             choices = _with(_defaults(backend), {name: value}, backend)
             wrong = "" if choices == _defaults(backend) else is_right(backend, name, choices)
@@ -216,7 +216,7 @@ class Tuning:
     def reset(self) -> Tuning:
         """Forget what was found: the defaults hold, of what is used from the next session on."""
         backend = _backend("reset")
-        bridge.check_can_wait("reset")
+        host.check_can_wait("reset")
         backend.keep_choices("")
         return tuning()
 

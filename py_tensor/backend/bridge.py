@@ -1,100 +1,146 @@
-"""The one module that touches JavaScript: finding the bridge, calling it, waiting for it.
+"""What the library asks of a GPU: the interface of every bridge.
 
-In a page that registered the bridge as the module `py_tensor_bridge`, that one is used; any other
-Pyodide host gets the self-contained script that the wheel carries.
+`web/bridge/index.js` is the one of a browser, `native.py` the one of a process of its own; the
+tests have one without a GPU. All are given integers and strings alone, and addresses of this
+process's memory. `web/bridge/stream.js` says what the commands of a flush are.
+
+A `str` that is empty means that all is well; otherwise it is JSON, or "interrupted". A failure in
+it is a `Failure` of `failures.py`; those of the very call have flush -1, those of no flush 0.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from importlib.resources import files
-from importlib.util import find_spec
-from typing import Any
-
-from py_tensor.errors import DeviceError, WaitError
-
-IN_PYODIDE = sys.platform == "emscripten"
-
-_ffi: Any = import_module("pyodide.ffi") if IN_PYODIDE else None
-# As it is when this is imported: what a host puts in its place later, to interrupt what waits, is
-# not needed for the bridge's promises, which end by themselves when it is told to.
-_run_sync: Any = getattr(_ffi, "run_sync", None)
+from collections.abc import Awaitable
+from typing import Any, Protocol
 
 
-def wait_by(run_sync: Callable[[Any], Any]) -> None:
-    """Have the library wait by a host's function, which does what Pyodide's `run_sync` does."""
-    global _run_sync
-    _run_sync = run_sync
+class Bridge(Protocol):
+    """A GPU device, and after its loss another one. Promises never raise."""
 
+    # -- The device
 
-@cache
-def load() -> Any:
-    """The bridge object of `web/bridge`, whose methods take and give integers and strings.
+    def acquire(self, trial: str, counts: int, /) -> Awaitable[str]:
+        """The device, the same as long as it lives; after a loss a new one.
 
-    Raises
-    ------
-    DeviceError
-        Outside Pyodide.
-    """
-    if not IN_PYODIDE:
-        raise DeviceError("the webgpu device exists only under Pyodide, in a browser with WebGPU")
-    try:
-        return import_module("py_tensor_bridge")
-    except ModuleNotFoundError:
-        script = (files("py_tensor") / "bridge.js").read_text(encoding="utf-8")
-        create = import_module("pyodide.code").run_js(script)
-        return create(import_module("pyodide_js"))
+        JSON of {ok: true, generation, adapter, features, limits, wrong, choices}, or of {ok: false,
+        reason}. `wrong` is what the trial, WGSL of one buffer of `counts` u32, counted on it.
+        `choices` is what `keepChoices` kept for this adapter, or null.
+        """
+        ...
 
+    def keepChoices(self, text: str, /) -> Awaitable[str]:
+        """Keep a text for the next session with this adapter; "", or why it is not kept."""
+        ...
 
-def can_wait() -> bool:
-    """Whether Python can block on a promise here (JSPI, under `runPythonAsync`)."""
-    return IN_PYODIDE and bool(_ffi.can_run_sync())
+    def loseDevice(self) -> None:
+        """Destroy the device: for tests."""
+        ...
 
+    # -- Pipelines, which outlive a device
 
-def wait(promise: Any, what: str) -> Any:
-    """Block until the promise, one of the bridge's, is fulfilled; its value.
+    def definePipeline(
+        self, number: int, wgsl: str, label: str, buffers: int, writable: int, /
+    ) -> None:
+        """Name a program, without compiling it.
 
-    Raises
-    ------
-    WaitError
-        Where Python cannot block; the message names what to await instead.
-    """
-    check_can_wait(what)
-    return _run_sync(promise)
+        Its entry point is "main". Storage buffers are at bindings 0 to `buffers` - 1, read_write
+        where `writable` has the bit; then the parameters, a uniform.
+        """
+        ...
 
+    def dropPipeline(self, number: int, /) -> None: ...
 
-def check_can_wait(what: str) -> None:
-    """Raise WaitError where Python cannot block."""
-    if not can_wait():
-        raise WaitError(
-            f"{what} has to wait for the GPU, and Python cannot block here;"
-            " write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
-        )
+    def warm(self, number: int, /) -> None:
+        """Start to compile, if there is a device. What fails is compiled again by its flush."""
+        ...
 
+    def warmed(self) -> Awaitable[str]:
+        """That nothing is being compiled any more."""
+        ...
 
-def load_numpy() -> Any:
-    """NumPy, fetched first where the host has it and has not loaded it."""
-    try:
-        return import_module("numpy")
-    except ModuleNotFoundError:
-        if not IN_PYODIDE:
-            raise DeviceError(
-                "the cpu device computes with NumPy, which is not installed"
-            ) from None
-    if not can_wait():
-        raise WaitError(
-            "NumPy is not loaded, and Python cannot block here to load it;"
-            ' write `await pyodide.loadPackage("numpy")` in JavaScript first'
-        )
-    _ffi.run_sync(import_module("pyodide_js").loadPackage("numpy"))
-    return import_module("numpy")
+    # -- Flushes
 
+    def flush(
+        self, commands: int, words: int, table: int, block: int, nbytes: int, number: int, /
+    ) -> int:
+        """Carry out a stream of commands, u32 at an address, and submit it.
 
-async def load_numpy_async() -> Any:
-    """The same, awaited."""
-    if IN_PYODIDE and find_spec("numpy") is None:
-        await import_module("pyodide_js").loadPackage("numpy")
-    return load_numpy()
+        Parameters
+        ----------
+        table
+            Address of the ids of buffers that commands name by their position there.
+        block, nbytes
+            What commands read of the host: parameters of dispatches, elements of uploads.
+        number
+            Of the flush; counts up.
+
+        Returns
+        -------
+        int
+            The flushes under way, with this one. 0: there is no device, and nothing was done. -1:
+            it was stopped; `failures` says why. What was not submitted is dropped, and the table of
+            buffers is as after a good flush.
+        """
+        ...
+
+    def lastFlush(self) -> int:
+        """The last flush that was carried out, 0 before the first."""
+        ...
+
+    def allocate(self, number: int, nbytes: int, slices: int, /) -> Awaitable[str]:
+        """Make a buffer, as CREATE does; or JSON of one failure, and then it does not exist."""
+        ...
+
+    # -- Waiting
+
+    def read(self, number: int, offset: int, nbytes: int, target: int, /) -> Awaitable[str]:
+        """Copy a part of a buffer, as it is at this moment, to an address.
+
+        All flushes before are done then. It is not written to if a failure is the read's own, or
+        after "interrupted".
+        """
+        ...
+
+    def isReading(self, target: int, /) -> bool:
+        """Whether a read may still write to this address."""
+        ...
+
+    def synchronize(self) -> Awaitable[str]:
+        """That the GPU is done with all flushes; as of a read."""
+        ...
+
+    def drain(self, flush: int, /) -> Awaitable[str]:
+        """That it is done with those up to this number; a loss is no failure of it."""
+        ...
+
+    def failures(self) -> str:
+        """Those of flushes that were not forgotten."""
+        ...
+
+    def forgetFailures(self, serial: int, /) -> None:
+        """Forget failures up to this serial number, because they were noted."""
+        ...
+
+    # -- Painting
+
+    def canPaint(self) -> bool:
+        """Whether a buffer of pixels can become an image without being read."""
+        ...
+
+    def paint(self, number: int, stride: int, width: int, height: int, /) -> Awaitable[Any]:
+        """An image of pixels in a buffer, with the outcome of a wait for it."""
+        ...
+
+    # -- Reports
+
+    def startTimer(self) -> bool:
+        """Time every dispatch from now on; False where the device cannot."""
+        ...
+
+    def stopTimer(self) -> Awaitable[str]:
+        """JSON of [pipeline, begin, end] of each, in ns since the first began."""
+        ...
+
+    def stats(self) -> str:
+        """JSON of counts."""
+        ...

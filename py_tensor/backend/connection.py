@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from py_tensor.backend import bridge as js
 from py_tensor.backend.failures import (
     NONE,
     OUT_OF_RANGE,
@@ -17,6 +17,7 @@ from py_tensor.backend.failures import (
     error_of,
     parsed,
 )
+from py_tensor.backend.host import host
 from py_tensor.backend.phases import Phases
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
@@ -29,6 +30,11 @@ from py_tensor.errors import DeviceError, DeviceLostError
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Node
 from py_tensor.layout import Layout
+
+if TYPE_CHECKING:
+    from py_tensor.backend.bridge import Bridge
+
+T = TypeVar("T")
 
 MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
@@ -43,17 +49,17 @@ class Reading:
     storage: Stored
     target: array[int]
     address: int
-    promise: Any
+    promise: Awaitable[str]
     last: int
 
 
-def request_device(bridge: Any) -> Any:
+def request_device(bridge: Bridge) -> Awaitable[str]:
     """A promise of the device there is, or of a new one, after its trial."""
     return bridge.acquire(trial.source(), len(trial.CANDIDATES))
 
 
 class Connection:
-    """One device after another, over the JavaScript bridge; see `web/bridge/index.js`.
+    """One device after another, over the bridge of the host; see `bridge.py`.
 
     Attributes
     ----------
@@ -71,7 +77,7 @@ class Connection:
 
     profile: AdapterProfile
 
-    def __init__(self, bridge: Any, acquired: str) -> None:
+    def __init__(self, bridge: Bridge, acquired: str) -> None:
         self.bridge = bridge
         self.ledger = Ledger()
         self.phases = Phases()
@@ -132,7 +138,7 @@ class Connection:
         Waits until the browser keeps it for later sessions, or says why it does not.
         """
         self._adopt_choices(self.profile, record)
-        outcome = js.wait(self.bridge.keepChoices(record), "pt.tune()")
+        outcome = host.wait(self.bridge.keepChoices(record), "pt.tune()")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         self.unkept = outcome
@@ -148,7 +154,7 @@ class Connection:
 
     def _revive(self) -> None:
         """Go on with a new device after a loss."""
-        self._adopt(js.wait(request_device(self.bridge), "finding the GPU again"))
+        self._adopt(host.wait(request_device(self.bridge), "finding the GPU again"))
 
     async def revive_async(self) -> None:
         """The same, awaited, if the device is lost."""
@@ -171,18 +177,19 @@ class Connection:
         self,
         commands: array[int],
         table: array[int],
-        params: array[int],
+        block: array[int],
         sources: set[Submission],
         made: list[Storage],
         label: str = "",
         work: int = 0,
         checks: tuple[Check, ...] = (),
     ) -> bool:
-        """One call into JavaScript; the buffers made for it belong to a new submission.
+        """One call of the bridge; the buffers made for it belong to a new submission.
 
-        `table` has the id of each buffer that dispatches name by its position there; `work` is the
-        estimate of what the commands do, in instructions; `checks` has what CHECK looks at. False
-        where the device is lost. Raises for a flush that failed halfway.
+        `table` has the id of each buffer that dispatches name by its position there; `block` has
+        the parameters of dispatches, or the elements of an upload; `work` is the estimate of what
+        the commands do, in instructions; `checks` has what CHECK looks at. False where the device
+        is lost. Raises for a flush that failed halfway.
         """
         if self._is_lost:
             return False
@@ -198,8 +205,8 @@ class Connection:
             self._arena.buffer_info()[0],
             count,
             table.buffer_info()[0],
-            params.buffer_info()[0],
-            4 * len(params),
+            block.buffer_info()[0],
+            block.itemsize * len(block),
             submission.number,
         )
         if flying:
@@ -222,11 +229,11 @@ class Connection:
             storage.submission = submission
 
     def _refusal(self, submission: Submission) -> BaseException:
-        """Why JavaScript threw in the middle of a flush; its nodes stay pending."""
+        """Why the bridge stopped in the middle of a flush; its nodes stay pending."""
         self._note(parsed(self.bridge.failures()))
         self.ledger.close(submission)
         error, submission.error = submission.error, None
-        return error or error_of({"message": "the flush failed in JavaScript"})
+        return error or error_of({"message": "the flush failed in the bridge"})
 
     def _send_nothing(self) -> bool:
         """A flush that only destroys buffers; False where the device is lost."""
@@ -243,17 +250,17 @@ class Connection:
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    def _wait(self, promise: Any, what: str) -> Any:
+    def _wait(self, promise: Awaitable[T], what: str) -> T:
         """What a promise of the GPU's work gives, waited for."""
         before = self.phases.enter("waiting")
         try:
-            return js.wait(promise, what)
+            return host.wait(promise, what)
         finally:
             self.phases.enter(before)
 
     def synchronize(self) -> None:
         last = self.ledger.last
-        js.check_can_wait("pt.synchronize()")
+        host.check_can_wait("pt.synchronize()")
         self._settle(self._wait(self.bridge.synchronize(), "pt.synchronize()"), last)
         self.ledger.raise_out_of_range()
 
@@ -265,7 +272,7 @@ class Connection:
     def _slow_down(self) -> None:
         """Wait for the older half of the flushes under way to end where they are too much."""
         under_way = self.ledger.unsettled
-        if self.profile.is_crowded(under_way, self.ledger.work) and js.can_wait():
+        if self.profile.is_crowded(under_way, self.ledger.work) and host.can_wait():
             last = self.ledger.last - under_way // 2
             self._settle(self._wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
@@ -301,7 +308,7 @@ class Connection:
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         data = self._on_host(node)
         if data is None:
-            js.check_can_wait("reading a tensor")
+            host.check_can_wait("reading a tensor")
             reading = self._start_read(node)
             data = self._end_read(reading, self._wait(reading.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
@@ -329,7 +336,7 @@ class Connection:
         storage: Stored = node.storage
         self._check_alive(storage)
         self.ledger.check(storage.submission)
-        # JavaScript may still write to what an interrupted or cancelled read left here.
+        # The bridge may still write to what an interrupted or cancelled read left here.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target, number = array("B", bytes(node.meta.nbytes)), storage.number
         address = target.buffer_info()[0]
@@ -359,14 +366,14 @@ class Connection:
 
     def can_paint(self) -> bool:
         """Whether a buffer of pixels can become an image without being read."""
-        return bool(self.bridge.canPaint())
+        return self.bridge.canPaint()
 
     def paint(self, node: Node, width: int, height: int) -> Any:
         """A JavaScript ImageBitmap of a node's pixels, uint32 in rows of a multiple of 64.
 
         Waits until the GPU is done, so that what went wrong is raised here.
         """
-        js.check_can_wait("drawing a tensor")
+        host.check_can_wait("drawing a tensor")
         source, last, promise = self._start_painting(node, width, height)
         return self._end_painting(source, self._wait(promise, "drawing a tensor"), last)
 
@@ -374,7 +381,9 @@ class Connection:
         source, last, promise = self._start_painting(node, width, height)
         return self._end_painting(source, await promise, last)
 
-    def _start_painting(self, node: Node, width: int, height: int) -> tuple[Submission, int, Any]:
+    def _start_painting(
+        self, node: Node, width: int, height: int
+    ) -> tuple[Submission, int, Awaitable[Any]]:
         """The flush that computes the pixels, the last flush so far, and the image to wait for.
 
         The pixels are copied at once: they may be written over before the image is there.

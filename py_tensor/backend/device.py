@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from py_tensor.backend import bridge
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
@@ -65,6 +65,8 @@ class Device:
         Fill every buffer with NaN before it is used.
     wgsl : bool
         Print the WGSL of each kernel before it is compiled.
+    absence : str
+        Why there is no such device, where it was looked for in vain.
     """
 
     def __init__(self, name: str) -> None:
@@ -72,6 +74,7 @@ class Device:
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
+        self.absence = ""
         self._backend: Backend | None = None
         self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
         # Views that tensors hold of what is stored, and that: each counts among those that hold it.
@@ -459,7 +462,7 @@ def _make(name: str) -> Backend:
     if name == "cpu":
         from py_tensor.backend.cpu import CPU
 
-        return CPU(bridge.load_numpy())
+        return CPU(host.load_numpy())
     from py_tensor.backend.webgpu import acquire
 
     return acquire()
@@ -475,14 +478,15 @@ def default_device() -> Device:
     """The device of new tensors: webgpu where there is one, else cpu; chosen at first use."""
     global _default
     if _default is None:
-        _default = GPU_DEVICE if bridge.IN_PYODIDE and _found_gpu() else CPU_DEVICE
+        _default = GPU_DEVICE if _found_gpu() else CPU_DEVICE
     return _default
 
 
 def _found_gpu() -> bool:
     try:
         _ = GPU_DEVICE.backend  # made when asked for
-    except DeviceError:
+    except DeviceError as error:
+        GPU_DEVICE.absence = str(error)
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""The webgpu device: plans, buffers, and one call into JavaScript per flush."""
+"""The webgpu device: plans, buffers, and one call of the bridge per flush."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import Connection, request_device
 from py_tensor.backend.failures import Failure, Submission, error_of
+from py_tensor.backend.host import host
 from py_tensor.backend.plan import (
     CREATE,
     FETCH,
@@ -43,6 +43,9 @@ from py_tensor.graph.reasons import Notes
 from py_tensor.graph.repetition import last_pass
 from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 
+if TYPE_CHECKING:
+    from py_tensor.backend.bridge import Bridge
+
 MAX_PLANS = 512
 FETCHED_BYTES = 1 << 16  # up to which what is read next is copied in the flush that computes it
 MAX_PIPELINES = 1024
@@ -50,14 +53,14 @@ NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely i
 
 
 def acquire() -> WebGPU:
-    """The backend of the browser's GPU, waiting for the adapter."""
-    bridge = js.load()
-    return WebGPU(bridge, js.wait(request_device(bridge), "finding the GPU"))
+    """The backend of the GPU, waiting for the adapter."""
+    bridge = host.load_bridge()
+    return WebGPU(bridge, host.wait(request_device(bridge), "finding the GPU"))
 
 
 async def acquire_async() -> WebGPU:
     """The same, awaited."""
-    bridge = js.load()
+    bridge = host.load_bridge()
     return WebGPU(bridge, await request_device(bridge))
 
 
@@ -92,9 +95,9 @@ class Timed:
 
 
 class WebGPU(Connection):
-    """A backend over the JavaScript bridge, see `web/bridge/stream.js` for the commands."""
+    """A backend over a bridge; `web/bridge/stream.js` has the commands."""
 
-    def __init__(self, bridge: Any, acquired: str) -> None:
+    def __init__(self, bridge: Bridge, acquired: str) -> None:
         self.programs = Programs()
         self.sync_each_op = False
         self.poison = False
@@ -174,9 +177,9 @@ class WebGPU(Connection):
         source.frombytes(data)
         self._ensure_large(sizes)
         storage = self._allocate(sizes)[0]
-        command = UPLOAD, storage.number, 0, *source.buffer_info()
+        command = UPLOAD, storage.number, 0, 0, len(source)
         commands = array("I", (*self._created(storage, self.poison), *command))
-        sent = self._send(commands, array("I"), array("I"), set(), [storage], "tensor")
+        sent = self._send(commands, array("I"), source, set(), [storage], "tensor")
         return storage if sent else None
 
     # -- Computing ------------------------------------------------------------------------------
@@ -291,7 +294,7 @@ class WebGPU(Connection):
         """
         generation = self.generation
         commands = created + plan.commands + read
-        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and js.can_wait() else []
+        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and host.can_wait() else []
         work = plan.work // (len(cuts) + 1)
         for start, end in pairwise((0, *cuts, len(commands))):
             if self.generation != generation:
@@ -440,7 +443,7 @@ class WebGPU(Connection):
         The flush would do it one by one, and in the process that draws the page, which then stands.
         """
         new = [program for program in programs if program.number not in self._defined]
-        if not new or not js.can_wait():
+        if not new or not host.can_wait():
             return False
         if self._timed is not None:
             for program in new:
@@ -458,7 +461,7 @@ class WebGPU(Connection):
             self.bridge.warm(program.number)
         before = self.phases.enter("compiling")
         try:
-            if js.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
+            if host.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
                 raise KeyboardInterrupt
         finally:
             self.phases.enter(before)
@@ -515,7 +518,7 @@ class WebGPU(Connection):
         least = self.checked_allocation
         large: list[Kind] = sorted(size for size in sizes if size >= least)
         large += [slab for slab in slabs if slab.nbytes >= least]
-        if not large or self._is_lost or not js.can_wait():
+        if not large or self._is_lost or not host.can_wait():
             return False
         for position, kind in enumerate(large):
             self.pool.collect()
@@ -568,7 +571,7 @@ class WebGPU(Connection):
         Dispatches past a bound of the bridge, and those of a device that was lost, are left out.
         """
         timed, self._timed = self._timed or Timed(), None
-        outcome = js.wait(self.bridge.stopTimer(), "pt.profile()")
+        outcome = host.wait(self.bridge.stopTimer(), "pt.profile()")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         times: list[tuple[int, int, int]] = json.loads(outcome)

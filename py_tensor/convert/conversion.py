@@ -12,8 +12,8 @@ from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend import bridge
 from py_tensor.backend.device import Device, parse
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import leaf
@@ -250,7 +250,7 @@ def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: s
     if all(issubclass(t, bool | int | float) for t in types):
         kinds = set(map(_of_type, types))
     elif _are_alike(values, types):
-        return _from_array(bridge.load_numpy().array(values).reshape(shape), dtype, device, op)
+        return _from_array(host.load_numpy().array(values).reshape(shape), dtype, device, op)
     else:
         values, kinds = list[Any](), set[DType]()
         _flatten(data, shape, values, kinds, op)
@@ -373,7 +373,7 @@ def _widest(kinds: set[DType]) -> DType:
 
 def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
     """From a NumPy array or scalar, through NumPy's own conversions."""
-    np = bridge.load_numpy()
+    np = host.load_numpy()
     given = np.asarray(data)
     if given.dtype.kind == "c":
         raise dtypes.no_complex(op)

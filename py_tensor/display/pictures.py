@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend import bridge
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.convert.conversion import tensor
 from py_tensor.display.colormaps import COLOURS, table
@@ -164,7 +163,7 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
 def can_paint(x: Tensor) -> bool:
     """Whether pixels on this tensor's device reach a canvas without being read."""
     backend: Any = x.device.backend
-    return x.device is GPU_DEVICE and bridge.IN_PYODIDE and backend.can_paint()
+    return x.device is GPU_DEVICE and backend.can_paint()
 
 
 async def taken(picture: Picture, blocking: bool) -> Any:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.backend import bridge
 from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.backend.host import host
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.options import chart_options, image_options
 from py_tensor.display.pictures import (
@@ -111,10 +111,10 @@ class Display:
         return content
 
     def _show(self, content: _Content) -> None:
-        if _screen is None or not content.must_wait() or bridge.can_wait():
+        if _screen is None or not content.must_wait() or host.can_wait():
             _finish(self._shown(content, self._next(), blocking=True))
         elif self._is_shown:
-            bridge.check_can_wait("Display.update (or `await d.update_async(x)`)")
+            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
         else:
             import asyncio
 

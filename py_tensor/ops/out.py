@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from py_tensor.backend import bridge
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
@@ -123,5 +123,5 @@ def _target(op: str, out: Out) -> Any:
 
 
 def _stored_on_host(result: Tensor, out: Any, casting: str, where: Any = True) -> Any:
-    bridge.load_numpy().copyto(out, result.numpy(), casting=casting, where=where)
+    host.load_numpy().copyto(out, result.numpy(), casting=casting, where=where)
     return out

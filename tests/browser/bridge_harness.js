@@ -29,7 +29,8 @@ export class Host {
   /** @type {number[]} */
   #commands = [];
   /** @type {Uint8Array[]} */
-  #params = [];
+  #block = [];
+  #blockBytes = 0;
 
   /** @param {import("../../web/bridge/index.js").BridgeOptions & { heapBytes?: number }} options */
   constructor({ heapBytes = 16 << 20, ...options } = {}) {
@@ -83,7 +84,8 @@ export class Host {
 
   /** @param {number} id @param {Data} data @param {{ offset?: number }} [how] */
   upload(id, data, { offset = 0 } = {}) {
-    return this.command(3, id, offset, this.place(data), data.byteLength);
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return this.command(3, id, offset, this.#append(bytes), data.byteLength);
   }
 
   /** A buffer of floats. @param {number} id @param {number[]} values */
@@ -100,20 +102,32 @@ export class Host {
     const slot = new Uint8Array(256);
     new Uint32Array(slot.buffer)[0] = n;
     new Float32Array(slot.buffer).set([factor, addend], 1);
-    const offset = 256 * this.#params.push(slot) - 256;
-    return this.command(4, pipeline, offset, 12, ...groups, 2, source, target);
+    return this.command(4, pipeline, this.#append(slot), 12, ...groups, 2, source, target);
+  }
+
+  /** @param {Uint8Array} bytes @returns {number} where they will lie in the flush's block */
+  #append(bytes) {
+    const offset = this.#blockBytes;
+    this.#block.push(bytes);
+    this.#blockBytes += Math.ceil(bytes.length / 256) * 256;
+    return offset;
   }
 
   /** Writes what was recorded into the heap. @returns {[number, number, number, number, number]} arguments of flush */
   write() {
     const words = this.#commands.length;
     const address = this.place(new Uint32Array(this.#commands));
-    const paramBytes = 256 * this.#params.length;
-    const paramAddress = this.reserve(paramBytes);
-    for (const [i, slot] of this.#params.entries()) this.heap.set(slot, paramAddress + 256 * i);
+    const blockBytes = this.#blockBytes;
+    const blockAddress = this.reserve(blockBytes);
+    let at = blockAddress;
+    for (const bytes of this.#block) {
+      this.heap.set(bytes, at);
+      at += Math.ceil(bytes.length / 256) * 256;
+    }
     this.#commands = [];
-    this.#params = [];
-    return [address, words, this.#table, paramAddress, paramBytes];
+    this.#block = [];
+    this.#blockBytes = 0;
+    return [address, words, this.#table, blockAddress, blockBytes];
   }
 
   /** @param {number} id */

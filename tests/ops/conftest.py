@@ -1,7 +1,8 @@
-"""Options and fixtures of the tests of ops, which run natively or inside the Pyodide worker.
+"""Options and fixtures of the tests of ops, which run right here or inside the Pyodide worker.
 
-The device comes from --device or PY_TENSOR_TEST_DEVICE. "cpu" runs right here; "webgpu" runs in the
-worker: on the host this file then only registers the runner, in the worker it is read again.
+The device comes from --device or PY_TENSOR_TEST_DEVICE. "cpu" and "native", the webgpu device
+without a browser, run right here; "webgpu" runs in the worker: on the host this file then only
+registers the runner, in the worker it is read again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 IN_WORKER = sys.platform == "emscripten"
 HERE = Path(__file__).parent
-DEVICES = ("cpu", "webgpu")
+DEVICES = ("cpu", "webgpu", "native")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,6 +57,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "computes: on WebGPU the test fails unless the device was given work"
     )
+    if config.option.device != "webgpu":
+        from py_tensor import set_default_device
+
+        set_default_device("cpu" if config.option.device == "cpu" else "webgpu")
     if config.option.device == "webgpu" and not IN_WORKER:
         # Here and not above: it needs Playwright, which neither the worker nor the CPU run has.
         from tests.browser.worker_pytest import WorkerRunner
@@ -104,7 +109,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     comes only if nothing else failed.
     """
     computes = pyfuncitem.get_closest_marker("computes") is not None
-    if not computes or pyfuncitem.config.option.device != "webgpu":
+    if not computes or pyfuncitem.config.option.device == "cpu":
         return (yield)
     from py_tensor import testing
 
@@ -119,8 +124,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
 
 @pytest.fixture(scope="session")
 def device(request: pytest.FixtureRequest) -> str:
-    """The device under test: "cpu" or "webgpu"."""
-    return request.config.option.device
+    """The device under test, by its name in the library: "cpu" or "webgpu"."""
+    return "cpu" if request.config.option.device == "cpu" else "webgpu"
 
 
 @pytest.fixture(scope="session", autouse=True)

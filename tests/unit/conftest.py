@@ -7,9 +7,10 @@ import random
 
 import pytest
 
-from py_tensor.backend import bridge as js
-from py_tensor.backend import connection, webgpu
-from tests.unit.fake_bridge import GPU, Heap, new_gpu
+import py_tensor as pt
+from tests.unit.fake_bridge import GPU, new_gpu
+
+pt.set_default_device("cpu")  # whatever GPU this machine has
 
 
 @pytest.fixture
@@ -21,12 +22,6 @@ def source() -> random.Random:
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> GPU:
+def gpu() -> GPU:
     """A webgpu device on a fake bridge, where Python can wait."""
-    heap = Heap()
-    for module in (connection, webgpu):
-        monkeypatch.setattr(module, "array", heap.array())
-    monkeypatch.setattr(js, "IN_PYODIDE", True)
-    monkeypatch.setattr(js, "can_wait", lambda: True)
-    monkeypatch.setattr(js, "wait", lambda promise, what: promise.value)
-    return new_gpu(heap)
+    return new_gpu()

@@ -16,6 +16,7 @@ from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 
 pt: Any = py_tensor
+pt.set_default_device("cpu")  # whatever GPU this machine has
 NUMBERS = np.array([0, -0.0, 90, -360, 1e30, 3e-42, np.inf, -np.inf, np.nan], np.float32)
 
 

@@ -38,52 +38,18 @@ LENGTHS |= {CLEAR: 3, CHECK: 3}
 MIB = 1 << 20
 
 
-class Heap:
-    """Addresses that fit 32 bits, as in Wasm, for arrays that lie anywhere."""
-
-    def __init__(self) -> None:
-        self.real: dict[int, tuple[int, int]] = {}  # address, bytes
-
-    def array(self) -> type[array[Any]]:
-        """A class of arrays whose `buffer_info` tells such an address."""
-        heap = self
-
-        class HeapArray(array):  # type: ignore[type-arg]
-            def buffer_info(self) -> tuple[int, int]:
-                address, length = super().buffer_info()
-                number = 16 * (len(heap.real) + 1)
-                heap.real[number] = address, length * self.itemsize
-                return number, length
-
-        return HeapArray
-
-    def bytes(self, address: int, count: int) -> bytes:
-        return ctypes.string_at(self._real(address), count) if count else b""
-
-    def all(self, address: int) -> bytes:
-        """The whole array at this address."""
-        return self.bytes(address, self.real[address][1])
-
-    def write(self, address: int, data: bytes) -> None:
-        ctypes.memmove(self._real(address), data, len(data))
-
-    def _real(self, address: int) -> int:
-        return self.real.get(address, (address, 0))[0]
-
-
 class Promise:
     """A promise that is fulfilled when somebody waits for it, after all others that are ready."""
 
     def __init__(self, settle: Callable[[], Any]) -> None:
         self._settle = settle
 
-    @property
-    def value(self) -> Any:
+    def wait(self) -> Any:
         return self._settle()
 
     def __await__(self) -> Generator[Any, None, Any]:
         yield
-        return self.value
+        return self.wait()
 
 
 class InvalidError(Exception):
@@ -91,7 +57,7 @@ class InvalidError(Exception):
 
 
 class FakeBridge:
-    """See the JSDoc of `Bridge`.
+    """See `Bridge`.
 
     Attributes
     ----------
@@ -112,8 +78,7 @@ class FakeBridge:
         The choices that the host keeps; None where it keeps none.
     """
 
-    def __init__(self, heap: Heap) -> None:
-        self.heap = heap
+    def __init__(self) -> None:
         self.generation = 0
         self.alive = False
         self.buffers: dict[int, int] = {}
@@ -174,6 +139,9 @@ class FakeBridge:
         for table in (self.buffers, self.slices, self.contents, self.ids, self.invalid):
             table.clear()
 
+    def dropPipeline(self, number: int) -> None:  # noqa: N802
+        del self.pipelines[number]
+
     def warm(self, number: int) -> None:
         assert number in self.pipelines, "only a pipeline that is defined can be compiled"
         self._compile(number)
@@ -193,7 +161,7 @@ class FakeBridge:
     # -- Flushing -------------------------------------------------------------------------------
 
     def flush(
-        self, address: int, words: int, table: int, params: int, size: int, flush_id: int
+        self, address: int, words: int, table: int, block: int, size: int, flush_id: int
     ) -> int:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
@@ -203,9 +171,9 @@ class FakeBridge:
         self.counts["flushes"] += 1
         self.counts["submits"] += 1
         self.ahead = None
-        stream = array("I", self.heap.bytes(address, 4 * words))
-        block = self.heap.bytes(params, size)
-        commands = list(_commands(stream, array("I", self.heap.all(table))))
+        stream = array("I", ctypes.string_at(address, 4 * words))
+        data = ctypes.string_at(block, size)
+        commands = list(_commands(stream, ctypes.cast(table, ctypes.POINTER(ctypes.c_uint32))))
         broken = len(commands) // 2 if fault == "throw" else len(commands)
         written: dict[int, bool] = {}  # whether it was not read since
         failure = None
@@ -214,7 +182,7 @@ class FakeBridge:
                 try:
                     if number == broken:
                         raise RuntimeError("thrown for a test")
-                    self._perform(command, block, written)
+                    self._perform(command, data, written)
                     continue
                 except (InvalidError, RuntimeError) as error:
                     failure = self._failure(flush_id, "exception", str(error))
@@ -268,7 +236,7 @@ class FakeBridge:
             with suppress(InvalidError):
                 self._perform(command, b"", {})
 
-    def _perform(self, command: tuple[int, ...], params: bytes, written: dict[int, bool]) -> None:
+    def _perform(self, command: tuple[int, ...], block: bytes, written: dict[int, bool]) -> None:
         match command:
             case (op, number, size, slices) if op == CREATE:
                 self._create(number, size, slices)
@@ -279,12 +247,12 @@ class FakeBridge:
                     self.slices.pop(each, None)
                     self.contents.pop(each, None)
                 self.invalid.discard(number)
-            case (op, number, 0, address, size) if op == UPLOAD:
+            case (op, number, 0, start, size) if op == UPLOAD:
                 self._check(number, size)
-                self.contents[number] = self.heap.bytes(address, size)
+                self.contents[number] = block[start : start + size]
             case (op, program, offset, size, x, y, z, _, *slots) if op == DISPATCH:
                 assert max(x, y, z) <= 65535
-                self._dispatch(program, params[offset : offset + size], (x, y, z), slots, written)
+                self._dispatch(program, block[offset : offset + size], (x, y, z), slots, written)
             case (op, number, value, size) if op == FILL:
                 self._check(number, size)
                 for each in (number, *self._slices_of(number)):
@@ -415,10 +383,11 @@ class FakeBridge:
         self.reading.add(target)
 
         def settle() -> str:
-            outcome = ended.value
+            outcome = ended.wait()
             self.reading.discard(target)
-            if outcome != "interrupted":
-                self.heap.write(target, data[:size])
+            own = outcome == "interrupted" or '"flush": -1' in outcome
+            if not own:
+                ctypes.memmove(target, data, size)
             return outcome
 
         return Promise(settle)
@@ -431,6 +400,12 @@ class FakeBridge:
 
     def drain(self, flush: int) -> Promise:
         return self._wait()
+
+    def canPaint(self) -> bool:  # noqa: N802
+        return False
+
+    def paint(self, number: int, stride: int, width: int, height: int) -> Promise:
+        raise AssertionError("it cannot paint")
 
     def startTimer(self) -> bool:  # noqa: N802
         self.timed = []
@@ -459,7 +434,7 @@ def _used(commands: list[tuple[int, ...]]) -> set[int]:
     }
 
 
-def _commands(stream: array[int], table: array[int]) -> Iterator[tuple[int, ...]]:
+def _commands(stream: array[int], table: Any) -> Iterator[tuple[int, ...]]:
     """The commands, with ids of buffers in place of positions."""
     at = 0
     while at < len(stream):
@@ -495,10 +470,10 @@ class GPU:
         )
 
 
-def new_gpu(heap: Heap, max_bytes: int = 1024 * MIB) -> GPU:
-    bridge = FakeBridge(heap)
+def new_gpu(max_bytes: int = 1024 * MIB) -> GPU:
+    bridge = FakeBridge()
     bridge.max_bytes = max_bytes
-    backend = WebGPU(bridge, bridge.acquire().value)
+    backend = WebGPU(bridge, bridge.acquire().wait())
     device = Device("webgpu")
     device.use(backend)
     return GPU(bridge, backend, device)

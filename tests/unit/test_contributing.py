@@ -140,6 +140,8 @@ def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
 def test_the_added_example_runs(copy: Copy) -> None:
     example = dict(blocks(section("Add an op")))["web/reference/examples.txt"]
     assert doctest.DocTestParser().get_examples(example)
-    text = example.replace("deg2rad\n", ">>> import py_tensor as pt\n", 1)
+    text = example.replace(
+        "deg2rad\n", ">>> import py_tensor as pt; pt.set_default_device('cpu')\n", 1
+    )
     (copy.folder / "example.txt").write_text(text, "utf-8")
     copy.run("-c", "import doctest, sys; sys.exit(doctest.testfile('example.txt')[0])")

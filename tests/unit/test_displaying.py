@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.host import host
 from py_tensor.display import screen as displays
 from py_tensor.display.screen import set_screen
 
@@ -262,6 +263,7 @@ class Slow(Recorder):
 def slow(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> Slow:
     """A screen, and a Python, where everything waits for a GPU and nothing can block."""
     monkeypatch.setattr(displays._Content, "must_wait", lambda self: True)
+    monkeypatch.setattr(host, "can_wait", lambda: False)
     found = Slow()
     set_screen(found)
     return found

@@ -17,10 +17,10 @@ import pytest
 import py_tensor
 import py_tensor as pt
 from py_tensor import session
-from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import Device
 from py_tensor.backend.failures import UNCAPTURED
+from py_tensor.backend.host import host
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
 from py_tensor.errors import DeviceLostError, GPUError
@@ -177,7 +177,7 @@ def test_debugging_holds_for_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPa
     for device in (gpu.device, later):
         monkeypatch.setattr(session, "GPU_DEVICE", device)
         pt.debug(sync=True, poison=True)
-    later.use(new_gpu(gpu.bridge.heap).backend)
+    later.use(new_gpu().backend)
     for device in (gpu.device, later):
         backend = device.backend
         assert isinstance(backend, WebGPU)
@@ -260,7 +260,7 @@ def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
 def test_a_failure_is_warned_of_once(gpu: GPU) -> None:
     failure = {"flush": UNCAPTURED, "kind": "validation", "label": "stray", "message": "odd"}
     gpu.bridge.fail(failure)
-    both = gpu.bridge.synchronize().value, gpu.bridge.synchronize().value
+    both = gpu.bridge.synchronize().wait(), gpu.bridge.synchronize().wait()
     assert both[0] == both[1]
     with pytest.warns(RuntimeWarning, match="stray: odd"):
         gpu.backend._settle(both[0], 0)
@@ -268,7 +268,7 @@ def test_a_failure_is_warned_of_once(gpu: GPU) -> None:
         warnings.simplefilter("error")
         gpu.backend._settle(both[1], 0)
         gpu.bridge.fail(failure | {"kind": "lost"})
-        gpu.backend._settle(gpu.bridge.synchronize().value, 0)
+        gpu.backend._settle(gpu.bridge.synchronize().wait(), 0)
 
 
 # -- A lost device ------------------------------------------------------------------------------
@@ -430,9 +430,9 @@ def test_tensors_made_and_read_while_a_new_device_is_awaited(
             with pytest.raises(DeviceLostError):
                 data(old)
             made.append(gpu.tensor(5, 6))
-        return promise.value
+        return promise.wait()
 
-    monkeypatch.setattr(js, "wait", wait)
+    monkeypatch.setattr(host, "wait", wait)
     gpu.bridge.loseDevice()
     new = gpu.tensor(3, 4)
     assert [new.tolist(), made[0].tolist()] == [[3, 4], [5, 6]]
@@ -443,7 +443,7 @@ def test_a_lost_device_is_replaced_by_init_where_nothing_can_wait(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
-    monkeypatch.setattr(js, "can_wait", lambda: False)
+    monkeypatch.setattr(host, "can_wait", lambda: False)
     gpu.bridge.loseDevice()
     asyncio.run(session._init_gpu())
     assert gpu.backend.generation == 2
@@ -453,9 +453,9 @@ def test_a_lost_device_is_replaced_by_init_where_nothing_can_wait(
 
 
 def test_two_inits_at_once_are_one_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, bridge = Device("webgpu"), FakeBridge(gpu.bridge.heap)
+    place, bridge = Device("webgpu"), FakeBridge()
     monkeypatch.setattr(session, "GPU_DEVICE", place)
-    monkeypatch.setattr(js, "load", lambda: bridge)
+    monkeypatch.setattr(host, "load_bridge", lambda: bridge)
     backends: list[object] = []
 
     async def init() -> None:
@@ -565,7 +565,7 @@ def test_once_memory_ran_out_small_buffers_are_checked_too(gpu: GPU) -> None:
 def test_results_near_an_odd_limit_do_not_share_a_buffer_too_small(gpu: GPU) -> None:
     """Both are of one size class, whose own size the device does not allow."""
     limit = 2**27 + 3 * 16
-    odd = new_gpu(gpu.bridge.heap, limit + 7)
+    odd = new_gpu(limit + 7)
     for nbytes in (2**27 + 16, limit):
         x = pt.full((nbytes // 4,), 1.0, device=odd.device).realize()
         assert odd.bridge.buffers[x._node.storage.number] == limit
@@ -748,8 +748,8 @@ def test_interrupts_at_every_line_of_the_first_use(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def prepare() -> tuple[Device, FakeBridge]:
-        bridge = FakeBridge(gpu.bridge.heap)
-        monkeypatch.setattr(js, "load", lambda: bridge)
+        bridge = FakeBridge()
+        monkeypatch.setattr(host, "load_bridge", lambda: bridge)
         return Device("webgpu"), bridge
 
     def check(state: tuple[Device, FakeBridge]) -> None:

@@ -13,9 +13,9 @@ from weakref import ref
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import bridge as js
 from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.host import host
 from py_tensor.errors import GPUError
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, bottom
@@ -265,14 +265,14 @@ class Tasks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._turns: dict[int, Semaphore] = {}
         self._waits = Semaphore(0)
-        monkeypatch.setattr(js, "wait", self._wait)
+        monkeypatch.setattr(host, "wait", self._wait)
 
     def _wait(self, promise: Any, what: str) -> Any:
         turn = self._turns.get(get_ident())
         if turn is not None:
             self._waits.release()
             assert turn.acquire(timeout=60)
-        return promise.value
+        return promise.wait()
 
     def start(self, function: Callable[[], object]) -> Callable[[], bool]:
         """Run until its first wait; what is returned runs it on, and says if that is its end."""
@@ -316,7 +316,7 @@ def test_what_is_read_by_who_waits_is_not_written_over(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One task waits for its kernels; meanwhile another one drops the operand and computes."""
-    other = new_gpu(gpu.bridge.heap)
+    other = new_gpu()
     x = large(other, LARGE)
     expected = contents(other, pt.tanh(x) * 3)
     x = large(gpu, LARGE)
@@ -334,7 +334,7 @@ def test_who_resumes_after_its_operand_was_written_over_begins_anew(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is computed in passing has become the only place of what it was computed from."""
-    other = new_gpu(gpu.bridge.heap)
+    other = new_gpu()
     expected = contents(other, pt.exp((large(other, LARGE) + 1).realize()))
     x = large(gpu, LARGE)
     before, tensors = buffer_of(x), [x + 1]
@@ -469,11 +469,11 @@ def test_a_read_under_way_keeps_its_error_to_itself(gpu: GPU) -> None:
     """Who reads a tensor holds its storage, so it is not written over meanwhile."""
     x = large(gpu, LARGE)
     before = buffer_of(x)
-    reading = gpu.backend._start_read(x._node)
+    reading: Any = gpu.backend._start_read(x._node)
     y = x + 1
     del x
     assert buffer_of(y.realize()) != before
-    gpu.backend._end_read(reading, reading.promise.value)
+    gpu.backend._end_read(reading, reading.promise.wait())
 
 
 def test_interrupts_at_every_line(gpu: GPU) -> None:

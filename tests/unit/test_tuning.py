@@ -97,7 +97,7 @@ class Computing(FakeBridge):
 @pytest.fixture(params=["gpu clock", "host clock"])
 def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> GPU:
     """A session with a computing bridge, and small workloads."""
-    bridge = Computing(gpu.bridge.heap)
+    bridge = Computing()
     bridge.machine = machine = Machine({"256": 10**6, "64": 10**6, "128": 10**6})
     bridge.features = ["timestamp-query"] if request.param == "gpu clock" else []
 
@@ -126,7 +126,7 @@ def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
     bridge.loseDevice()
     bridge.pipelines.clear()
     bridge.compiled.clear()
-    backend = WebGPU(bridge, bridge.acquire("", 0).value)
+    backend = WebGPU(bridge, bridge.acquire("", 0).wait())
     device = Device("webgpu")
     device.use(backend)
     monkeypatch.setattr(devices, "_default", device)

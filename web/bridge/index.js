@@ -47,9 +47,10 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {(likely: import("./pipelines.js").Code[]) => void} precompile starts to compile what will probably be
  *   defined, if there is a device; for the page, while Python starts
  *
- * @property {(address: number, words: number, table: number, paramAddress: number, paramBytes: number, flushId: number) => number} flush
+ * @property {(address: number, words: number, table: number, blockAddress: number, blockBytes: number, flushId: number) => number} flush
  *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. At `table`
- *   are the ids of the buffers that dispatches name by their position there. Returns
+ *   are the ids of the buffers that dispatches name by their position there; the block has parameters, and what is
+ *   uploaded. Returns
  *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
  *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
  *   of buffers is as after a good flush, and `failures` has the reason.
@@ -171,7 +172,7 @@ export function createBridge(pyodide, options = {}) {
       sources.delete(id);
     },
 
-    flush(address, words, table, paramAddress, paramBytes, flushId) {
+    flush(address, words, table, blockAddress, blockBytes, flushId) {
       const { session } = connection;
       if (session === null) return 0;
       const idle = flights.count === 0;
@@ -180,8 +181,8 @@ export function createBridge(pyodide, options = {}) {
       openScopes(session.device);
       const { HEAPU8, HEAPU32 } = pyodide._module;
       const heap = { words: HEAPU32, bytes: HEAPU8, table: table >>> 2, idle };
-      const params = { address: paramAddress, bytes: paramBytes };
-      const stop = replay(session, heap, address >>> 2, words, params);
+      const block = { address: blockAddress, bytes: blockBytes };
+      const stop = replay(session, heap, address >>> 2, words, block);
       flights.launch(flushId, land(session, flushId, session.takeChecks()));
       if (stop === null) {
         lastFlush = flushId;

@@ -1,8 +1,8 @@
 /**
  * The parameters of dispatches: one uniform buffer, written once per flush.
  *
- * A block larger than the buffer passes through it as a window. Each window is written when the
- * first dispatch asks for something in it, after everything encoded with the one before is submitted.
+ * The buffer is a window onto the flush's block. It is written when the first dispatch asks for something in it, after
+ * everything encoded with the one before is submitted.
  */
 
 /** 4096 dispatches at the usual 256 bytes each. */
@@ -25,14 +25,12 @@ export class Params {
   /**
    * Begins a flush, before anything of it is encoded.
    *
-   * @param {Uint8Array} heap
-   * @param {number} address
-   * @param {number} bytes a multiple of 4
+   * @param {import("./stream.js").Block} block
    */
-  begin(heap, address, bytes) {
+  begin({ address, bytes }) {
     this.#address = address;
     this.#bytes = bytes;
-    this.#write(heap, 0);
+    this.#start = this.#end = 0;
   }
 
   /**
@@ -47,7 +45,7 @@ export class Params {
   locate(offset, size, recorder, heap) {
     if (offset < this.#start || offset + size > this.#end) {
       if (offset + size > this.#bytes || size > WINDOW) throw new RangeError(`no parameters at ${offset}`);
-      recorder.submit();
+      if (this.#end > 0) recorder.submit();
       this.#write(heap, offset);
     }
     return offset - this.#start;
@@ -61,6 +59,6 @@ export class Params {
     const bytes = Math.min(this.#bytes - start, WINDOW);
     this.#start = start;
     this.#end = start + bytes;
-    if (bytes > 0) this.#queue.writeBuffer(this.buffer, 0, heap, this.#address + start, bytes);
+    this.#queue.writeBuffer(this.buffer, 0, heap, this.#address + start, bytes);
   }
 }

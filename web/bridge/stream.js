@@ -5,7 +5,7 @@
  *
  *     1 CREATE   id bytes slices: a slab, whose slices have the ids that follow; 0 slices: any other buffer
  *     2 DESTROY  id: a buffer, with its slices
- *     3 UPLOAD   id dstByteOffset srcAddress srcBytes
+ *     3 UPLOAD   id dstByteOffset blockByteOffset bytes
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
  *     6 SUBMIT
@@ -15,7 +15,8 @@
  *    10 CHECK    position bytes: a failure of kind "index" for words that are not 0 when all before it is done
  *
  * The buffers of a dispatch, and those of FETCH, CLEAR and CHECK, are positions in a table of ids beside the stream, so that the same commands
- * serve every flush of their kind. An id in UPLOAD and FILL, and one in the table, may be a slice's.
+ * serve every flush of their kind. What a flush reads besides, the parameters of dispatches and the elements of uploads,
+ * lies in one block of memory, in which commands name ranges: they hold no address. An id in UPLOAD and FILL, and one in the table, may be a slice's.
  */
 
 import { StreamError } from "./failures.js";
@@ -24,7 +25,7 @@ import { Readback } from "./reading.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number, idle: boolean }} Heap views of the Wasm heap for one flush, the index in `words` of its table of ids, and whether no other flush is under way */
-/** @typedef {{ address: number, bytes: number }} ParamBlock in the heap */
+/** @typedef {{ address: number, bytes: number }} Block in the heap: the parameters of a flush, and what it uploads */
 /** @typedef {{ error: unknown, label: string }} Interruption what stopped a stream, and at which dispatch */
 
 const CREATE = 1;
@@ -53,17 +54,17 @@ const FILL_AT_ONCE = 1 << 18;
  * @param {Heap} heap
  * @param {number} first
  * @param {number} count
- * @param {ParamBlock} params
+ * @param {Block} block
  * @returns {Interruption | null}
  */
-export function replay(session, heap, first, count, params) {
+export function replay(session, heap, first, count, block) {
   const { words } = heap;
   const end = first + count;
   let at = first;
   try {
-    session.params.begin(heap.bytes, params.address, params.bytes);
+    session.params.begin(block);
     while (at < end) {
-      perform(session, heap, at);
+      perform(session, heap, at, block);
       at = next(words, at);
     }
     session.recorder.submit();
@@ -84,8 +85,9 @@ export function replay(session, heap, first, count, params) {
  * @param {Session} session
  * @param {Heap} heap
  * @param {number} at
+ * @param {Block} block
  */
-function perform(session, heap, at) {
+function perform(session, heap, at, block) {
   const { words } = heap;
   switch (words[at]) {
     case DISPATCH:
@@ -101,7 +103,8 @@ function perform(session, heap, at) {
       // writeBuffer lands before all that is recorded and not submitted.
       session.recorder.submit();
       const range = session.buffers.get(words[at + 1]);
-      const [offset, address, bytes] = words.subarray(at + 2, at + 5);
+      const [offset, start, bytes] = words.subarray(at + 2, at + 5);
+      const address = block.address + start;
       upload(session.device.queue, range.buffer, range.offset + offset, heap.bytes, address, bytes);
       return;
     }

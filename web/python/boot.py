@@ -61,7 +61,7 @@ class Console:
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.deferred)
         sys.meta_path.append(finder)
-        importlib.import_module("py_tensor.backend.bridge").wait_by(run_sync_of_bridge)
+        importlib.import_module("py_tensor.backend.host").host.wait_by(run_sync_of_bridge)
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (

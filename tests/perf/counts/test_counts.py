@@ -70,7 +70,7 @@ def test_the_second_time_brings_nothing_new(place: GPU, expression: Expression) 
     """No plan, no program, no buffer; and one call into JavaScript for each flush."""
     xs = operands(place, expression)
     read(expression.results(*xs))
-    counting = Counting(place.bridge)
+    counting: Any = Counting(place.bridge)
     place.backend.bridge = counting
     known = [dict(place.bridge.pipelines), set(place.bridge.ids), place.backend.planned]
     flushes = place.backend.recalled
@@ -86,7 +86,7 @@ def test_a_read_is_two_calls(place: GPU) -> None:
     """A flush and a read, one submit; the first time the kernel is defined, or compiled, before."""
     x = place.tensor(*range(16))
     float((x * 2).sum())
-    counting = Counting(place.bridge)
+    counting: Any = Counting(place.bridge)
     place.backend.bridge = counting
     before = place.bridge.counts["submits"]
     float((x * 3).sum())

@@ -1,0 +1,154 @@
+"""Where Python runs: how it finds the GPU there, whether it can wait for it, what NumPy is there.
+
+`host` is the one there is; no other module asks which it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from py_tensor.errors import DeviceError, WaitError
+
+if TYPE_CHECKING:
+    from py_tensor.backend.bridge import Bridge
+
+T = TypeVar("T")
+
+
+class Host(ABC):
+    """What differs between the places where Python runs."""
+
+    _bridge: Bridge | None = None
+
+    def load_bridge(self) -> Bridge:
+        """The bridge to the GPU, the same each time.
+
+        Raises
+        ------
+        DeviceError
+            Where there is none; the message says what is missing.
+        """
+        if self._bridge is None:
+            self._bridge = self._make_bridge()
+        return self._bridge
+
+    @abstractmethod
+    def _make_bridge(self) -> Bridge: ...
+
+    @abstractmethod
+    def can_wait(self) -> bool:
+        """Whether Python can block here until a promise of the bridge is fulfilled."""
+
+    @abstractmethod
+    def _block(self, promise: Awaitable[T]) -> T: ...
+
+    @abstractmethod
+    def load_numpy(self) -> Any:
+        """NumPy, fetched first where the host has it and has not loaded it."""
+
+    async def load_numpy_async(self) -> Any:
+        """The same, awaited."""
+        return self.load_numpy()
+
+    def wait(self, promise: Awaitable[T], what: str) -> T:
+        """Block until the promise, one of the bridge's, is fulfilled; its value.
+
+        Raises
+        ------
+        WaitError
+            Where Python cannot block; the message names what to await instead.
+        """
+        self.check_can_wait(what)
+        return self._block(promise)
+
+    def check_can_wait(self, what: str) -> None:
+        """Raise WaitError where Python cannot block."""
+        if not self.can_wait():
+            raise WaitError(
+                f"{what} has to wait for the GPU, and Python cannot block here;"
+                " write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
+            )
+
+
+class Pyodide(Host):
+    """A browser, whose bridge is JavaScript (`web/bridge`).
+
+    In a page that registered it as the module `py_tensor_bridge`, that one is used; everywhere else
+    it is the self-contained script that the wheel carries.
+    """
+
+    def __init__(self) -> None:
+        self._ffi: Any = import_module("pyodide.ffi")
+        # As it is now: what a page puts in its place later, to interrupt what waits, is not needed
+        # for the bridge's promises, which end by themselves when it is told to.
+        self._run_sync: Callable[[Any], Any] = self._ffi.run_sync
+
+    def wait_by(self, run_sync: Callable[[Any], Any]) -> None:
+        """Wait by a function of the page's, which does what Pyodide's `run_sync` does."""
+        self._run_sync = run_sync
+
+    def _make_bridge(self) -> Bridge:
+        try:
+            return import_module("py_tensor_bridge")  # pyright: ignore[reportReturnType]
+        except ModuleNotFoundError:
+            script = (files("py_tensor") / "bridge.js").read_text(encoding="utf-8")
+            create = import_module("pyodide.code").run_js(script)
+            return create(import_module("pyodide_js"))
+
+    def can_wait(self) -> bool:
+        return bool(self._ffi.can_run_sync())  # JSPI, under `runPythonAsync`
+
+    def _block(self, promise: Awaitable[T]) -> T:
+        return self._run_sync(promise)
+
+    def load_numpy(self) -> Any:
+        if find_spec("numpy") is None:
+            if not self.can_wait():
+                raise WaitError(
+                    "NumPy is not loaded, and Python cannot block here to load it;"
+                    ' write `await pyodide.loadPackage("numpy")` in JavaScript first'
+                )
+            self._ffi.run_sync(import_module("pyodide_js").loadPackage("numpy"))
+        return import_module("numpy")
+
+    async def load_numpy_async(self) -> Any:
+        if find_spec("numpy") is None:
+            await import_module("pyodide_js").loadPackage("numpy")
+        return self.load_numpy()
+
+
+class CPython(Host):
+    """A process of its own, whose bridge is `native.py`."""
+
+    def _make_bridge(self) -> Bridge:
+        if find_spec("wgpu") is None:
+            raise DeviceError(
+                "the webgpu device needs the package wgpu outside of a browser;"
+                ' install it with `pip install "py-tensor[gpu]"`'
+            )
+        from py_tensor.backend.native import NativeBridge
+
+        return NativeBridge()
+
+    def can_wait(self) -> bool:
+        return True
+
+    def _block(self, promise: Any) -> Any:
+        return promise.wait()
+
+    def load_numpy(self) -> Any:
+        try:
+            return import_module("numpy")
+        except ModuleNotFoundError:
+            raise DeviceError(
+                "the cpu device computes with NumPy, which is not installed"
+            ) from None
+
+
+host: Host = Pyodide() if sys.platform == "emscripten" else CPython()

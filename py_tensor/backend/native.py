@@ -1,0 +1,377 @@
+"""The bridge of a process of its own: WebGPU by wgpu-native, without a browser.
+
+The same library sends it the same commands and the same WGSL as `web/bridge` in a page. A promise
+waits when somebody waits for it, and the bytes of a read are written by who waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from py_tensor.backend.native_device import AbsentError, Device, Error, ffi
+from py_tensor.backend.native_session import (
+    Readback,
+    Session,
+    Source,
+    StreamError,
+    Timer,
+)
+from py_tensor.backend.plan import CREATE, DISPATCH
+
+T = TypeVar("T")
+Failure = dict[str, Any]
+
+UNATTRIBUTED, THIS_CALL = 0, -1  # in a failure's place for the number of its flush
+TRIAL, TRIAL_WORKGROUPS = -1, 256
+LOOK = 0.0005  # s between two looks of a coroutine whether the GPU is done
+
+
+class Promise(Generic[T]):
+    """What will be known once the GPU is done: awaited, or blocked for by `wait`."""
+
+    def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
+        self._find = find
+        self._is_ready = is_ready
+
+    def wait(self) -> T:
+        return self._find()
+
+    def __await__(self) -> Generator[Any, None, T]:
+        yield  # as in a page, where a promise is never fulfilled at once
+        while not self._is_ready():
+            yield from asyncio.sleep(LOOK).__await__()
+        return self._find()
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A flush that was submitted and is not known to be done, and what it is to look at then."""
+
+    flush: int
+    submission: int
+    checks: list[Readback]
+
+
+class NativeBridge:
+    """See `Bridge`."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._generation = 0
+        self._info = ""
+        self._loss = "no device was acquired"
+        self._sources: dict[int, Source] = {}
+        self._warming: list[int] = []
+        self._flights: deque[Flight] = deque()
+        self._last_flush = 0
+        self._failures: list[Failure] = []
+        self._serial = 0
+        self._reads: WeakValueDictionary[int, Promise[str]] = WeakValueDictionary()  # by target
+        self._counts = {"dispatches": 0, "flushes": 0, "submits": 0, "compiles": 0, "reads": 0}
+
+    # -- The device -----------------------------------------------------------------------------
+
+    def acquire(self, trial: str, counts: int) -> Promise[str]:
+        return Promise(lambda: self._acquired(trial, counts))
+
+    def _acquired(self, trial: str, counts: int) -> str:
+        if self._session is None:
+            try:
+                device = Device()
+            except AbsentError as error:
+                return json.dumps({"ok": False, "reason": str(error)})
+            session = Session(device, self._sources, self._counts)
+            found = {
+                "ok": True,
+                "generation": self._generation + 1,
+                "adapter": device.adapter,
+                "features": sorted(device.features),
+                "limits": device.limits,
+                "wrong": _tried(session, self._sources, trial, counts) if trial else [],
+                "choices": None,
+            }
+            self._info = json.dumps(found)
+            self._generation += 1
+            self._session = session
+        return self._info
+
+    def keepChoices(self, text: str) -> Promise[str]:
+        return Promise(lambda: "this host keeps nothing")
+
+    def loseDevice(self) -> None:
+        if self._session is not None:
+            self._end("the device was destroyed on request")
+
+    def _end(self, reason: str) -> None:
+        """Let go of the device, which is lost."""
+        session, self._session = self._session, None
+        self._loss = reason
+        self._flights.clear()
+        self._record({"flush": UNATTRIBUTED, "kind": "lost", "label": "", "message": reason})
+        if session is not None:
+            session.end()
+
+    # -- Pipelines ------------------------------------------------------------------------------
+
+    def definePipeline(
+        self, number: int, wgsl: str, label: str, buffers: int, writable: int
+    ) -> None:
+        self._drop_compiled(number)
+        # naga knows subgroups, and refuses this line.
+        wgsl = wgsl.replace("enable subgroups;\n", "")
+        self._sources[number] = Source(wgsl, label, buffers, writable)
+
+    def dropPipeline(self, number: int) -> None:
+        self._drop_compiled(number)
+        self._sources.pop(number, None)
+
+    def _drop_compiled(self, number: int) -> None:
+        if self._session is not None:
+            self._session.drop_pipeline(number)
+
+    def warm(self, number: int) -> None:
+        self._warming.append(number)
+
+    def warmed(self) -> Promise[str]:
+        return Promise(self._warmed)
+
+    def _warmed(self) -> str:
+        numbers, self._warming = self._warming, []
+        if self._session is not None:
+            self._session.compile_all(numbers)
+        return ""
+
+    # -- Flushing -------------------------------------------------------------------------------
+
+    def flush(
+        self, commands: int, words: int, table: int, block: int, nbytes: int, number: int
+    ) -> int:
+        session = self._session
+        if session is None:
+            return 0
+        self._counts["flushes"] += 1
+        session.drop_ahead()
+        stream: list[int] = ffi.unpack(ffi.cast("uint32_t *", commands), words)
+        try:
+            session.replay(stream, ffi.cast("uint32_t *", table), block, nbytes)
+        except Exception as error:
+            self._record(_thrown(number, error))
+            return -1
+        else:
+            self._last_flush = number
+            return 1 + len(self._flights)
+        finally:
+            checks, session.checks = session.checks, []
+            self._flights.append(Flight(number, session.device.submitted, checks))
+            for failure in self._taken(session, number):
+                self._record(failure)
+
+    def lastFlush(self) -> int:
+        return self._last_flush
+
+    def allocate(self, number: int, nbytes: int, slices: int) -> Promise[str]:
+        session = self._session
+        if session is None:
+            lost = json.dumps(self._lost())
+            return Promise(lambda: lost)
+        session.create_buffer(number, nbytes, slices)
+        own = self._taken(session, THIS_CALL)
+        if own and not session.is_over:
+            session.destroy_buffer(number)
+        outcome = json.dumps(own[0]) if own else ""
+        return Promise(lambda: outcome)
+
+    # -- Waiting --------------------------------------------------------------------------------
+
+    def read(self, number: int, offset: int, nbytes: int, target: int) -> Promise[str]:
+        session = self._session
+        if session is None:
+            return Promise(self._no_device)
+        self._counts["reads"] += 1
+        readback, own = None, list[Failure]()
+        try:
+            readback = session.fetch(number, offset, nbytes)
+        except Exception as error:
+            own.append({**_thrown(THIS_CALL, error), "label": f"buffer {number}"})
+        own += self._taken(session, THIS_CALL)
+
+        def deliver() -> str:
+            nonlocal readback
+            self._land(session)
+            if readback is not None and not own and session is self._session:
+                try:
+                    ffi.memmove(ffi.cast("char *", target), readback.arrived(), nbytes)
+                except StreamError as error:
+                    own.append(_thrown(THIS_CALL, error))
+            readback = None
+            self._reads.pop(target, None)
+            return self._outcome(session, own)
+
+        promise = self._reads[target] = Promise(deliver, self._is_idle)
+        return promise
+
+    def isReading(self, target: int) -> bool:
+        return target in self._reads
+
+    def synchronize(self) -> Promise[str]:
+        session = self._session
+        if session is None:
+            return Promise(self._no_device)
+
+        def settle() -> str:
+            self._land(session)
+            if session is self._session:
+                session.device.wait(session.device.submitted)
+            return self._outcome(session, [])
+
+        return Promise(settle, self._is_idle)
+
+    def drain(self, flush: int) -> Promise[str]:
+        session = self._session
+
+        def settle() -> str:
+            if session is not None:
+                self._land(session, flush)
+            return _report(self._failures)
+
+        return Promise(settle, self._is_idle)
+
+    def _is_idle(self) -> bool:
+        return self._session is None or self._session.device.is_idle()
+
+    def _land(self, session: Session, last: float = float("inf")) -> None:
+        """Wait until the flushes up to a number are done, and look at what they checked."""
+        if session is not self._session:
+            return
+        landing = [flight for flight in self._flights if flight.flush <= last]
+        if landing:
+            session.device.wait(landing[-1].submission)
+        for flight in landing:
+            for check in flight.checks:
+                words: list[int] = ffi.unpack(
+                    ffi.cast("uint32_t *", check.arrived()), check.part[2] // 4
+                )
+                found = [[place, word] for place, word in enumerate(words) if word]
+                if found and not any(f["flush"] == flight.flush for f in self._failures):
+                    message = json.dumps(found)
+                    kind = "index"
+                    self._record(
+                        {"flush": flight.flush, "kind": kind, "label": "", "message": message}
+                    )
+            self._flights.popleft()
+        for failure in self._taken(session, UNATTRIBUTED):
+            self._record(failure)
+
+    # -- Failures -------------------------------------------------------------------------------
+
+    def failures(self) -> str:
+        return _report(self._failures)
+
+    def forgetFailures(self, serial: int) -> None:
+        self._failures = [failure for failure in self._failures if failure["serial"] > serial]
+
+    def _record(self, failure: Failure) -> None:
+        self._serial += 1
+        self._failures.append({**failure, "serial": self._serial})
+
+    def _taken(self, session: Session, flush: int) -> list[Failure]:
+        """What the device told since it was asked last, as failures of a flush."""
+        errors = session.device.take_errors()
+        if errors and errors[0].kind == "lost" and session is self._session:
+            self._end(errors[0].message)
+        return [self._explained(error, flush) for error in errors if error.kind != "lost"]
+
+    def _explained(self, error: Error, flush: int) -> Failure:
+        failure: Failure = {"flush": flush, "kind": error.kind, "label": error.label}
+        failure["message"] = error.message
+        source = next((s for s in self._sources.values() if s.label == error.label), None)
+        if error.line and source is not None:
+            lines = source.wgsl.splitlines()
+            text = lines[error.line - 1] if error.line <= len(lines) else ""
+            failure |= {"line": error.line, "lineText": text}
+        return failure
+
+    def _lost(self) -> Failure:
+        return {"flush": THIS_CALL, "kind": "lost", "label": "", "message": self._loss}
+
+    def _no_device(self) -> str:
+        return _report([*self._failures, self._lost()])
+
+    def _outcome(self, session: Session, own: list[Failure]) -> str:
+        """What a wait that began with a session reports, besides its own failures."""
+        return _report([*self._failures, *(own if session is self._session else [self._lost()])])
+
+    # -- Painting -------------------------------------------------------------------------------
+
+    def canPaint(self) -> bool:
+        return False
+
+    def paint(self, number: int, stride: int, width: int, height: int) -> Promise[Any]:
+        raise NotImplementedError("there is no canvas here")
+
+    # -- Reports --------------------------------------------------------------------------------
+
+    def startTimer(self) -> bool:
+        session = self._session
+        if session is None or "timestamp-query" not in session.device.features:
+            return False
+        session.timer = Timer(session)
+        return True
+
+    def stopTimer(self) -> Promise[str]:
+        session = self._session
+        if session is None or session.timer is None:
+            return Promise(lambda: "[]")
+        timer, session.timer = session.timer, None
+        return Promise(lambda: json.dumps(timer.collect()))
+
+    def stats(self) -> str:
+        session = self._session
+        counts: dict[str, Any] = {
+            "generation": self._generation,
+            "isLost": session is None and self._generation > 0,
+            "inFlight": len(self._flights),
+            **dict.fromkeys(("buffers", "bufferBytes", "stagingBuffers", "stagingBytes"), 0),
+            **dict.fromkeys(("pipelines", "bindGroups"), 0),
+            **self._counts,
+        }
+        if session is not None:
+            counts |= {
+                "buffers": len(session.buffers),
+                "bufferBytes": sum(size for _, size, _ in session.buffers.values()),
+                "stagingBuffers": session.staging.count,
+                "stagingBytes": session.staging.size,
+                "pipelines": len(session.pipelines),
+                "bindGroups": len(session.groups),
+            }
+        return json.dumps(counts)
+
+
+def _tried(session: Session, sources: dict[int, Source], wgsl: str, count: int) -> list[int]:
+    """What a kernel counts in one buffer of u32; nothing where it does not compile or run."""
+    create = CREATE, TRIAL, -(-count // 4) * 16, 0
+    dispatch = DISPATCH, TRIAL, 0, 0, TRIAL_WORKGROUPS, 1, 1, 1, 0
+    sources[TRIAL] = Source(wgsl, "trial", 1, 1)
+    session.replay((*create, *dispatch), [TRIAL], 0, 0)
+    memory = session.fetch(TRIAL, 0, 4 * count).arrived()
+    counted: list[int] = ffi.unpack(ffi.cast("uint32_t *", memory), count)
+    session.drop_pipeline(TRIAL)
+    session.destroy_buffer(TRIAL)
+    del sources[TRIAL]
+    return [] if session.device.take_errors() else counted
+
+
+def _thrown(flush: int, error: Exception) -> Failure:
+    kind = "validation" if isinstance(error, StreamError) else "exception"
+    label = error.__notes__[0] if getattr(error, "__notes__", None) else ""
+    return {"flush": flush, "kind": kind, "label": label, "message": str(error)}
+
+
+def _report(failures: list[Failure]) -> str:
+    return json.dumps(failures) if failures else ""

@@ -1,0 +1,358 @@
+"""A GPU device of wgpu-native: WebGPU's C interface, through the cffi objects of the package wgpu.
+
+wgpu's own classes cost several µs a call. Here a call is one of C, about 0.3 µs.
+
+wgpu-native tells of an error while the call that made it runs. `Device.errors` collects what it
+tells; whoever makes calls takes it from there. It ends the process when it is given invalid
+commands to submit, so `submit` hands over none during which there was an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+_wgpu: Any = import_module("wgpu.backends.wgpu_native")
+ffi: Any = _wgpu.ffi
+lib: Any = _wgpu.lib
+
+FEATURES = {
+    "timestamp-query": lib.WGPUFeatureName_TimestampQuery,
+    "subgroups": lib.WGPUNativeFeature_Subgroup,
+    "shader-f16": lib.WGPUFeatureName_ShaderF16,
+}
+"""Taken where the adapter has them."""
+MAP_READ, COPY_SRC, COPY_DST = 0x01, 0x04, 0x08  # of the usage of a buffer
+UNIFORM, STORAGE, QUERY_RESOLVE = 0x40, 0x80, 0x200
+COMPUTE = 4  # of the visibility of a binding
+
+KINDS = {
+    lib.WGPUErrorType_Validation: "validation",
+    lib.WGPUErrorType_OutOfMemory: "out-of-memory",
+}
+LOST = "Parent device is lost"
+_LABEL = re.compile(r"label = '([^']+)'|(?:ComputePipeline|BindGroup|Buffer) with '([^']+)' label")
+_LINE = re.compile(r"wgsl:(\d+):\d+")
+
+
+class AbsentError(Exception):
+    """There is no device to be had; the message says why."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """What wgpu-native tells of a call.
+
+    Attributes
+    ----------
+    kind : str
+        "validation", "out-of-memory", "internal" or "lost".
+    label : str
+        Of the object that it is about; "" where it is not told.
+    line : int
+        Of the WGSL, from 1; 0 where it is about none.
+    """
+
+    kind: str
+    label: str
+    message: str
+    line: int
+
+
+def error_of(kind: str, message: str) -> Error:
+    label, line = _LABEL.search(message), _LINE.search(message)
+    kind = "lost" if LOST in message else kind
+    name = "" if label is None else label[1] or label[2]
+    return Error(kind, name, message.strip(), 0 if line is None else int(line[1]))
+
+
+class Device:
+    """The device of an adapter, and its queue.
+
+    Handles are pointers of C: who makes an object releases it.
+
+    Attributes
+    ----------
+    adapter : dict
+        What tells the adapter from others.
+    features : list of str
+    limits : dict
+    errors : list of Error
+        Since they were last taken.
+    submitted : int
+        The number of the last submission, 0 before the first.
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[Error] = []
+        self.submitted = 0
+        adapter = _request_adapter()
+        try:
+            self.adapter = _identity(adapter)
+            self.features = [
+                n for n, f in FEATURES.items() if lib.wgpuAdapterHasFeature(adapter, f)
+            ]
+            limits = _new("Limits")
+            lib.wgpuAdapterGetLimits(adapter, limits)
+            names = [name for name, _ in ffi.typeof(limits[0]).fields if name != "nextInChain"]
+            self.limits: dict[str, int] = {name: getattr(limits, name) for name in names}
+            self._handle = self._request(adapter, limits)
+        finally:
+            lib.wgpuAdapterRelease(adapter)
+        self._queue = lib.wgpuDeviceGetQueue(self._handle)
+        self._waited = ffi.new("WGPUSubmissionIndex *")
+
+    def _request(self, adapter: Any, limits: Any) -> Any:
+        found: list[tuple[Any, str]] = []
+
+        @ffi.callback("WGPURequestDeviceCallback")
+        def note_device(_status: int, device: Any, message: Any, *_: Any) -> None:
+            found.append((device, _text(message)))
+
+        @ffi.callback("WGPUUncapturedErrorCallback")
+        def note_error(_device: Any, kind: int, message: Any, *_: Any) -> None:
+            self.errors.append(error_of(KINDS.get(kind, "internal"), _text(message)))
+
+        @ffi.callback("WGPUDeviceLostCallback")
+        def note_loss(_device: Any, _reason: int, message: Any, *_: Any) -> None:
+            self.errors.append(Error("lost", "", _text(message), 0))
+
+        self._callbacks = note_error, note_loss  # as long as the device may call them
+        features = ffi.new("WGPUFeatureName[]", [FEATURES[name] for name in self.features])
+        mode = lib.WGPUCallbackMode_AllowSpontaneous
+        descriptor = _new(
+            "DeviceDescriptor",
+            requiredFeatureCount=len(features),
+            requiredFeatures=features,
+            requiredLimits=limits,
+            deviceLostCallbackInfo={"mode": mode, "callback": note_loss},
+            uncapturedErrorCallbackInfo={"callback": note_error},
+        )
+        told = _new("RequestDeviceCallbackInfo", mode=mode, callback=note_device)
+        lib.wgpuAdapterRequestDevice(adapter, descriptor, told[0])
+        [(device, message)] = found
+        if not device:
+            raise AbsentError(f"the adapter gives no device: {message}")
+        return device
+
+    def take_errors(self) -> list[Error]:
+        """What was told since the last time: of each kind the first, causes before effects."""
+        if not self.errors:
+            return []
+        taken, self.errors = self.errors, []
+        first = {error.kind: error for error in reversed(taken)}
+        order = ("lost", "out-of-memory", "validation", "internal")
+        return [first[kind] for kind in order if kind in first]
+
+    def destroy(self) -> None:
+        lib.wgpuDeviceDestroy(self._handle)
+
+    def release(self) -> None:
+        lib.wgpuQueueRelease(self._queue)
+        lib.wgpuDeviceRelease(self._handle)
+
+    # -- Buffers --------------------------------------------------------------------------------
+
+    def create_buffer(self, size: int, usage: int, label: str) -> Any:
+        name = _view(label)
+        descriptor = _new("BufferDescriptor", label=name, size=size, usage=usage)
+        return lib.wgpuDeviceCreateBuffer(self._handle, descriptor)
+
+    def write(self, buffer: Any, offset: int, data: Any, size: int) -> None:
+        """Write what is at an address, or in a buffer of Python's, before all submitted later."""
+        source = ffi.cast("void *", data) if isinstance(data, int) else ffi.from_buffer(data)
+        lib.wgpuQueueWriteBuffer(self._queue, buffer, offset, source, size)
+
+    # -- Pipelines ------------------------------------------------------------------------------
+
+    def create_layouts(self, buffers: int, writable: int) -> tuple[Any, Any]:
+        """Layouts of bind groups and of pipelines: storage buffers, then the parameters.
+
+        `writable` has a bit for each buffer that is written to.
+        """
+        storage, read = lib.WGPUBufferBindingType_Storage, lib.WGPUBufferBindingType_ReadOnlyStorage
+        types = [{"type": storage if writable >> n & 1 else read} for n in range(buffers)]
+        types.append({"type": lib.WGPUBufferBindingType_Uniform, "hasDynamicOffset": 1})
+        entries = ffi.new(
+            "WGPUBindGroupLayoutEntry[]",
+            [{"binding": n, "visibility": COMPUTE, "buffer": t} for n, t in enumerate(types)],
+        )
+        descriptor = _new("BindGroupLayoutDescriptor", entryCount=len(entries), entries=entries)
+        of_group = lib.wgpuDeviceCreateBindGroupLayout(self._handle, descriptor)
+        groups = ffi.new("WGPUBindGroupLayout[]", [of_group])
+        descriptor = _new(
+            "PipelineLayoutDescriptor", bindGroupLayoutCount=1, bindGroupLayouts=groups
+        )
+        return of_group, lib.wgpuDeviceCreatePipelineLayout(self._handle, descriptor)
+
+    def create_pipeline(self, layout: Any, wgsl: str, label: str) -> Any:
+        """A compute pipeline of the entry point "main"."""
+        name, code, entry = _view(label), _view(wgsl), _view("main")
+        source = _new(
+            "ShaderSourceWGSL", chain={"sType": lib.WGPUSType_ShaderSourceWGSL}, code=code
+        )
+        chained = ffi.cast("WGPUChainedStruct *", source)
+        descriptor = _new("ShaderModuleDescriptor", nextInChain=chained, label=name)
+        module = lib.wgpuDeviceCreateShaderModule(self._handle, descriptor)
+        stage = {"module": module, "entryPoint": entry}
+        descriptor = _new("ComputePipelineDescriptor", label=name, layout=layout, compute=stage)
+        pipeline = lib.wgpuDeviceCreateComputePipeline(self._handle, descriptor)
+        lib.wgpuShaderModuleRelease(module)
+        return pipeline
+
+    def create_bind_group(
+        self, layout: Any, ranges: Sequence[tuple[Any, int, int]], label: str
+    ) -> Any:
+        """A bind group of buffers, of each an offset and a size."""
+        name = _view(label)
+        entries = ffi.new(
+            "WGPUBindGroupEntry[]",
+            [
+                {"binding": number, "buffer": buffer, "offset": offset, "size": size}
+                for number, (buffer, offset, size) in enumerate(ranges)
+            ],
+        )
+        descriptor = _new(
+            "BindGroupDescriptor",
+            label=name,
+            layout=layout,
+            entryCount=len(entries),
+            entries=entries,
+        )
+        return lib.wgpuDeviceCreateBindGroup(self._handle, descriptor)
+
+    # -- Submitting -----------------------------------------------------------------------------
+
+    def create_encoder(self) -> Any:
+        return lib.wgpuDeviceCreateCommandEncoder(self._handle, ffi.NULL)
+
+    def submit(self, encoder: Any) -> bool:
+        """Submit what was encoded, unless there was an error since errors were last taken."""
+        commands = lib.wgpuCommandEncoderFinish(encoder, ffi.NULL)
+        lib.wgpuCommandEncoderRelease(encoder)
+        is_valid = not self.errors
+        if is_valid:
+            pointer = ffi.new("WGPUCommandBuffer[]", [commands])
+            self.submitted = lib.wgpuQueueSubmitForIndex(self._queue, 1, pointer)
+        lib.wgpuCommandBufferRelease(commands)
+        return is_valid
+
+    def is_idle(self) -> bool:
+        """Whether the GPU is done with all that was submitted."""
+        return bool(lib.wgpuDevicePoll(self._handle, False, ffi.NULL) & 1)
+
+    def wait(self, submission: int) -> None:
+        """Wait until the GPU is done with a submission, and all before it."""
+        self._waited[0] = submission
+        lib.wgpuDevicePoll(self._handle, True, self._waited)
+
+    # -- Reading --------------------------------------------------------------------------------
+
+    def map(self, buffer: Any, size: int) -> Mapping:
+        """Begin to map a buffer that can be read."""
+        mapping = Mapping()
+        _mappings.add(mapping)
+        told = _new(
+            "BufferMapCallbackInfo",
+            mode=lib.WGPUCallbackMode_AllowSpontaneous,
+            callback=_note_mapped,
+            userdata1=mapping.handle,
+        )
+        lib.wgpuBufferMapAsync(buffer, lib.WGPUMapMode_Read, 0, size, told[0])
+        return mapping
+
+    @property
+    def timestamp_period(self) -> float:
+        """ns between two values of the GPU's clock."""
+        return lib.wgpuQueueGetTimestampPeriod(self._queue)
+
+    def create_query_set(self, count: int) -> Any:
+        """Room for timestamps."""
+        descriptor = _new("QuerySetDescriptor", type=lib.WGPUQueryType_Timestamp, count=count)
+        return lib.wgpuDeviceCreateQuerySet(self._handle, descriptor)
+
+
+class Mapping:
+    """A mapping of a buffer, under way or ended: `status` is None, or WebGPU's word for its end."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.message = ""
+        self.handle = ffi.new_handle(self)
+
+    @property
+    def failed(self) -> bool:
+        return self.status != lib.WGPUMapAsyncStatus_Success
+
+
+_mappings: set[Mapping] = set()
+"""Those under way, which wgpu-native will tell of whoever waits for them."""
+
+
+@ffi.callback("WGPUBufferMapCallback")
+def _note_mapped(status: int, message: Any, mapping: Any, _: Any) -> None:
+    found: Mapping = ffi.from_handle(mapping)
+    _mappings.discard(found)
+    found.status, found.message = status, _text(message)
+
+
+def destroy_buffer(buffer: Any) -> None:
+    """Destroy a buffer that no command needs which is not submitted, and release it."""
+    lib.wgpuBufferDestroy(buffer)
+    lib.wgpuBufferRelease(buffer)
+
+
+def _request_adapter() -> Any:
+    """The adapter that wgpu-native prefers where high performance is asked for."""
+    found: list[Any] = []
+
+    @ffi.callback("WGPURequestAdapterCallback")
+    def note(_status: int, adapter: Any, *_: Any) -> None:
+        found.append(adapter)
+
+    high = lib.WGPUPowerPreference_HighPerformance
+    options = _new("RequestAdapterOptions", powerPreference=high)
+    mode = lib.WGPUCallbackMode_AllowSpontaneous
+    told = _new("RequestAdapterCallbackInfo", mode=mode, callback=note)
+    instance = lib.wgpuCreateInstance(_new("InstanceDescriptor"))
+    lib.wgpuInstanceRequestAdapter(instance, options, told[0])
+    lib.wgpuInstanceRelease(instance)
+    if not found or not found[0]:
+        raise AbsentError(
+            "wgpu finds no adapter; install the GPU's driver for Vulkan, Metal or Direct3D 12"
+            " (on a CPU, Debian's mesa-vulkan-drivers computes)"
+        )
+    return found[0]
+
+
+def _identity(adapter: Any) -> dict[str, Any]:
+    """What tells an adapter from others, by the names of a browser."""
+    info = _new("AdapterInfo")
+    lib.wgpuAdapterGetInfo(adapter, info)
+    identity = {
+        "vendor": _text(info.vendor),
+        "architecture": _text(info.architecture),
+        "device": _text(info.device),
+        "description": _text(info.device),
+        "isFallbackAdapter": info.adapterType == lib.WGPUAdapterType_CPU,
+    }
+    lib.wgpuAdapterInfoFreeMembers(info[0])
+    return identity
+
+
+def _new(name: str, **fields: Any) -> Any:
+    """A struct of WebGPU's; what its fields point at lives as long as the caller keeps it."""
+    return ffi.new(f"WGPU{name} *", fields)
+
+
+def _view(text: str) -> dict[str, Any]:
+    """A string of WebGPU's, which has to be kept until the call that reads it."""
+    data = ffi.from_buffer(text.encode())
+    return {"data": data, "length": len(data)}
+
+
+def _text(view: Any) -> str:
+    return ffi.string(view.data, view.length).decode(errors="replace") if view.data else ""

@@ -1,0 +1,586 @@
+"""All that belongs to one native device and dies with it; and the stream of commands, carried out.
+
+What `web/bridge` does in JavaScript. Its `stream.js` says what the commands are, and its README
+what must stay true of both.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from py_tensor.backend.native_device import (
+    COPY_DST,
+    COPY_SRC,
+    MAP_READ,
+    QUERY_RESOLVE,
+    STORAGE,
+    UNIFORM,
+    Device,
+    Mapping,
+    destroy_buffer,
+    ffi,
+    lib,
+)
+from py_tensor.backend.plan import (
+    CHECK,
+    CLEAR,
+    CREATE,
+    DESTROY,
+    DISPATCH,
+    FETCH,
+    FILL,
+    PARAM_WINDOW,
+    START,
+    SUBMIT,
+    UPLOAD,
+)
+
+LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1} | {
+    FETCH: 3,
+    CLEAR: 3,
+    CHECK: 3,
+}
+FILLED_AT_ONCE = 1 << 20  # bytes
+MOST_GROUPS = 4096
+MOST_IDLE, MOST_IDLE_BYTES, SMALLEST = 8, 64 << 20, 4096  # of staging buffers
+TIMED_AT_ONCE, MOST_SETS = 2048, 32
+
+
+class StreamError(Exception):
+    """An error that is found in the stream itself."""
+
+
+@dataclass(slots=True)
+class Source:
+    """What a pipeline is compiled from."""
+
+    wgsl: str
+    label: str
+    buffers: int
+    writable: int
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """A compiled pipeline, and its bind groups by the size of the parameters and the buffers."""
+
+    source: Source
+    layout: Any
+    compiled: Any
+    groups: dict[tuple[int, ...], Any] = field(default_factory=dict[tuple[int, ...], Any])
+
+
+@dataclass(slots=True)
+class Range:
+    """A buffer, or a slice of one."""
+
+    buffer: Any
+    offset: int
+    size: int
+
+
+class Session:
+    """A device, and its buffers, pipelines and bind groups.
+
+    Attributes
+    ----------
+    ahead : Readback, optional
+        The copy that the last flush made for the read that is to follow.
+    checks : list of Readback
+        What the flush under way is to look at once it is done.
+    timer : Timer, optional
+        While dispatches are timed, each in a pass of its own.
+    """
+
+    def __init__(self, device: Device, sources: dict[int, Source], counts: dict[str, int]) -> None:
+        self.device = device
+        self.ahead: Readback | None = None
+        self.checks: list[Readback] = []
+        self.timer: Timer | None = None
+        self.is_over = False
+        self.staging = Staging(device)
+        self.buffers: dict[int, tuple[Any, int, int]] = {}  # with their sizes and slices
+        self._ranges: dict[int, Range] = {}
+        self._sources = sources
+        self._counts = counts
+        self._layouts: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self.pipelines: dict[int, Pipeline] = {}
+        self.groups: OrderedDict[tuple[int, ...], None] = OrderedDict()  # pipeline, and key there
+        self._users: dict[int, set[tuple[int, ...]]] = {}  # the groups of each buffer
+        self._most = device.limits["maxComputeWorkgroupsPerDimension"]
+        self._params = device.create_buffer(PARAM_WINDOW, UNIFORM | COPY_DST, "parameters")
+        self._block = self._block_size = 0
+        self._start = self._end = 0  # of the window onto the block
+        self._encoder: Any = None
+        self._pass: Any = None
+        self._in_pass: Pipeline | None = None
+        self._offset = ffi.new("uint32_t[1]")
+        self._to_destroy: list[Any] = []
+
+    def end(self) -> None:
+        """Let go of the device and of all that is its own."""
+        self.is_over = True
+        self._abandon()
+        for group in [g for p in self.pipelines.values() for g in p.groups.values()]:
+            lib.wgpuBindGroupRelease(group)
+        for pipeline in self.pipelines.values():
+            lib.wgpuComputePipelineRelease(pipeline.compiled)
+        for of_group, of_pipeline in self._layouts.values():
+            lib.wgpuBindGroupLayoutRelease(of_group)
+            lib.wgpuPipelineLayoutRelease(of_pipeline)
+        for buffer in [self._params, *(b for b, _, _ in self.buffers.values())]:
+            lib.wgpuBufferRelease(buffer)
+        self.staging.end()
+        self.device.destroy()
+        self.device.release()
+
+    # -- The stream -----------------------------------------------------------------------------
+
+    def replay(self, stream: Sequence[int], table: Any, block: int, size: int) -> None:
+        """Carry out commands, and submit.
+
+        After an exception what is not submitted is dropped, and the rest of the stream only makes
+        and destroys buffers: so those that there are then are those of a good flush.
+        """
+        self._block, self._block_size = block, size
+        self._start = self._end = 0
+        at, end = 0, len(stream)
+        try:
+            while at < end:
+                at += self._perform(stream, at, table)
+            self.submit()
+            for readback in (self.ahead, *self.checks):
+                if readback is not None:
+                    readback.map()
+        except BaseException as error:
+            self._abandon()
+            self.drop_ahead()
+            self.checks.clear()
+            if at < end and isinstance(error, Exception):
+                error.add_note(self._label_at(stream, at))
+            self._keep_table(stream, at)
+            raise
+
+    def _perform(self, stream: Sequence[int], at: int, table: Any) -> int:
+        """Carry out the command at a position; its length."""
+        command = stream[at]
+        if command == DISPATCH:
+            end = at + 8 + stream[at + 7]
+            self._dispatch(stream, at, [table[position] for position in stream[at + 8 : end]])
+            return end - at
+        match stream[at : at + LENGTHS.get(command, 1)]:
+            case [op, number, size, slices] if op == CREATE:
+                self.create_buffer(number, size, slices)
+            case [op, number] if op == DESTROY:
+                self.destroy_buffer(number)
+            case [op, number, offset, start, size] if op == UPLOAD:
+                self.submit()  # what is written lands before all that is submitted later
+                self._upload(self.range(number), offset, start, size)
+            case [op, number, value, size] if op == FILL:
+                self.submit()
+                self._fill(self.range(number), value, size)
+            case [op] if op == SUBMIT:
+                self.submit()
+            case [op] if op == START:
+                if self._encoder is not None and self.device.is_idle():
+                    self.submit()
+            case [op, position, size] if op == FETCH:
+                self.ahead = Readback(self, table[position], 0, size)
+            case [op, position, size] if op == CLEAR:
+                part = self.range(table[position])
+                self._close_pass()
+                lib.wgpuCommandEncoderClearBuffer(self._open(), part.buffer, part.offset, size)
+            case [op, position, size] if op == CHECK:
+                self.checks.append(Readback(self, table[position], 0, size))
+            case _:
+                raise StreamError(f"no command {command}")
+        return LENGTHS[command]
+
+    def _keep_table(self, stream: Sequence[int], at: int) -> None:
+        """Make and destroy the buffers of what follows the command that broke a stream."""
+        while at < len(stream) and stream[at] in LENGTHS:
+            at += LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
+            match stream[at : at + 4]:
+                case [op, number, size, slices] if op == CREATE:
+                    self.create_buffer(number, size, slices)
+                case [op, number, *_] if op == DESTROY:
+                    self.destroy_buffer(number)
+                case _:
+                    pass
+
+    def _label_at(self, stream: Sequence[int], at: int) -> str:
+        """What the command at a position works on."""
+        if stream[at] == DISPATCH:
+            source = self._sources.get(stream[at + 1])
+            return f"pipeline {stream[at + 1]}" if source is None else source.label
+        return f"buffer {stream[at + 1]}" if stream[at] in (CREATE, DESTROY, UPLOAD, FILL) else ""
+
+    # -- Dispatches -----------------------------------------------------------------------------
+
+    def _dispatch(self, stream: Sequence[int], at: int, ids: list[int]) -> None:
+        _, number, offset, size, x, y, z, count = stream[at : at + 8]
+        pipeline = self.pipelines.get(number) or self.compile(number)
+        if max(x, y, z) > self._most:
+            raise StreamError(f"{x} x {y} x {z} workgroups: more than {self._most}")
+        if count != pipeline.source.buffers:
+            raise StreamError(f"{count} buffers for a pipeline of {pipeline.source.buffers}")
+        if offset < self._start or offset + size > self._end:
+            self._move_window(offset, size)
+        key = (max(16, -(-size // 16) * 16), *ids)
+        group = pipeline.groups.get(key)
+        if group is None:
+            group = self._make_group(number, pipeline, key)
+        if self.timer is not None:
+            self._close_pass()
+        if self._pass is None:
+            self._open_pass(number)
+        if pipeline is not self._in_pass:
+            lib.wgpuComputePassEncoderSetPipeline(self._pass, pipeline.compiled)
+            self._in_pass = pipeline
+        self._offset[0] = offset - self._start
+        lib.wgpuComputePassEncoderSetBindGroup(self._pass, 0, group, 1, self._offset)
+        lib.wgpuComputePassEncoderDispatchWorkgroups(self._pass, x, y, z)
+        self._counts["dispatches"] += 1
+
+    def _move_window(self, offset: int, size: int) -> None:
+        """Have the parameters at an offset of the block in the uniform buffer."""
+        if offset + size > self._block_size or size > PARAM_WINDOW:
+            raise StreamError(f"no parameters at {offset}")
+        if self._end:
+            self.submit()
+        self._start, self._end = offset, min(self._block_size, offset + PARAM_WINDOW)
+        self.device.write(self._params, 0, self._block + offset, self._end - offset)
+
+    def _make_group(self, number: int, pipeline: Pipeline, key: tuple[int, ...]) -> Any:
+        size, *ids = key
+        ranges = [self.range(each) for each in ids]
+        _refuse_aliases(ids, ranges, pipeline.source.writable)
+        bound = [(part.buffer, part.offset, part.size) for part in ranges]
+        bound.append((self._params, 0, size))
+        group = self.device.create_bind_group(pipeline.layout, bound, pipeline.source.label)
+        if len(self.groups) >= MOST_GROUPS:
+            self._forget_group(next(iter(self.groups)))
+        pipeline.groups[key] = group
+        name = (number, *key)
+        self.groups[name] = None
+        for each in ids:
+            self._users.setdefault(each, set()).add(name)
+        return group
+
+    def _forget_group(self, name: tuple[int, ...]) -> None:
+        number, *key = name
+        del self.groups[name]
+        lib.wgpuBindGroupRelease(self.pipelines[number].groups.pop(tuple(key)))
+        for each in key[1:]:
+            users = self._users.get(each)
+            if users is not None:
+                users.discard(name)
+                if not users:
+                    del self._users[each]
+
+    # -- Pipelines ------------------------------------------------------------------------------
+
+    def compile(self, number: int) -> Pipeline:
+        """Compile a pipeline, where it is not compiled yet."""
+        source = self._sources.get(number)
+        if source is None:
+            raise StreamError(f"pipeline {number} is not defined")
+        of_group, of_pipeline = self._layout(source)
+        compiled = self.device.create_pipeline(of_pipeline, source.wgsl, source.label)
+        self._counts["compiles"] += 1
+        pipeline = self.pipelines[number] = Pipeline(source, of_group, compiled)
+        return pipeline
+
+    def compile_all(self, numbers: Sequence[int]) -> None:
+        """Compile pipelines side by side; after an error none, so that their flush meets it."""
+        new = [n for n in dict.fromkeys(numbers) if n in self._sources and n not in self.pipelines]
+        for number in new:
+            self._layout(self._sources[number])
+        if len(new) == 1:
+            self.compile(new[0])
+        elif new:
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(self.compile, new))
+        if self.device.take_errors():
+            for number in new:
+                self.drop_pipeline(number)
+
+    def drop_pipeline(self, number: int) -> None:
+        pipeline = self.pipelines.get(number)
+        if pipeline is not None:
+            for key in list(pipeline.groups):
+                self._forget_group((number, *key))
+            del self.pipelines[number]
+            lib.wgpuComputePipelineRelease(pipeline.compiled)
+
+    def _layout(self, source: Source) -> tuple[Any, Any]:
+        key = source.buffers, source.writable
+        found = self._layouts.get(key)
+        if found is None:
+            found = self._layouts[key] = self.device.create_layouts(*key)
+        return found
+
+    # -- Buffers --------------------------------------------------------------------------------
+
+    def range(self, number: int) -> Range:
+        found = self._ranges.get(number)
+        if found is None:
+            raise LookupError(f"buffer {number} does not exist")
+        return found
+
+    def create_buffer(self, number: int, size: int, slices: int) -> None:
+        """Make a buffer, or a slab: its slices have the numbers behind its own."""
+        usage = STORAGE | COPY_SRC | COPY_DST
+        buffer = self.device.create_buffer(size, usage, f"buffer {number}")
+        self.buffers[number] = buffer, size, slices
+        self._ranges[number] = Range(buffer, 0, size)
+        for n in range(slices):
+            part = size // slices
+            self._ranges[number + 1 + n] = Range(buffer, n * part, part)
+
+    def destroy_buffer(self, number: int) -> None:
+        """Destroy a buffer and its slices, if it exists, once nothing waits to be submitted."""
+        buffer, _, slices = self.buffers.pop(number, (None, 0, 0))
+        if buffer is None:
+            return
+        for each in range(number, number + 1 + slices):
+            del self._ranges[each]
+            for name in list(self._users.get(each, ())):
+                self._forget_group(name)
+        self._to_destroy.append(buffer)
+        if self._encoder is None:
+            self._destroy_unneeded()
+
+    def _destroy_unneeded(self) -> None:
+        while self._to_destroy:
+            destroy_buffer(self._to_destroy.pop())
+
+    def _upload(self, part: Range, offset: int, start: int, size: int) -> None:
+        source, target = self._block + start, part.offset + offset
+        whole = size - size % 4
+        if whole:
+            self.device.write(part.buffer, target, source, whole)
+        if whole < size:
+            rest = bytes(ffi.buffer(ffi.cast("char *", source + whole), size - whole))
+            self.device.write(part.buffer, target + whole, rest.ljust(4, b"\0"), 4)
+
+    def _fill(self, part: Range, value: int, size: int) -> None:
+        pattern = array("I", [value]) * (min(size, FILLED_AT_ONCE) // 4)
+        for offset in range(0, size, FILLED_AT_ONCE):
+            count = min(FILLED_AT_ONCE, size - offset)
+            self.device.write(part.buffer, part.offset + offset, pattern, count)
+
+    # -- Recording ------------------------------------------------------------------------------
+
+    def copy(self, source: Range, offset: int, target: Any, size: int) -> None:
+        self._close_pass()
+        start = source.offset + offset
+        lib.wgpuCommandEncoderCopyBufferToBuffer(
+            self._open(), source.buffer, start, target, 0, size
+        )
+
+    def submit(self) -> None:
+        """Submit what is encoded, if anything is, and was encoded without an error."""
+        if self._encoder is None:
+            return
+        self._close_pass()
+        encoder, self._encoder = self._encoder, None
+        if self.device.submit(encoder):
+            self._counts["submits"] += 1
+        self._destroy_unneeded()
+
+    def _abandon(self) -> None:
+        self._close_pass()
+        if self._encoder is not None:
+            lib.wgpuCommandEncoderRelease(self._encoder)
+            self._encoder = None
+        self._destroy_unneeded()
+
+    def _open(self) -> Any:
+        if self._encoder is None:
+            self._encoder = self.device.create_encoder()
+        return self._encoder
+
+    def _open_pass(self, pipeline: int) -> None:
+        descriptor = ffi.NULL if self.timer is None else self.timer.next(pipeline)
+        self._pass = lib.wgpuCommandEncoderBeginComputePass(self._open(), descriptor)
+        self._in_pass = None
+
+    def _close_pass(self) -> None:
+        if self._pass is not None:
+            ended, self._pass = self._pass, None
+            lib.wgpuComputePassEncoderEnd(ended)
+            lib.wgpuComputePassEncoderRelease(ended)
+
+    # -- Reading --------------------------------------------------------------------------------
+
+    def fetch(self, number: int, offset: int, size: int) -> Readback:
+        """A copy of a part of a buffer as it is now: the one made ahead, if it is of the same."""
+        ahead = self.ahead
+        if ahead is not None and ahead.part == (number, offset, size):
+            self.ahead = None
+            return ahead
+        readback = Readback(self, number, offset, size)
+        self.submit()
+        readback.map()
+        return readback
+
+    def drop_ahead(self) -> None:
+        self.ahead = None
+
+
+class Readback:
+    """A copy of a part of a buffer, on its way to the host; recorded as it is made.
+
+    Its staging buffer goes back when nobody holds it any more.
+    """
+
+    def __init__(self, session: Session, number: int, offset: int, size: int) -> None:
+        self._session = session
+        self.part = number, offset, size
+        self._copied = -(-size // 4) * 4
+        self._staging: tuple[int, Any] | None = None
+        self._mapping: Mapping | None = None
+        source = session.range(number)
+        self._staging = session.staging.take(self._copied)
+        session.copy(source, offset, self._staging[1], self._copied)
+
+    def map(self) -> None:
+        """Begin to map it, once it is submitted."""
+        assert self._staging is not None
+        self._mapping = self._session.device.map(self._staging[1], self._copied)
+
+    def arrived(self) -> Any:
+        """Its memory, waited for; it lives as long as this.
+
+        Raises
+        ------
+        StreamError
+            Where it could not be mapped.
+        """
+        mapping, device = self._mapping, self._session.device
+        assert mapping is not None
+        assert self._staging is not None
+        if mapping.status is None:
+            device.wait(device.submitted)
+        if mapping.failed:
+            raise StreamError(mapping.message or "the buffer was not mapped")
+        return lib.wgpuBufferGetConstMappedRange(self._staging[1], 0, self._copied)
+
+    def __del__(self) -> None:
+        staging, self._staging = self._staging, None
+        if staging is None or self._session.is_over:
+            return
+        if self._mapping is None:
+            self._session.staging.give_back(*staging)
+        elif self._mapping.status is not None and not self._mapping.failed:
+            lib.wgpuBufferUnmap(staging[1])
+            self._session.staging.give_back(*staging)
+        else:
+            self._session.staging.discard(*staging)
+
+
+class Staging:
+    """Buffers that the GPU copies into and the host maps; a bounded number waits idle."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._idle: list[tuple[int, Any]] = []  # oldest first
+        self.count = self.size = 0
+
+    def take(self, size: int) -> tuple[int, Any]:
+        """An unmapped buffer of at least this size, with its size."""
+        for position, (idle, _) in enumerate(self._idle):
+            if size <= idle <= 4 * max(size, SMALLEST):
+                return self._idle.pop(position)
+        # Powers of two, so that reads of slightly different sizes share.
+        rounded = size if size > MOST_IDLE_BYTES else 1 << (max(size, SMALLEST) - 1).bit_length()
+        buffer = self._device.create_buffer(rounded, MAP_READ | COPY_DST, "staging")
+        self.count += 1
+        self.size += rounded
+        return rounded, buffer
+
+    def give_back(self, size: int, buffer: Any) -> None:
+        self._idle.append((size, buffer))
+        while len(self._idle) > MOST_IDLE or sum(s for s, _ in self._idle) > MOST_IDLE_BYTES:
+            self.discard(*self._idle.pop(0))
+
+    def discard(self, size: int, buffer: Any) -> None:
+        destroy_buffer(buffer)
+        self.count -= 1
+        self.size -= size
+
+    def end(self) -> None:
+        while self._idle:
+            lib.wgpuBufferRelease(self._idle.pop()[1])
+
+
+class Timer:
+    """How long each dispatch takes on the GPU: timestamps around a pass of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._sets: list[Any] = []
+        self._pipelines: list[int] = []
+
+    def next(self, pipeline: int) -> Any:
+        """The descriptor of the pass of the next dispatch; NULL where no room is left."""
+        place = len(self._pipelines) % TIMED_AT_ONCE
+        if place == 0:
+            if len(self._sets) == MOST_SETS:
+                return ffi.NULL
+            self._sets.append(self._session.device.create_query_set(2 * TIMED_AT_ONCE))
+        self._pipelines.append(pipeline)
+        self._writes = ffi.new(
+            "WGPUPassTimestampWrites *",
+            {
+                "querySet": self._sets[-1],
+                "beginningOfPassWriteIndex": 2 * place,
+                "endOfPassWriteIndex": 2 * place + 1,
+            },
+        )
+        return ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": self._writes})
+
+    def collect(self) -> list[tuple[int, int, int]]:
+        """Pipeline, begin and end of each dispatch, in ns since the first began."""
+        stamps: list[int] = []
+        for number, queries in enumerate(self._sets):
+            left = len(self._pipelines) - number * TIMED_AT_ONCE
+            stamps += self._read(queries, 2 * min(TIMED_AT_ONCE, left))
+        for queries in self._sets:
+            lib.wgpuQuerySetRelease(queries)
+        period = self._session.device.timestamp_period
+        times = [int((stamp - stamps[0]) * period) for stamp in stamps]
+        return [(p, times[2 * n], times[2 * n + 1]) for n, p in enumerate(self._pipelines)]
+
+    def _read(self, queries: Any, count: int) -> list[int]:
+        session, size = self._session, 8 * count
+        usage = QUERY_RESOLVE | COPY_SRC
+        resolved = session.device.create_buffer(size, usage, "timestamps")
+        staging = session.device.create_buffer(size, MAP_READ | COPY_DST, "timestamps to read")
+        encoder = session.device.create_encoder()
+        lib.wgpuCommandEncoderResolveQuerySet(encoder, queries, 0, count, resolved, 0)
+        lib.wgpuCommandEncoderCopyBufferToBuffer(encoder, resolved, 0, staging, 0, size)
+        session.device.submit(encoder)
+        session.device.map(staging, size)
+        session.device.wait(session.device.submitted)
+        memory = lib.wgpuBufferGetConstMappedRange(staging, 0, size)
+        stamps: list[int] = ffi.unpack(ffi.cast("uint64_t *", memory), count)
+        for buffer in (resolved, staging):
+            destroy_buffer(buffer)
+        return stamps
+
+
+def _refuse_aliases(ids: Sequence[int], ranges: Sequence[Range], writable: int) -> None:
+    """Raise where a dispatch binds one buffer twice, and once to write."""
+    for i, part in enumerate(ranges):
+        other = next(j for j, found in enumerate(ranges) if found.buffer == part.buffer)
+        if other < i and (writable >> i | writable >> other) & 1:
+            same = ids[other] == ids[i]
+            what = f"buffer {ids[i]}" if same else f"the buffer of {ids[other]} and {ids[i]}"
+            raise StreamError(f"{what} is bound at {other} and at {i}, and one of them is writable")

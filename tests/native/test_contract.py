@@ -1,0 +1,14 @@
+"""What every bridge does, of the native one."""
+
+from __future__ import annotations
+
+import pytest
+
+from py_tensor.backend.native import NativeBridge
+from tests.bridge_contract import Contract, Driver, LocalDriver
+
+
+class TestNativeBridge(Contract):
+    @pytest.fixture
+    def driver(self) -> Driver:
+        return LocalDriver(NativeBridge())
