@@ -25,12 +25,12 @@ class SetupError(Exception):
     """The machine lacks something that could not be installed; the message says what to do."""
 
 
-def call(*command: str | Path, hint: str) -> None:
+def call(*command: str | Path, hint: str, folder: Path = ROOT) -> None:
     """Runs a set-up command and shows its output; `hint` tells what to do where it fails."""
     words = [str(word) for word in command]
     print("$", " ".join(words), flush=True)
     try:
-        code = subprocess.run(words, cwd=ROOT).returncode
+        code = subprocess.run(words, cwd=folder).returncode
     except OSError as error:
         raise SetupError(f"{words[0]} cannot be started ({error}). {hint}") from error
     if code != 0:
@@ -52,9 +52,9 @@ def succeeds(*command: str | Path, seconds: float = 60) -> bool:
 
 
 def test_needs() -> list[str]:
-    """The requirements that pyproject.toml lists for the tests."""
+    """The requirements that pyproject.toml lists for the tests, and for a GPU without a browser."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return list(project["optional-dependencies"]["test"])
+    return [*project["optional-dependencies"]["test"], *project["optional-dependencies"]["gpu"]]
 
 
 def ensure_venv() -> Path:
@@ -141,6 +141,58 @@ def ensure_firefox() -> None:
     """Installs a Firefox where there is none and we may; else the tests in it are skipped."""
     if find_firefox() is None:
         _install_from_apt("firefox-esr", hint="The tests in Firefox will be skipped.")
+
+
+# The adapter of the native device --------------------------------------------------------------
+
+LAVAPIPE = ROOT / ".cache" / "lavapipe"
+"""Where Debian's packages are unpacked for who may not install them."""
+
+
+def ensure_adapter(python: Path) -> None:
+    """Has wgpu find an adapter: Mesa's on the CPU, lavapipe, where there is no other."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(ROOT / ".cache"))  # Vulkan complains without
+    # Of lavapipe: kernels that run once compile in two thirds of the time.
+    os.environ.setdefault("GALLIVM_PERF", "nopt")
+    if _finds_adapter(python):
+        return
+    package = "mesa-vulkan-drivers"
+    if not _install_from_apt(package, hint="Unpacking it below .cache instead."):
+        _unpack_from_apt(package)
+    if not _finds_adapter(python):
+        raise SetupError(
+            "wgpu finds no adapter. Install a driver for Vulkan; Debian's mesa-vulkan-drivers"
+            " computes on the CPU."
+        )
+
+
+def _finds_adapter(python: Path) -> bool:
+    driver = LAVAPIPE / "lavapipe.json"
+    if driver.exists():
+        libraries = next(LAVAPIPE.glob("usr/lib/*/libvulkan_lvp.so")).parent
+        os.environ |= {"VK_ICD_FILENAMES": str(driver), "LD_LIBRARY_PATH": str(libraries)}
+    return succeeds(python, "-c", "from wgpu import gpu; gpu.request_adapter_sync()")
+
+
+def _unpack_from_apt(package: str) -> None:
+    """Unpacks Debian's package, and those that it needs and the system lacks."""
+    LAVAPIPE.mkdir(parents=True, exist_ok=True)
+    listed = subprocess.run(
+        ["apt-get", "install", "--simulate", "-q", package], capture_output=True, text=True
+    )
+    missing = [line.split()[1] for line in listed.stdout.splitlines() if line[:5] == "Inst "]
+    hint = f"Install {package}, or run as root."
+    for name in missing:
+        call("apt-get", "download", "-q", name, hint=hint, folder=LAVAPIPE)
+    for archive in LAVAPIPE.glob("*.deb"):
+        call("dpkg", "-x", archive, LAVAPIPE, hint=hint)
+        archive.unlink()
+    # Debian's own file names where the library would be installed.
+    library = next(LAVAPIPE.glob("usr/lib/*/libvulkan_lvp.so"))
+    icd = {"library_path": str(library), "api_version": "1.3.0"}
+    (LAVAPIPE / "lavapipe.json").write_text(
+        json.dumps({"file_format_version": "1.0.0", "ICD": icd})
+    )
 
 
 def _install_from_apt(package: str, hint: str) -> bool:

@@ -9,9 +9,9 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
                                                a browser (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), unit (no browser), ops (every op on the
-CPU device), browser (the page, and every op on WebGPU, in one browser), ops-webgpu (the latter
-alone), perf (counts and ratios, which unit and browser hold as well). What is not an option of this
-program goes to pytest. The last line is
+CPU device), native (the GPU without a browser, and every op on it), browser (the page, and every op
+on WebGPU, in one browser), ops-webgpu (the latter alone), perf (counts and ratios, which unit and
+browser hold as well). What is not an option of this program goes to pytest. The last line is
 "N passed, N failed", over everything; the exit code is 0 only if something ran and nothing failed.
 
 The parts go in pieces, so many at a time as there are lanes, and a piece's output is shown when it
@@ -47,6 +47,7 @@ PIECE_SECONDS = 1800
 LANES = 2  # a browser test waits for about half of its time
 
 ON_WEBGPU = ["--device", "webgpu"]
+ON_NATIVE = ["--device", "native"]
 CROWDED, ALONE = "not alone", "alone"
 """Values of pytest's -m."""
 
@@ -67,6 +68,7 @@ SUITES = {
     "ops-webgpu": [["tests/ops", *ON_WEBGPU]],
     "perf": [["tests/perf"]],
     "ops": [["tests/ops", "--device", "cpu"]],
+    "native": [["tests/native"], *([*files, *ON_NATIVE] for files in slices("tests/ops", 2))],
     "unit": [["tests/unit", "tests/perf/counts"]],
 }
 # The tests that are marked so, of those parts that hold any.
@@ -75,9 +77,16 @@ SUITES_ALONE = {
     "ops-webgpu": ["tests/ops", *ON_WEBGPU],
     "perf": ["tests/perf/page"],
     "ops": ["tests/ops", "--device", "cpu"],
+    "native": ["tests/native", "tests/ops", *ON_NATIVE],
 }
 IN_BROWSER = {"browser", "ops-webgpu", "perf"}
-EVERYTHING = ["lint", "unit", "ops", "browser"]  # "unit" and "browser" hold "ops-webgpu" and "perf"
+EVERYTHING = [
+    "lint",
+    "unit",
+    "ops",
+    "native",
+    "browser",
+]  # "unit" and "browser" hold "ops-webgpu" and "perf"
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,8 @@ def set_up(parts: list[str]) -> Path:
         os.environ["CHROMIUM"] = environment.ensure_chromium(python)
     if "browser" in parts:
         environment.ensure_firefox()
+    if "native" in parts:
+        environment.ensure_adapter(python)
     return python
 
 

@@ -475,7 +475,11 @@ _default: Device | None = None
 
 
 def default_device() -> Device:
-    """The device of new tensors: webgpu where there is one, else cpu; chosen at first use."""
+    """The device of new tensors: webgpu where there is one, else cpu; chosen at first use.
+
+    On CPython a software adapter is none: NumPy is faster, and Mesa's ends a loop after 65,535
+    passes without a word.
+    """
     global _default
     if _default is None:
         _default = GPU_DEVICE if _found_gpu() else CPU_DEVICE
@@ -484,9 +488,12 @@ def default_device() -> Device:
 
 def _found_gpu() -> bool:
     try:
-        _ = GPU_DEVICE.backend  # made when asked for
+        adapter = GPU_DEVICE.backend.info()["adapter"]  # made when asked for
     except DeviceError as error:
         GPU_DEVICE.absence = str(error)
+        return False
+    if adapter["isFallbackAdapter"] and not host.computes_in_software:
+        GPU_DEVICE.absence = "the adapter is a software adapter; device='webgpu' computes on it"
         return False
     return True
 

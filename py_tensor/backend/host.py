@@ -25,6 +25,8 @@ class Host(ABC):
     """What differs between the places where Python runs."""
 
     _bridge: Bridge | None = None
+    computes_in_software = False
+    """Whether new tensors are on a software adapter, where there is no GPU."""
 
     def load_bridge(self) -> Bridge:
         """The bridge to the GPU, the same each time.
@@ -82,6 +84,8 @@ class Pyodide(Host):
     In a page that registered it as the module `py_tensor_bridge`, that one is used; everywhere else
     it is the self-contained script that the wheel carries.
     """
+
+    computes_in_software = True
 
     def __init__(self) -> None:
         self._ffi: Any = import_module("pyodide.ffi")

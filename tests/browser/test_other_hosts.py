@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.app import DIST
+from tests.browser.app import DIST, SITE
 from tests.browser.folder_server import served
 from tests.environment import ROOT
 
@@ -27,7 +27,7 @@ HOST = """<!doctype html><link rel=icon href=data:,><script type="module">
 
 INSTALL = """
 import js, micropip
-await micropip.install(f"{js.location.origin}/wheels/WHEEL")
+await micropip.install(f"{js.location.origin}/published/WHEEL")
 import py_tensor as pt
 """
 
@@ -38,6 +38,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("host")
     (folder / "pyodide").symlink_to(ROOT / "node_modules" / "pyodide")
     (folder / "wheels").symlink_to(DIST / "wheels")
+    (folder / "published").symlink_to(SITE / "wheels")
     (folder / "lock.json").symlink_to(DIST / "pyodide" / "lock.json")
     with served(folder, HOST) as origin:
         yield origin
@@ -45,7 +46,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def run(browser: Browser, address: str, code: str) -> Any:
     """The value of `code` after the library is installed, as text."""
-    (wheel,) = (DIST / "wheels").glob("py_tensor-*.whl")
+    (wheel,) = (SITE / "wheels").glob("py_tensor-*.whl")
     page = browser.new_page()
     try:
         page.goto(address)
