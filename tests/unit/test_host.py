@@ -1,0 +1,23 @@
+"""Where Python runs, as far as CPython can show it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import py_tensor as pt
+from py_tensor.backend import host as hosts
+from py_tensor.backend.host import CPython
+
+
+def test_without_wgpu_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "find_spec", lambda name: None)
+    with pytest.raises(pt.DeviceError, match=r'needs the package wgpu .*"py-tensor\[gpu\]"`$'):
+        CPython().load_bridge()
+
+
+def test_importing_the_library_imports_no_wgpu() -> None:
+    code = "import py_tensor, sys; sys.exit('wgpu' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
