@@ -61,7 +61,11 @@ ON_DEMAND = ("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfj
 
 # What of the library's wheel other hosts alone read: CPython, and pages without the bridge of ours.
 ELSEWHERE = (
-    *("py_tensor/backend/bridge.py", "py_tensor/backend/native*.py"),  # one for type checkers
+    *(
+        "py_tensor/backend/bridge.py",
+        "py_tensor/backend/native*.py",
+        "py_tensor/backend/interrupts.py",
+    ),  # one for type checkers
     "py_tensor/bridge.js",
 )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from py_tensor.backend.interrupts import undisturbed
 from py_tensor.backend.native_device import AbsentError, Device, Error, ffi
 from py_tensor.backend.native_session import (
     Readback,
@@ -36,8 +37,8 @@ class Promise(Generic[T]):
     """What will be known once the GPU is done: awaited, or blocked for by `wait`."""
 
     def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
-        self._find = find
-        self._is_ready = is_ready
+        self._find = undisturbed(find)
+        self._is_ready = undisturbed(is_ready)
 
     def wait(self) -> T:
         return self._find()
@@ -104,6 +105,7 @@ class NativeBridge:
     def keepChoices(self, text: str) -> Promise[str]:
         return Promise(lambda: "this host keeps nothing")
 
+    @undisturbed
     def loseDevice(self) -> None:
         if self._session is not None:
             self._end("the device was destroyed on request")
@@ -119,6 +121,7 @@ class NativeBridge:
 
     # -- Pipelines ------------------------------------------------------------------------------
 
+    @undisturbed
     def definePipeline(
         self, number: int, wgsl: str, label: str, buffers: int, writable: int
     ) -> None:
@@ -127,6 +130,7 @@ class NativeBridge:
         wgsl = wgsl.replace("enable subgroups;\n", "")
         self._sources[number] = Source(wgsl, label, buffers, writable)
 
+    @undisturbed
     def dropPipeline(self, number: int) -> None:
         self._drop_compiled(number)
         self._sources.pop(number, None)
@@ -149,6 +153,7 @@ class NativeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
+    @undisturbed
     def flush(
         self, commands: int, words: int, table: int, block: int, nbytes: int, number: int
     ) -> int:
@@ -175,6 +180,7 @@ class NativeBridge:
     def lastFlush(self) -> int:
         return self._last_flush
 
+    @undisturbed
     def allocate(self, number: int, nbytes: int, slices: int) -> Promise[str]:
         session = self._session
         if session is None:
@@ -189,6 +195,7 @@ class NativeBridge:
 
     # -- Waiting --------------------------------------------------------------------------------
 
+    @undisturbed
     def read(self, number: int, offset: int, nbytes: int, target: int) -> Promise[str]:
         session = self._session
         if session is None:
@@ -317,6 +324,7 @@ class NativeBridge:
 
     # -- Reports --------------------------------------------------------------------------------
 
+    @undisturbed
     def startTimer(self) -> bool:
         session = self._session
         if session is None or "timestamp-query" not in session.device.features:
