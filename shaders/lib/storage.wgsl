@@ -1,3 +1,4 @@
+// needs: convert.wgsl
 // Elements as buffers hold them, and as kernels compute with them: one pair of functions a dtype.
 // Kernels touch memory through these alone (`codegen/codec.py`), so that a packed dtype needs a pair here and no kernel.
 

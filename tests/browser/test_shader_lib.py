@@ -224,6 +224,12 @@ def truncate_i32(x: Array) -> Array:
     return np.where(fits, np.trunc(np.where(fits, x, 0)), -(2.0**31)).astype(np.int64)
 
 
+def half_bits(x: Array) -> Array:
+    """The bits of the nearest halves; of NaN one of each sign."""
+    found = x.astype(np.float16).view(np.uint16).astype(np.int64)
+    return np.where(np.isnan(x), found & 0x8000 | 0x7E00, found)
+
+
 def truncate_u32(x: Array) -> Array:
     fits = np.abs(x) < 2.0**63
     return np.where(fits, x, 0).astype(np.int64) & 0xFFFFFFFF
@@ -410,6 +416,13 @@ CASES: dict[str, Case] = {
     "wrap_int16": Case(lambda x: x.astype(np.int16).astype(np.int32), domains=WORDS),
     "wrap_uint8": Case(lambda x: x.astype(np.uint8).astype(np.int32), domains=WORDS),
     "wrap_uint16": Case(lambda x: x.astype(np.uint16).astype(np.int32), domains=WORDS),
+    "f32_from_f16_bits": Case(
+        lambda b: b.astype(np.uint16).view(np.float16).astype(np.float32), domains=WORDS
+    ),
+    "f16_bits_from_f32": Case(half_bits, domains=[(bits,), (halves,), (spread(1e-9, 1e6),)]),
+    "wrap_float16": Case(
+        lambda x: x.astype(np.float16).astype(np.float32), domains=[(bits,), (spread(1e-9, 1e6),)]
+    ),
     # rng.wgsl
     "random_bits": Case(random_bits, domains=WORDS),
     "uniform_from_bits": Case(lambda b: (b >> 8).astype(np.float64) / 2**24, domains=WORDS),
