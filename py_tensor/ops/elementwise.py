@@ -169,7 +169,12 @@ def _sigmoid(np: Any, x: Any) -> Any:
 negative = unary(
     "negative",
     NUMERIC,
-    {"f32": "neg_f32({0})", "u32": "(0u - {0})", "*": "-{0}"},
+    {
+        "f32": "neg_f32({0})",
+        "u32": "(0u - {0})",
+        # As Tint writes it: NVIDIA's driver drops the sign of naga's in the maximum of -x.
+        "i32": "bitcast<i32>(~bitcast<u32>({0}) + 1u)",
+    },
     lambda np, x: np.negative(x),
     vjp=lambda g, y, x, _: (-g,),
     doc="Each element with its sign turned; unsigned integers wrap around.",
