@@ -32,6 +32,7 @@ from py_tensor.dtypes import int64 as int64
 from py_tensor.dtypes import uint8 as uint8
 from py_tensor.dtypes import uint16 as uint16
 from py_tensor.dtypes import uint32 as uint32
+from py_tensor.dtypes import uint64 as uint64
 from py_tensor.errors import AxisError as AxisError
 from py_tensor.errors import DeviceError as DeviceError
 from py_tensor.errors import DeviceLostError as DeviceLostError
@@ -80,8 +81,8 @@ newaxis = None
 ndarray = Tensor
 half, single, double = float16, float32, float64
 int_ = intp = intc = int32
-byte, short, longlong = int8, int16, int64
-ubyte, ushort = uint8, uint16
+byte, short, long, longlong = int8, int16, int64, int64
+ubyte, ushort, ulong, ulonglong = uint8, uint16, uint64, uint64
 uint = uintc = uintp = uint32
 bool = bool_
 __version__ = "0.1.0"

@@ -49,7 +49,7 @@ METHODS: dict[str, str] = {
     "gpu": 'it is x.to("webgpu")',
     "hist": FUNCTIONS["hist"],
     "int": "it is x.astype(pt.int32)",
-    "long": 'it is x.astype(pt.int64), on the device "cpu"',
+    "long": "it is x.astype(pt.int64)",
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
     "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",

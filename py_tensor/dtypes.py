@@ -1,8 +1,9 @@
 """Data types, how they promote, and which of them an op takes.
 
-NumPy's types without its widening to 64 bits: a GPU has no 64-bit arithmetic, so what NumPy would
-widen stays 32 bits wide (an integer with a float gives float32), and signed integers with uint32,
-which have no 32-bit common type, raise. Data of the host comes in at 32 bits for the same reason.
+NumPy's types, but no op widens to float64, which a GPU lacks: an integer with a float gives
+float32, and so does uint64 with a signed integer. int64 and uint64, which a GPU computes with as
+pairs of words, come from operands that have them, from int32 with uint32, and by name. Data of the
+host comes in at 32 bits.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class DType:
     wgsl : str or None
         The type a kernel computes in; None where the GPU has no such type. Integers of 8 and 16
         bits are computed in i32 and float16 in f32, and each result is brought into the dtype.
+        Integers of 64 bits are vectors of two words (`shaders/lib/int64.wgsl`).
     storage : str or None
-        The type of a word in a GPU buffer: that of an element, or u32 for packed ones.
+        The type of an element in a GPU buffer, or u32, a word, for packed ones.
     """
 
     name: str
@@ -114,6 +116,16 @@ class DType:
         return (self.storage, self.itemsize) == (other.storage, other.itemsize)
 
     @property
+    def is_wide(self) -> bool:
+        """Whether an element takes two words of a GPU buffer."""
+        return self.words == 2
+
+    @property
+    def words(self) -> int:
+        """Words of a GPU buffer that an element takes by itself."""
+        return -(-self.itemsize // 4)
+
+    @property
     def per_word(self) -> int:
         """Elements of a word of a GPU buffer, where they are packed."""
         return 4 // self.itemsize
@@ -126,12 +138,13 @@ uint16 = DType("uint16", "u", 2, "H", "i32", "u32", 2)
 int16 = DType("int16", "i", 2, "h", "i32", "u32", 2)
 uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 3)
 int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
-int64 = DType("int64", "i", 8, "q", rank=4)
+uint64 = DType("uint64", "u", 8, "Q", "uint64", "vec2<u32>", 4)
+int64 = DType("int64", "i", 8, "q", "int64", "vec2<u32>", 4)
 float16 = DType("float16", "f", 2, "e", "f32", "u32", 5)
 float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
 float64 = DType("float64", "f", 8, "d", rank=7)
 
-ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, int64, float16, float32, float64)
+ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
@@ -143,50 +156,38 @@ _NAMES = {
     **dict.fromkeys(("i1", "b", "byte"), int8),
     **dict.fromkeys(("u2", "H", "ushort"), uint16),
     **dict.fromkeys(("i2", "h", "short"), int16),
-    **dict.fromkeys(("int", "int_", "i4", "i", "intc"), int32),
-    **dict.fromkeys(("uint", "u4", "I", "uintc"), uint32),
-    **dict.fromkeys(("i8", "q", "longlong"), int64),
+    **dict.fromkeys(("int", "int_", "i4", "i", "intc", "intp", "p"), int32),
+    **dict.fromkeys(("uint", "u4", "I", "uintc", "uintp", "P"), uint32),
+    **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
+    **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
     **dict.fromkeys(("half", "f2", "e"), float16),
     **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
 }  # NumPy's, and Python's, which say no precision: theirs is the default one
 _INSTEAD = {
-    **dict.fromkeys(("uint64", "u8", "L", "Q", "ulong", "ulonglong"), "uint32"),
-    **dict.fromkeys(("long", "l", "p"), 'int32, or int64 on the device "cpu"'),
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
 }  # of NumPy's dtypes that are not here
 _INTEGERS = {(dtype.kind, dtype.itemsize): dtype for dtype in ALL if dtype.kind in "iu"}
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
 
-def _common(a: DType, b: DType) -> DType | None:
-    """NumPy's common dtype, with float32 for its float64; None where that is its int64."""
+def _common(a: DType, b: DType) -> DType:
+    """NumPy's common dtype, with float32 for its float64 where no operand is one."""
     low, high = sorted((a, b), key=lambda dtype: ("buif".index(dtype.kind), dtype.itemsize))
     if high is float16 and low.kind in "iu" and low.itemsize > 1:
         return float32  # which has more of its numbers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
-    return {1: int16, 2: int32}.get(low.itemsize)  # the signed one that holds the unsigned one
+    # The signed one that holds the unsigned one; of uint64 there is none.
+    return {1: int16, 2: int32, 4: int64}.get(low.itemsize, float32)
 
 
 _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
 
 
-def promote(op: str, a: DType, b: DType) -> DType:
-    """The common dtype of two operands.
-
-    Raises
-    ------
-    DTypeError
-        For signed integers with uint32: no 32-bit type holds both.
-    """
-    found = _PROMOTE[a, b]
-    if found is None:
-        raise DTypeError(
-            f"{op}: {a} and {b} have no common 32-bit type; "
-            "convert one, for example x.astype(pt.int32)"
-        )
-    return found
+def promote(a: DType, b: DType) -> DType:
+    """The common dtype of two operands."""
+    return _PROMOTE[a, b]
 
 
 def values_of(data: memoryview, dtype: DType) -> list[Any]:

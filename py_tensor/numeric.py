@@ -135,7 +135,7 @@ def result_type(*operands: Any) -> DType:
         strong = [dtypes.of_scalar(weak[0])]
     found = strong[0]
     for other in strong[1:]:
-        found = dtypes.promote("result_type", found, other)
+        found = dtypes.promote(found, other)
     for number in weak:
         found = dtypes.with_scalar(found, number)
     return found

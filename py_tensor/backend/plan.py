@@ -7,13 +7,14 @@ memory where their uses do not overlap.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.codegen.codec import to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, Program, groups_for, to_bits
+from py_tensor.codegen.program import Dispatch, Program, groups_for
 from py_tensor.codegen.slabs import Slab, size_class
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, float32
 from py_tensor.graph.body import Check
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
@@ -65,7 +66,7 @@ class Plan:
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
     has_floats_only : bool
-        Of the constants.
+        Whether every constant is a float32.
     label : str
         What the flush computes, for messages.
     work : int
@@ -106,7 +107,14 @@ class Plan:
             array("d", [order[slot].attrs for slot in slots]).tobytes()
             for slots in (self.equal, self.equal.values())
         )
-        return ones == others
+        return ones == others and (
+            self.has_floats_only
+            or all(
+                order[slot].attrs == order[other].attrs
+                for slot, other in self.equal.items()
+                if order[slot].meta.dtype.is_wide
+            )
+        )
 
     @property
     def is_submitted_at_once(self) -> bool:
@@ -142,16 +150,16 @@ class Plan:
         if not self.consts:
             return self.params
         params = self.params[:]
-        for (position, _, _), bits in zip(self.consts, self._bits(order), strict=True):
-            params[position] = bits
-        return params
-
-    def _bits(self, order: Sequence[Node]) -> Iterable[int]:
-        """The words of all constants: of floats, as most are, at once."""
-        if self.has_floats_only:
+        if self.has_floats_only:  # as most have: all of them at once
             values = array("f", [order[slot].attrs for _, slot, _ in self.consts])
-            return array("I", values.tobytes())
-        return (to_bits(order[slot].attrs, dtype) for _, slot, dtype in self.consts)
+            words = array("I", values.tobytes())
+            for (position, _, _), word in zip(self.consts, words, strict=True):
+                params[position] = word
+            return params
+        for position, slot, dtype in self.consts:
+            for n, word in enumerate(to_words(order[slot].attrs, dtype)):
+                params[position + n] = word
+        return params
 
 
 def make_plan(
@@ -196,7 +204,7 @@ def make_plan(
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
-    plan.has_floats_only = all(dtype.kind == "f" for _, _, dtype in plan.consts)
+    plan.has_floats_only = all(dtype is float32 for _, _, dtype in plan.consts)
     plan.work = sum(dispatch_work + p.work for p in pieces)
     plan.equal = request.equal
     return plan

@@ -1,17 +1,19 @@
 """How elements lie in buffers: bindings, and the WGSL that reads and writes elements.
 
-An element of four bytes is a word. Smaller ones lie packed, four or two to a u32, the first in the
-lowest bits, as in the memory of the host. Kernels touch buffers through this module alone, and
-through the functions of `shaders/lib/storage.wgsl` that it calls.
+An element of four bytes is a word, and one of eight bytes two words. Smaller ones lie packed, four
+or two to a u32, the first in the lowest bits, as in the memory of the host. Kernels touch buffers
+through this module alone, and through the functions of `shaders/lib/storage.wgsl` that it calls.
 
 Four neighbours, from a multiple of four on, are a vector, and so are 16 of a byte each where a
-kernel has nothing else. What stores vectors writes whole words.
-What stores packed elements one by one changes their own bits, by atomic operations: others may
-write the elements beside them at the same time.
+kernel has nothing else. Kernels with elements of two words have no vectors.
+
+What stores vectors writes whole words. What stores packed elements one by one changes their own
+bits, by atomic operations: others may write the elements beside them at the same time.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,12 +122,42 @@ def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
     ]
 
 
-def as_word(dtype: DType, value: str) -> str:
-    """The bits of a value in a u32 of its own, which `from_bits` reads back."""
+def as_words(dtype: DType, value: str) -> list[str]:
+    """The bits of a value, each word a u32 of its own; `from_words` reads them back."""
+    if dtype.is_wide:
+        return [f"{value}.x", f"{value}.y"]
     match dtype.wgsl:
         case "u32":
-            return value
+            return [value]
         case "bool":
-            return f"select(0u, 1u, {value})"
+            return [f"select(0u, 1u, {value})"]
         case _:
-            return f"bitcast<u32>({value})"
+            return [f"bitcast<u32>({value})"]
+
+
+def from_words(dtype: DType, *words: str) -> str:
+    """WGSL that reads a value out of its u32 words."""
+    if dtype.is_wide:
+        return f"vec2u({', '.join(words)})"
+    (word,) = words
+    match dtype.wgsl:
+        case "u32":
+            return word
+        case "bool":
+            return f"({word} != 0u)"
+        case kind:
+            return f"bitcast<{kind}>({word})"
+
+
+def to_words(value: float, dtype: DType) -> list[int]:
+    """A Python scalar as the words that `from_words` reads back."""
+    bits = int(value) if dtype.kind != "f" else _float_bits(value, dtype)
+    return [bits >> 32 * n & 0xFFFFFFFF for n in range(dtype.words)]
+
+
+def _float_bits(value: float, dtype: DType) -> int:
+    value = dtype.rounded(value) if dtype.is_small else value
+    try:
+        return int.from_bytes(struct.pack("<f", value), "little")
+    except OverflowError:  # past the largest float32: infinite, as NumPy rounds it
+        return 0x7F800000 if value > 0 else 0xFF800000

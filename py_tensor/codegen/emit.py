@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.program import Params, from_bits
+from py_tensor.codegen.codec import Binding, from_words
+from py_tensor.codegen.program import Params
 from py_tensor.dtypes import DType, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
@@ -36,6 +37,8 @@ from py_tensor.graph.op import Elementwise
 from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 from py_tensor.shapes import size_of
 
+Texts = TypeVar("Texts", str, tuple[str, ...])
+
 RANKS = (1, 2, 4, 8)
 MOST_PADDED = 4  # dimensions to which fewer are filled up
 
@@ -54,10 +57,16 @@ def padded_class(count: int, rank: int) -> int:
     return rank_class(1 if count <= 1 else max(count, min(rank, MOST_PADDED)))
 
 
-def apply_text(op: Elementwise, kind: str, args: Sequence[str]) -> str:
-    """An elementwise op as WGSL."""
-    text = op.wgsl.get(kind) or op.wgsl["*"]
-    return text.format(*args)
+def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
+    """What an op has for the type that a dtype is computed in: "64" serves int64 and uint64."""
+    kind = str(dtype.wgsl)
+    found = texts.get(kind) or (texts.get("64") if dtype.is_wide else None)
+    return texts["*"] if found is None else found
+
+
+def apply_text(op: Elementwise, dtype: DType, args: Sequence[str]) -> str:
+    """An elementwise op on operands of a dtype as WGSL."""
+    return text_for(op.wgsl, dtype).format(*args, t=dtype.wgsl)
 
 
 def convert_text(target: DType, source: DType, value: str) -> str:
@@ -267,10 +276,13 @@ class BodyCode:
         lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
         constants = [self.body.instructions[n] for row in loop.constants for n in row]
         row = params.row([x for x in constants if isinstance(x, Const)]) if constants else ""
-        for number, n in enumerate(loop.constants[0]):
-            at = f"({row} + turn * {len(loop.constants[0])}u + {number}u)"
-            value = from_bits(params.found(at), self.body.dtype(n))
+        dtypes = [self.body.dtype(n) for n in loop.constants[0]]
+        length, before = sum(dtype.words for dtype in dtypes), 0
+        for number, dtype in enumerate(dtypes):
+            places = [f"({row} + turn * {length}u + {before + n}u)" for n in range(dtype.words)]
+            value = from_words(dtype, *map(params.found, places))
             lines.append(f"  let constant{number} = {value};")
+            before += dtype.words
         for n, operands in zip(first, loop.operands, strict=True):
             text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
@@ -288,8 +300,9 @@ class BodyCode:
             zip(place.indices, place.extents, place.strides, strict=True)
         ):
             index, size, step = f"v{value}", params.add(extent), params.add(stride)
-            where, bad = f"i{n}_{j}", f"bad{n}_{j}"
-            if self.body.dtype(value).wgsl == "u32":
+            where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
+            index = f"index_from_{dtype.wgsl}({index})" if dtype.is_wide else index
+            if dtype.wgsl == "u32":
                 lines.append(f"let {where} = min({index}, {size} - 1u);")
                 lines.append(f"let {bad} = {index} >= {size};")
             else:
@@ -335,8 +348,8 @@ class BodyCode:
             case Const():
                 return params.const(i)
             case Apply():
-                kind = str(self.body.dtype(i.args[-1]).wgsl)
-                return wrapped(i.dtype, apply_text(i.op, kind, names))
+                computed = self.body.dtype(i.args[-1])
+                return wrapped(i.dtype, apply_text(i.op, computed, names))
             case Convert():
                 return convert_text(i.dtype, self.body.dtype(i.arg), names[0])
             case Gather():
@@ -414,9 +427,10 @@ class BodyCode:
     ) -> list[str]:
         result.statements.append(f"let {name} = {address(params, space, index.access)};")
         step = params.add(space.strides(index.access.strides)[-1])
-        return [
-            f"{index.dtype.wgsl}({name} + {lane}u * {step})" for lane in range(len(result.lanes))
-        ]
+        texts = [f"{name} + {lane}u * {step}" for lane in range(len(result.lanes))]
+        if index.dtype.is_wide:
+            return [f"{index.dtype.wgsl}_from_u32({text})" for text in texts]
+        return [f"{index.dtype.wgsl}({text})" for text in texts]
 
     def _mask(self, params: Params, space: Space, mask: Mask, lanes: int) -> list[str]:
         last = len(space.coordinates) - 1

@@ -254,7 +254,7 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     sweep = Sweep.over(merged, len(kernel.kept), maps)
     beyond = not kernel.row.checks()
     loops = loops_in(kernel.row, [o.value for o in kernel.outputs])
-    vectors = profile.takes_vectors(kernel.row.cost) and not loops
+    vectors = profile.takes_vectors(kernel.row.cost) and not loops and not kernel.has_wide
     widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * kernel.row.cost) else (4,)
     takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
     width = next(takes, 1)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.codec import Binding
+from py_tensor.codegen.codec import Binding, from_words, to_words
 from py_tensor.codegen.library import Implementations, fill
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Const
@@ -45,10 +44,14 @@ class Params:
     def at(self, position: int) -> str:
         return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"
 
+    def value(self, value: float, dtype: DType) -> str:
+        """Append a value of a dtype; the WGSL that reads it in that type."""
+        return from_words(dtype, *map(self.add, to_words(value, dtype)))
+
     def const(self, const: Const) -> str:
         """Reserve a place for a constant; the WGSL that reads it in the constant's own type."""
         self.consts.append((len(self.values), const.slot, const.dtype))
-        return from_bits(self.add(0), const.dtype)
+        return self.value(0, const.dtype)
 
     def row(self, consts: list[Const]) -> str:
         """Reserve places for constants; the WGSL of the position of the first."""
@@ -72,28 +75,6 @@ class Params:
             size = next((n for n in ROWS if size <= n), size)
             self.extend(*[0] * (4 * size - len(self.values)))
         return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
-
-
-def from_bits(word: str, dtype: DType) -> str:
-    """WGSL that reads a value out of a u32."""
-    match dtype.wgsl:
-        case "u32":
-            return word
-        case "bool":
-            return f"({word} != 0u)"
-        case kind:
-            return f"bitcast<{kind}>({word})"
-
-
-def to_bits(value: float, dtype: DType) -> int:
-    """A Python scalar as the u32 that `from_bits` reads back."""
-    if dtype.kind == "f":
-        value = dtype.rounded(value) if dtype.is_small else value
-        try:
-            return int.from_bytes(struct.pack("<f", value), "little")
-        except OverflowError:  # past the largest float32: infinite, as NumPy rounds it
-            return 0x7F800000 if value > 0 else 0xFF800000
-    return int(value) % _WORD
 
 
 FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)

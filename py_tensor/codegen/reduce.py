@@ -15,7 +15,7 @@ from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.program import Dispatch, Programs
-from py_tensor.codegen.reduce_wgsl import part_dtypes, write
+from py_tensor.codegen.reduce_wgsl import write
 from py_tensor.codegen.walk import Dimensions, Walk
 from py_tensor.dtypes import uint32
 from py_tensor.graph.body import Access, Body, Load
@@ -85,11 +85,11 @@ def _partial(
 ) -> tuple[Kernel, list[int]]:
     """A kernel that stores its accumulators over `kept`, with room for as many as `parts` of it.
 
-    Also the buffers of these, one for each part of the accumulators.
+    Also the buffers of these, one for each word of the accumulators.
     """
     access, size = Access(row_major(kept), 0), size_of(kept)
-    dtypes = [d for fold in kernel.folds() for d in part_dtypes(fold)]
-    slots = [context.temporary(uint32.itemsize * size * parts) for _ in dtypes]
+    words = range(sum(fold.words for fold in kernel.folds()))
+    slots = [context.temporary(uint32.itemsize * size * parts) for _ in words]
     outputs = tuple(Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots))
     return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
 
@@ -108,11 +108,14 @@ def _fold_slices(
 ) -> tuple[Dispatch, list[Load]]:
     """The fold of every slice, and loads of the words that it leaves over (kept..., slice)."""
     size = size_of(kernel.kept)
-    parts = sum(len(fold.op.parts) for fold in kernel.folds())
-    slot = context.temporary(parts * walk.slices * size * uint32.itemsize)
+    words = sum(fold.words for fold in kernel.folds())
+    slot = context.temporary(words * walk.slices * size * uint32.itemsize)
     strides = (*walk.dims.flat_strides(kernel.kept), size)
-    accesses = [Access(strides, part * walk.slices * size) for part in range(parts)]
-    if stage.element.cost > COSTLY:
+    accesses: list[Access] = []
+    for dtype in (dtype for fold in kernel.folds() for dtype in fold.parts):
+        apart, first = tuple(dtype.words * s for s in strides), len(accesses) * walk.slices * size
+        accesses += [Access(apart, first + word) for word in range(dtype.words)]
+    if stage.element.cost > COSTLY or any(o.dtype.is_wide for o in kernel.outputs[:1]):
         kernel = replace(kernel, row=Body(), outputs=())
     first = _dispatch(kernel, walk, stage.element, context, slot)
     return first, [Load(slot, uint32, access) for access in accesses]
@@ -130,7 +133,7 @@ def merge(
     reduced
         How many parts there are of each row.
     words
-        The parts of the accumulators as uint32, over the kept dimensions and `reduced`.
+        The words of the accumulators' parts, over the kept dimensions and `reduced`.
     """
     element = Body(list(words))
     merging = replace(kernel, reduced=reduced)
@@ -158,9 +161,10 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     whole = arrange(kernel, [stage.element], profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = _lanes(profile, whole.rows, steps, apart=whole.lanes_apart)
-    first, (words,) = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
+    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
     (fold,) = stage.folded
-    return first, replace(words, dtype=fold.dtype)
+    strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
+    return first, Load(words[0].slot, fold.dtype, Access(strides, 0))
 
 
 def _dispatch(
@@ -181,8 +185,12 @@ def _dispatch(
     stored = 0
     if partial is not None:  # the row body and the outputs are those of the next pass
         folding = replace(folding, row=Body(), outputs=())
-        parts = sum(len(fold.op.parts) for fold in kernel.folds())
-        stored = parts * walk.slices * size_of(kernel.kept) * uint32.itemsize
+        stored = (
+            sum(fold.words for fold in kernel.folds())
+            * walk.slices
+            * size_of(kernel.kept)
+            * uint32.itemsize
+        )
     variant = "slices" if merges else walk.variant
     program = context.programs.get(
         "reduce", kernel.label, written.bindings, written.regions, variant
@@ -224,7 +232,7 @@ def arrange(
         by_rows=by_rows,
     )
     longest = max(body.cost for body in bodies)
-    vectors = vectors and longest <= COSTLY
+    vectors = vectors and longest <= COSTLY and not kernel.has_wide
     vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
     width = _width(dims, bodies, kernel.folds()) if vectors else 1
     if width == 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from py_tensor.codegen.blocks import Strides
-from py_tensor.codegen.codec import Binding, as_word
+from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import (
     Arguments,
     BodyCode,
@@ -14,24 +14,19 @@ from py_tensor.codegen.emit import (
     decode_coordinates,
     decode_padded,
     load_mode,
+    text_for,
 )
 from py_tensor.codegen.hoist import hoist
 from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, store, store_results
-from py_tensor.codegen.program import Params, from_bits, to_bits
+from py_tensor.codegen.program import Params
 from py_tensor.codegen.walk import Walk
-from py_tensor.dtypes import DType, bool_, float32, int32, uint32
+from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Body, Load
 from py_tensor.graph.kernel import Fold, Kernel, Output
 from py_tensor.shapes import size_of
 
 CHAIN = 16  # values folded one after the other on a level, before they go to the next one
 MERGED_CHAIN = 4  # the same of slices: of equal values, sums of slices are all rounded one way
-_OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
-
-
-def part_dtypes(fold: Fold) -> list[DType]:
-    """The types of the parts of a fold's accumulator."""
-    return [fold.dtype if part == "T" else _OF_WGSL[part] for part in fold.op.parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +138,23 @@ class StageWriter:
         starts: list[str] = []
         joined: list[str] = []
         made: list[str] = []
+        word = 0
         for fold in self.folds:
             first, kind = len(fields), str(fold.dtype.wgsl)
-            dtypes = part_dtypes(fold)
-            combine = fold.op.combine.get(kind) or fold.op.combine["*"]
-            element = fold.op.element.get(kind) or fold.op.element["*"]
-            names = {f"a{n}": f"x.p{first + n}" for n in range(len(dtypes))}
+            dtypes = fold.parts
+            combine = text_for(fold.op.combine, fold.dtype)
+            element = text_for(fold.op.element, fold.dtype)
+            names = {"t": kind}
+            names |= {f"a{n}": f"x.p{first + n}" for n in range(len(dtypes))}
             names |= {f"b{n}": f"y.p{first + n}" for n in range(len(dtypes))}
             for n, (dtype, start) in enumerate(
                 zip(dtypes, fold.op.identity(fold.dtype), strict=True)
             ):
                 fields.append(f"p{first + n}: {dtype.wgsl}")
-                starts.append(from_bits(self.params.add(to_bits(start, dtype)), dtype))
+                starts.append(self.params.value(start, dtype))
                 joined.append(combine[n].format(**names))
-                made.append(self._made(element[n], fold, len(made), dtype))
+                made.append(self._made(element[n], fold, word, dtype))
+                word += dtype.words
         m, acc = self.mark, f"Acc{self.mark}"
         return [
             f"struct {acc} {{ {', '.join(fields)} }}",
@@ -165,12 +163,13 @@ class StageWriter:
             *self.element.functions(f"element{m}", made, acc),
         ]
 
-    def _made(self, text: str, fold: Fold, part: int, dtype: DType) -> str:
+    def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
         """One part of the accumulator of a single point, in the element's function."""
         if self.merges:
-            return from_bits(self.element.value(part), dtype)
+            words = range(word, word + dtype.words)
+            return from_words(dtype, *map(self.element.value, words))
         index = "" if fold.index is None else self.element.value(fold.index)
-        return text.format(x=self.element.value(fold.value), i=index)
+        return text.format(x=self.element.value(fold.value), i=index, t=fold.dtype.wgsl)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """The row's coordinates, then the loop over an invocation's part of the row."""
@@ -391,8 +390,8 @@ class _Writer:
         self.walk = walk
         self.merges = merges
         self.size = size_of(kernel.kept)
-        self.dtypes = [dtype for fold in kernel.folds() for dtype in part_dtypes(fold)]
-        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if not o.dtype.is_packed}
+        self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
+        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.itemsize == 4}
         words = [replace(o, dtype=uint32) if o.slot in self.given else o for o in kernel.outputs]
         self.kernel = replace(kernel, outputs=tuple(words))
         self.params = Params()
@@ -429,7 +428,7 @@ class _Writer:
         ended = [*split, *stores]
         if not self.kernel.outputs:
             ended = self._store_partial()
-        elif not self.merges:
+        elif not self.merges and not self.kernel.outputs[0].dtype.is_wide:
             partial = [f"  {line}" for line in self._store_partial()]
             whole = [f"  {line}" for line in ended]
             ended = ["if (slices > 1u) {", *partial, "} else {", *whole, "}"]
@@ -459,14 +458,18 @@ class _Writer:
         row = f"row * {times}u" if times > 1 else "row"
         lines = [f"let at = slice * {self.params.add(size)} + {row};"]
         step = self.params.add(apart) if len(self.dtypes) > 1 else ""
+        before = 0  # words of a point in the parts before this one
         for part, dtype in enumerate(self.dtypes):
-            at = f"at + {part}u * {step}" if part else "at"
-            words = [as_word(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
+            at = "at" if dtype.words == 1 else f"{dtype.words}u * at"
+            at = f"{at} + {before}u * {step}" if before else at
+            before += dtype.words
+            of_lanes = [as_words(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
+            words = [word for lane in of_lanes for word in lane]
             if binding.vector:
                 lines.append(f"b{self.target}[{at}] = vec4<u32>({', '.join(words)});")
                 continue
-            for lane, text in enumerate(words):
-                place = f"b{self.target}[{at}{f' + {lane}u' if lane else ''}]"
+            for n, text in enumerate(words):
+                place = f"b{self.target}[{at}{f' + {n}u' if n else ''}]"
                 put = f"atomicStore(&{place}, {text})" if binding.atomic else f"{place} = {text}"
                 lines.append(f"{put};")
         return lines
@@ -479,14 +482,17 @@ class _Writer:
             def result(output: Output) -> str:
                 value = f"v{output.value}"
                 given = self.given.get(output.slot)
-                return value if given is None else as_word(given, value)
+                return value if given is None else as_words(given, value)[0]
 
             return finish(kernel, walk, params, bindings, names, self.stage.result, result)
 
+        parts = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
+
         def part(number: int, lane: int) -> str:
-            value = f"acc{lane}.p{number}"
-            words = kernel.outputs[number].dtype is uint32
-            return as_word(self.dtypes[number], value) if words else value
+            if kernel.outputs[number].dtype is not uint32:
+                return f"acc{lane}.p{number}"
+            part, word = parts[number]
+            return as_words(self.dtypes[part], f"acc{lane}.p{part}")[word]
 
         space = Space(names, walk.dims.kept_strides, walk.columns)  # the accumulator as it is
         return store(params, space, kernel.outputs, bindings, walk.columns, part), []

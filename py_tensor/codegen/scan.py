@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import XYZW, Binding
-from py_tensor.codegen.emit import load_mode, wrapped
+from py_tensor.codegen.emit import load_mode, text_for, wrapped
 from py_tensor.codegen.map import bind, gathered, interface, store
-from py_tensor.codegen.program import Dispatch, Params, from_bits, to_bits
+from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import (
     CHAIN,
@@ -136,8 +136,8 @@ class _Writer:
 
     def interface(self, *more: str) -> str:
         kind = self.kind
-        texts = self.fold.op.combine.get(kind) or self.fold.op.combine["*"]
-        combine = texts[0].format(a0="x", b0="y")
+        texts = text_for(self.fold.op.combine, self.fold.dtype)
+        combine = texts[0].format(a0="x", b0="y", t=kind)
         return interface(
             self.bindings,
             self.params,
@@ -152,7 +152,7 @@ class _Writer:
         columns = self.walk.columns
         split, names = kept_space(self.params, self.walk)
         (identity,) = self.fold.op.identity(self.fold.dtype)
-        none = from_bits(self.params.add(to_bits(identity, self.fold.dtype)), self.fold.dtype)
+        none = self.params.value(identity, self.fold.dtype)
         lines = [*split, f"let none = {none};"]
         lines += [f"var acc{n} = none;" for n in range(columns)]
         size = self.params.add(self.size // columns)
@@ -269,7 +269,12 @@ class _Tiles(_Writer):
     def regions(self) -> dict[str, str]:
         walk = self.walk
         start, steps = self.start()
-        shared = f"var<workgroup> shared_sums: array<vec4<{self.kind}>, {2 * walk.workgroup}>;"
+        shared = f"var<workgroup> shared_sums: array<Four, {2 * walk.workgroup}>;"
+        if self.fold.dtype.is_wide:
+            fields = ", ".join(f"{c}: {self.kind}" for c in XYZW)
+            shared = f"struct Four {{ {fields} }}\n{shared}"
+        else:
+            shared = f"alias Four = vec4<{self.kind}>;\n{shared}"
         lanes = self.params.add(walk.lanes)
         row_at = self.params.add(walk.lanes.bit_length() - 1)
         return {
@@ -312,20 +317,20 @@ class _Tiles(_Writer):
         each = ", ".join(f"combine(far.{c}, sums.{c})" for c in XYZW)
         other = f"shared_sums[(invocation + half + {size}u - apart) % {size}u]"
         return [
-            f"var sums = vec4<{self.kind}>({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
+            f"var sums = Four({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
             "shared_sums[invocation] = sums;",
             "workgroupBarrier();",
             "var half = 0u;",  # where in the memory the newest sums begin
             "for (var apart = 1u; apart < lanes; apart *= 2u) {",
             "  if (lane >= apart) {",
             f"    let far = {other};",
-            f"    sums = vec4<{self.kind}>({each});",
+            f"    sums = Four({each});",
             "  }",
             "  half = WORKGROUP - half;",
             "  shared_sums[invocation + half] = sums;",
             "  workgroupBarrier();",
             "}",
-            f"var before = vec4<{self.kind}>(none);",
+            "var before = Four(none, none, none, none);",
             "if (lane >= 1u) { before = shared_sums[invocation + half - 1u]; }",
             "let all = shared_sums[invocation - lane + half + lanes - 1u];",
         ]

@@ -2,8 +2,9 @@
 
 Of several values for one element the last is kept: a first pass finds the greatest position. What
 can be combined in any order is combined by atomic operations. Floats are added in the order of the
-values: their addresses are sorted, and values of equal address are then neighbours, which one
-invocation adds up; a long run is cut into chunks, whose sums are added up in their order.
+values, and so are integers of two words combined, for which there are no atomic operations: their
+addresses are sorted, and values of equal address are then neighbours, which one invocation
+combines; a long run is cut into chunks, whose sums are combined in their order.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ GROUP = 256  # chunks
 
 # What combines a value with an integer element.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
+# The same of elements that are combined in order; "t" is the type of one.
+_IN_ORDER = {"add": "add_64(x, y)", "min": "min_{t}(x, y)", "max": "max_{t}(x, y)"}
 # Of floats: the new element, and where the old one stays.
 _FLOAT = {
     "add_atomic": ("bitcast<f32>(old) + value", "false"),
@@ -188,12 +191,13 @@ class _Writer:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Values sorted by address, in chunks, and chunks in groups.
+    """Values sorted by address, in chunks, and chunks in groups; and how two values are combined.
 
     A head is the sum of what a chunk begins with, of one address: a run from an earlier chunk goes
     on there. Behind the heads of the chunks lie those of the groups.
     """
 
+    combined: str
     places: int
     order: int
     heads: int
@@ -221,10 +225,13 @@ class _Passes:
         stage = _stage(self.kernel)
         if stage.mode == "set":
             self._set(stage)
+        elif stage.dtype.is_wide:
+            mode = "add" if stage.mode == "add_atomic" else stage.mode
+            self._combine_in_order(stage, _IN_ORDER[mode].format(t=stage.dtype.wgsl))
         elif stage.dtype.kind != "f":
             self._combine_integers(stage)
         elif stage.mode == "add" and not stage.unique:
-            self._add_in_order(stage)
+            self._combine_in_order(stage, "x + y")
         else:
             self._combine_floats(stage, "add_atomic" if stage.mode == "add" else stage.mode)
         return self.found
@@ -295,7 +302,8 @@ class _Passes:
 
         self._pass(mode, put)
 
-    def _add_in_order(self, stage: Scattered) -> None:
+    def _combine_in_order(self, stage: Scattered, combined: str) -> None:
+        """`combined` is WGSL of two values, x and y, in this order."""
         size, context = self.size, self.context
         places = context.temporary(size * uint32.itemsize)
         order = context.temporary(size * int32.itemsize)
@@ -316,7 +324,7 @@ class _Passes:
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
         heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
-        runs = _Runs(places, order, heads, chunk, chunks)
+        runs = _Runs(combined, places, order, heads, chunk, chunks)
         if chunks > 1:
             self._add_heads(stage, runs)
         if chunks > GROUP:
@@ -337,19 +345,20 @@ class _Passes:
         writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
         self._read_values(writer, runs)
         heads = writer.bind(runs.heads, stage.dtype, writable=True)
-        writer.function("store_head(chunk: u32, sum: f32)", [f"{heads}[chunk] = sum;"])
+        writer.function("store_head(chunk: u32, sum: Sum)", [f"{heads}[chunk] = sum;"])
         self._add(writer, "scatter_heads", "values", runs.chunks, runs.chunk)
 
     def _add_heads_of_groups(self, stage: Scattered, runs: _Runs) -> None:
         """Add up the heads of one address that each group of chunks begins with."""
         writer = _Writer(self.kernel)
         writer.params.extend(runs.groups, 0, runs.chunks, GROUP)
+        self._combine(writer, runs)
         places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
         heads = writer.bind(runs.heads, stage.dtype, writable=True)
         first, behind = writer.params.add(runs.chunk), writer.params.add(runs.chunks)
         writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p * {first}]];"])
-        writer.function("sorted_value(p: u32) -> f32", [f"return {heads}[p];"])
-        writer.function("store_head(group: u32, sum: f32)", [f"{heads}[{behind} + group] = sum;"])
+        writer.function("sorted_value(p: u32) -> Sum", [f"return {heads}[p];"])
+        writer.function("store_head(group: u32, sum: Sum)", [f"{heads}[{behind} + group] = sum;"])
         self._add(writer, "scatter_heads", "heads", runs.groups, GROUP)
 
     def _add_runs(self, stage: Scattered, runs: _Runs) -> None:
@@ -360,16 +369,21 @@ class _Passes:
         heads = writer.bind(runs.heads, stage.dtype)
         target = writer.bind(stage.target, stage.dtype, writable=True)
         writer.constants["GROUP"] = GROUP
-        writer.function("head_of(chunk: u32) -> f32", [f"return {heads}[chunk];"])
-        writer.function("load_sum(at: u32) -> f32", [f"return {target}[at];"])
-        writer.function("store_sum(at: u32, sum: f32)", [f"{target}[at] = sum;"])
+        writer.function("head_of(chunk: u32) -> Sum", [f"return {heads}[chunk];"])
+        writer.function("load_sum(at: u32) -> Sum", [f"return {target}[at];"])
+        writer.function("store_sum(at: u32, sum: Sum)", [f"{target}[at] = sum;"])
         self._add(writer, "scatter_add", "in order", runs.chunks, runs.chunk)
 
     def _read_values(self, writer: _Writer, runs: _Runs) -> None:
-        writer.computes("value", writer.stage.value, "f32")
+        self._combine(writer, runs)
+        writer.computes("value", writer.stage.value, "Sum")
         places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
         writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p]];"])
-        writer.function("sorted_value(p: u32) -> f32", [f"return value_at(u32({order}[p]));"])
+        writer.function("sorted_value(p: u32) -> Sum", [f"return value_at(u32({order}[p]));"])
+
+    def _combine(self, writer: _Writer, runs: _Runs) -> None:
+        writer.code.append(f"alias Sum = {writer.stage.dtype.wgsl};")
+        writer.function("combined(x: Sum, y: Sum) -> Sum", [f"return {runs.combined};"])
 
     def _add(
         self, writer: _Writer, template: str, variant: str, invocations: int, length: int

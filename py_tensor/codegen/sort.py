@@ -4,7 +4,7 @@ Short rows are sorted by one workgroup. Longer ones go through a radix sort from
 the keys (Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs,
 2009): each pass counts the digits in every tile, adds the counts up (a scan), and moves elements
 and, for `argsort`, their places. What moves are the bits of the elements themselves: -0 and 0 have
-one key, and remain what they were.
+one key, and remain what they were. Elements of two words are sorted by one word after the other.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.codec import Binding, as_word
+from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded
-from py_tensor.codegen.map import interface, result
-from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, from_bits
+from py_tensor.codegen.map import interface, lower_map, result
+from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
-from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.body import Access, Accumulated, Body, Load
+from py_tensor.dtypes import DType, int32, uint32
+from py_tensor.graph.body import Access, Accumulated, Body, Gather, Load, Place
 from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
 from py_tensor.graph.primitives import SUM
-from py_tensor.shapes import size_of
+from py_tensor.shapes import row_major, size_of
 
 FIRST = 2  # position in params of the first workgroup's number
 SHORT = 4  # elements to an invocation of the workgroup that sorts a row
@@ -35,6 +35,8 @@ _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})
 
 def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
     """The dispatches of a kernel that sorts."""
+    if _stage(kernel).dtype.is_wide:
+        return _by_words(kernel, context)
     rows, (length,) = size_of(kernel.kept), kernel.reduced
     most = SHORT * context.profile.workgroup
     if length > most:
@@ -47,6 +49,46 @@ def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
     writer.write_result("store_result", "row: u32, at: u32, raw: u32, place: u32")
     cost = width.bit_length() ** 2
     return [writer.dispatch("sort_bitonic", -(-rows * width // most), cost, context)]
+
+
+def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """Elements of two words: their order by the lower word, and then that of these by the upper."""
+    stage, space = _stage(kernel), kernel.kept + kernel.reduced
+    flat = Access(row_major(space), 0)
+    values, first, second = (context.temporary(size_of(space) * n) for n in (8, 4, 4))
+
+    def mapped(body: Body, output: Output) -> Dispatch:
+        stored = Kernel(space, (), (), body, (output,), kernel.label)
+        return lower_map(stored, context.profile, context.programs)
+
+    def taken(body: Body, source: int, dtype: DType, at: int, *, step: int = 1) -> int:
+        """An element of each row at a place; with a step of 2, its upper word."""
+        rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
+        place = body.add(Place(rows, (at,), kernel.reduced, (step,), clips=True))
+        return body.add(Gather(source, dtype, place))
+
+    def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
+        by_word = replace(stage, element=body, value=value, dtype=body.dtype(value))
+        by_word = replace(by_word, indices=True, bits=32)
+        output = Output(target, 0, int32, flat, whole=False)
+        spread = Body.of([Accumulated(0, int32)])
+        return lower_sort(
+            replace(kernel, stages=(by_word,), spread=spread, spread_outputs=(output,)), context
+        )
+
+    dispatches = [
+        mapped(stage.element, Output(values, stage.value, stage.dtype, flat, whole=False))
+    ]
+    lower = Body.of([Load(values, uint32, Access(tuple(2 * s for s in flat.strides), 0))])
+    dispatches += in_order(lower, 0, first)
+    upper = Body()
+    word = int32 if stage.dtype.kind == "i" else uint32
+    of_upper = taken(upper, values, word, upper.add(Load(first, int32, flat)), step=2)
+    dispatches += in_order(upper, of_upper, second)
+    last = Body()
+    found = taken(last, first, int32, last.add(Load(second, int32, flat)))
+    found = found if stage.indices else taken(last, values, stage.dtype, found)
+    return [*dispatches, mapped(last, replace(kernel.spread_outputs[0], value=found))]
 
 
 def _stage(kernel: Kernel) -> Sorted:
@@ -108,7 +150,7 @@ class _Writer:
         split, space = self._space("j")
         arguments = code.arguments(self.params, space, 1, "a")
         value = f"element({', '.join(arguments.lanes[0])})"
-        bits = as_word(self.stage.dtype, value)
+        (bits,) = as_words(self.stage.dtype, value)
         self.function(
             "load_raw(row: u32, j: u32) -> u32",
             [*split, *arguments.statements, f"return {bits};"],
@@ -128,7 +170,7 @@ class _Writer:
     def key(self) -> None:
         """`key_of`: what the bits of an element are sorted by."""
         dtype = self.stage.dtype
-        key = _KEY.get(str(dtype.wgsl), "{}").format(from_bits("raw", dtype))
+        key = _KEY.get(str(dtype.wgsl), "{}").format(from_words(dtype, "raw"))
         flipped = self.params.add(-1 if self.stage.descending else 0)
         key = f"{key} ^ {flipped}"
         self.function("key_of(raw: u32) -> u32", [f"return {key};"])
@@ -144,7 +186,7 @@ class _Writer:
     def write_result(self, name: str, arguments: str) -> None:
         """A function that stores the element at `at` of a row: its bits `raw`, or its `place`."""
         dtype = self.output.dtype
-        value = "i32(place)" if self.stage.indices else from_bits("raw", dtype)
+        value = "i32(place)" if self.stage.indices else from_words(dtype, "raw")
         number, target = len(self.bindings), result(self.output.slot, dtype)
         self.bindings.append(target)
         split, space = self._space("at")

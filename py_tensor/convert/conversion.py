@@ -367,7 +367,7 @@ def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
 def _widest(kinds: set[DType]) -> DType:
     result = dtypes.DEFAULT_FLOAT if not kinds else min(kinds, key=lambda d: d.rank)
     for dtype in kinds:
-        result = dtypes.promote("tensor", result, dtype)
+        result = dtypes.promote(result, dtype)
     return result
 
 

@@ -38,8 +38,8 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
     """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.
 
     NumPy leaves a float out of the integer's range to the processor; here, and on the GPU, it is
-    what x86-64 does: int32 gets its least value, uint32 wraps through int64, and integers of 8 and
-    16 bits wrap through int32.
+    what x86-64 does: int32 and int64 get their least value, uint32 wraps through int64, as uint64
+    does below 2^63, and integers of 8 and 16 bits wrap through int32.
     """
     if x.dtype.kind == "f" and dtype in ("int8", "int16", "uint8", "uint16"):
         x = cast(np, x, "int32")
@@ -49,6 +49,15 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
     if x.dtype.kind == "f" and dtype == "uint32":
         inside = np.abs(x) < 2.0**63
         return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
+    if x.dtype.kind == "f" and dtype == "int64":
+        inside = np.abs(x) < 2.0**63
+        least = np.int64(-(2**63))
+        return np.where(inside, np.where(inside, x, 0.0).astype(np.int64), least)
+    if x.dtype.kind == "f" and dtype == "uint64":
+        large = (x >= 2.0**63) & (x < 2.0**64)
+        above = np.where(large, x, 0.0).astype(np.uint64)
+        below = cast(np, x, "int64").astype(np.uint64)
+        return np.where(large, above, np.where(x >= 2.0**64, np.uint64(0), below))
     return x.astype(dtype)
 
 

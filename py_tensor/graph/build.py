@@ -427,7 +427,8 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            bits = {"b": 1, "u": 8 * dtype.itemsize}.get(dtype.kind, 32)  # in which keys differ
+            # In which keys differ.
+            bits = {"b": 1, "u": 8 * dtype.itemsize}.get(dtype.kind, 32 * dtype.words)
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)

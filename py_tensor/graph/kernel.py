@@ -14,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, bool_, float32, int32, uint32, uint64
 from py_tensor.graph.body import Access, Body, Check, Load
 from py_tensor.graph.branches import operations_of
 from py_tensor.graph.op import SCATTER_BUFFERS, Reduction
 from py_tensor.graph.reasons import Reason
 from py_tensor.shapes import size_of
 
+_OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
 
 
@@ -40,6 +41,17 @@ class Fold:
     def rounds(self) -> bool:
         """Whether the order of folding matters to the result."""
         return self.op.rounds and self.dtype.kind == "f"
+
+    @property
+    def parts(self) -> list[DType]:
+        """The dtypes of the parts of the accumulator, as `Reduction.parts` names them."""
+        own = {"T": self.dtype, "key": uint64 if self.dtype.is_wide else uint32, **_OF_WGSL}
+        return [own[part] for part in self.op.parts]
+
+    @property
+    def words(self) -> int:
+        """That the parts take together."""
+        return sum(dtype.words for dtype in self.parts)
 
 
 class Pass:
@@ -418,6 +430,13 @@ class Kernel:
         done += operations_of(self.spread, [o.value for o in self.spread_outputs], space)
         return done + operations_of(self.row, [o.value for o in self.outputs], self.kept)
 
+    @property
+    def has_wide(self) -> bool:
+        """Whether it loads, folds or stores elements of two words."""
+        loads = [x for body in (*self.bodies(), self.row) for x in body.loads()]
+        stored = (*self.outputs, *self.spread_outputs)
+        return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))
+
     def traffic(self) -> int:
         """Bytes that have to come from memory and go there, if each is moved once."""
         read: dict[int, int] = {}
@@ -451,7 +470,7 @@ class Kernel:
                 return found
         if self.revisits:
             return together
-        parts = sum(len(fold.op.parts) for fold in self.folds())
+        parts = sum(fold.words for fold in self.folds())
         inside = {slot for body in self.bodies() for slot in body.slots()}
         around = len(self.row.slots()) + len(self.outputs)
         return max(together, len(inside) + parts + faults, around + parts + faults)

@@ -205,8 +205,8 @@ class Elementwise(Op):
     Attributes
     ----------
     wgsl : mapping
-        An expression per WGSL type of the last operand, "*" for any type: ``{0}``, ``{1}`` stand
-        for the operands.
+        An expression per WGSL type of the last operand, "64" for int64 and uint64, "*" for any
+        type: ``{0}``, ``{1}`` stand for the operands, ``{t}`` for the type.
     numpy : callable
         ``numpy(np, *arrays)``, the same on arrays.
     accepts : Accepts
@@ -316,7 +316,8 @@ class Reduction(Folding):
     Attributes
     ----------
     parts : tuple of str
-        The WGSL type of each part of the accumulator, "T" for the operand's own type.
+        The WGSL type of each part of the accumulator, "T" for the operand's own type, "key" for
+        that of its order keys.
     identity : callable
         DType of the operand -> the parts' start values, as Python scalars.
     element : mapping

@@ -226,7 +226,13 @@ SCATTER = Scatter("scatter", vjp=_grad_scatter)
 # Known to the scheduler, which recognises a product summed and can copy anything into order.
 MUL = Elementwise(
     "multiply",
-    wgsl={"f32": "{0} * {1}", "i32": "{0} * {1}", "u32": "{0} * {1}", "bool": "{0} && {1}"},
+    wgsl={
+        "f32": "{0} * {1}",
+        "i32": "{0} * {1}",
+        "u32": "{0} * {1}",
+        "bool": "{0} && {1}",
+        "64": "mul_64({0}, {1})",
+    },
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
     vjp=_grad_product,
@@ -239,7 +245,7 @@ SUM = Reduction(
     parts=("T",),
     identity=lambda dtype: (0,),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} || {b0}",), "*": ("{a0} + {b0}",)},
+    combine={"bool": ("{a0} || {b0}",), "64": ("add_64({a0}, {b0})",), "*": ("{a0} + {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,

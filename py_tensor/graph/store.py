@@ -406,7 +406,7 @@ def _is_computed(d: Decisions, node: Node) -> bool:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """The two operands, of one shape, whose product is summed."""
-    if not d.is_folded(node) or node.meta.dtype.is_packed:
+    if not d.is_folded(node) or node.meta.dtype.itemsize != 4:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:

@@ -65,7 +65,7 @@ invert = unary(
 left_shift = binary(
     "left_shift",
     SHIFTED,
-    {"i32": "left_shift_i32({0}, {1})", "u32": "left_shift_u32({0}, {1})"},
+    "left_shift_{t}({0}, {1})",
     lambda np, x, y: np.left_shift(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="lshift",
@@ -74,7 +74,7 @@ left_shift = binary(
 right_shift = binary(
     "right_shift",
     SHIFTED,
-    {"i32": "right_shift_i32({0}, {1})", "u32": "right_shift_u32({0}, {1})"},
+    "right_shift_{t}({0}, {1})",
     lambda np, x, y: np.right_shift(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="rshift",

@@ -9,6 +9,7 @@ recipe, so that recording an op again costs one look-up.
 from __future__ import annotations
 
 import inspect
+import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
@@ -184,7 +185,7 @@ def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
     tensors = [kind.dtype for kind in rest if type(kind) is Meta]
     dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
     for other in tensors[1:]:
-        dtype = dtypes.promote(op.name, dtype, other)
+        dtype = dtypes.promote(dtype, other)
     for kind in numbers:
         dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)
@@ -310,29 +311,49 @@ def comparison(
 ) -> Binary:
     """Define an elementwise comparison, and its method ``__{operator}__``.
 
-    A Python integer that the tensor's dtype cannot hold lies on one side of all that it can.
+    Integers are compared exactly with Python's numbers. An integer that the tensor's dtype cannot
+    hold lies on one side of all that it can, and a float between two integers.
     """
-    decide: Callable[[int, int], bool] = getattr(python_operator, operator)
+    decide: Callable[[Scalar, Scalar], bool] = getattr(python_operator, operator)
     op = Elementwise(
         name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE, decide=decide
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
-        given = coerce(name, (x, y))
-        decided = _decided(decide, given[0], given[1])
-        return apply(op, given) if decided is None else decided
+        first, second = coerce(name, (x, y))
+        if isinstance(first, float) and _has_integers(second):
+            first = _beside_integers(_MIRRORED[operator], first)
+        elif isinstance(second, float) and _has_integers(first):
+            second = _beside_integers(operator, second)
+        decided = _decided(decide, first, second)
+        return apply(op, (first, second)) if decided is None else decided
 
     return binary_of(op, doc=doc, operator=operator, record=record)
 
 
+def _has_integers(x: Tensor | Scalar) -> bool:
+    return isinstance(x, Tensor) and x.dtype.kind != "f"
+
+
+def _beside_integers(operator: str, number: float) -> Scalar:
+    """What may stand for a float to the right of integers: an integer, or the float itself.
+
+    It is the float where all integers compare alike with it: infinite, NaN, or equal to none.
+    """
+    if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
+        return number
+    return math.ceil(number) if operator in ("lt", "ge") else math.floor(number)
+
+
 def _decided(
-    decide: Callable[[int, int], bool], x: Tensor | Scalar, y: Tensor | Scalar
+    decide: Callable[[Scalar, Scalar], bool], x: Tensor | Scalar, y: Tensor | Scalar
 ) -> Tensor | None:
-    """A comparison with an integer out of range: for all elements the same as for 0."""
+    """A comparison of integers with what is none of them: for all elements the same as for 0."""
     tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
-    if not isinstance(tensor, Tensor) or not isinstance(scalar, int) or tensor.dtype.kind == "f":
+    if not isinstance(tensor, Tensor) or isinstance(scalar, Tensor) or tensor.dtype.kind == "f":
         return None
-    if dtypes.holds(dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype, scalar):
+    dtype = dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype
+    if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
         return None
     value = decide(0, scalar) if tensor is x else decide(scalar, 0)
     return filled(value, meta_of(tensor.shape, dtypes.bool_, tensor.device))
@@ -358,6 +379,8 @@ def binary_of(
         return first, second, found.meta, found.key
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
+        if op.decide is not None and kind is float and meta.dtype.kind != "f":
+            return None  # integers are not converted to be compared
         found = _recorded(op, meta, kind)
         if found is None:
             return None
@@ -501,7 +524,8 @@ def composed_binary(
     return _finish(function, name, doc)
 
 
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+# The comparison with the operands exchanged.
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _OF_UNLIKE = {"eq": False, "ne": True}  # what each element gives beside None or text, as in NumPy
 
 
@@ -523,7 +547,7 @@ def _install_operator(
     recording: Callable[[Callable[[Any, Any], Any]], Binary],
     reflected: Callable[[Callable[[Any, Any], Any]], Binary],
 ) -> None:
-    is_comparison = operator in _COMPARISONS
+    is_comparison = operator in _MIRRORED
     unlike = _OF_UNLIKE.get(operator)
     if operator == "mul":
         function = _repeating(function)

@@ -174,6 +174,7 @@ negative = unary(
         "u32": "(0u - {0})",
         # As Tint writes it: NVIDIA's driver drops the sign of naga's in the maximum of -x.
         "i32": "bitcast<i32>(~bitcast<u32>({0}) + 1u)",
+        "64": "neg_64({0})",
     },
     lambda np, x: np.negative(x),
     vjp=lambda g, y, x, _: (-g,),
@@ -190,15 +191,15 @@ positive = unary(
 abs = unary(
     "abs",
     ANY,
-    {"f32": "abs_f32({0})", "i32": "abs_i32({0})", "*": "{0}"},
+    {"f32": "abs_f32({0})", "i32": "abs_i32({0})", "int64": "abs_int64({0})", "*": "{0}"},
     lambda np, x: np.abs(x),
     vjp=lambda g, y, x, _: (g * sign(x),),
-    doc="Absolute value of each element; the least int32 stays as it is, as in NumPy.",
+    doc="Absolute value of each element; the least integer stays as it is, as in NumPy.",
 )
 sign = unary(
     "sign",
     NUMERIC,
-    {"f32": "sign_f32({0})", "i32": "sign_i32({0})", "*": "sign_u32({0})"},
+    {"f32": "sign_f32({0})", "*": "sign_{t}({0})"},
     lambda np, x: np.sign(x),
     vjp=NOT_DIFFERENTIABLE,
     doc="-1, 0 or 1 by the sign of each element; NaN stays NaN.",
@@ -206,7 +207,7 @@ sign = unary(
 square = unary(
     "square",
     INTEGRAL_AS_INT,
-    {"f32": "square_f32({0})", "*": "{0} * {0}"},
+    {"f32": "square_f32({0})", "64": "mul_64({0}, {0})", "*": "{0} * {0}"},
     lambda np, x: np.square(x),
     vjp=lambda g, y, x, _: (g * (2 * x),),
     doc="Each element times itself.",
@@ -214,7 +215,12 @@ square = unary(
 relu = unary(
     "relu",
     NUMERIC,
-    {"f32": "relu_f32({0})", "u32": "{0}", "*": "max({0}, 0)"},
+    {
+        "f32": "relu_f32({0})",
+        "i32": "max({0}, 0)",
+        "int64": "max_int64({0}, vec2u(0u))",
+        "*": "{0}",
+    },
     lambda np, x: np.maximum(x, x.dtype.type(0)),
     vjp=lambda g, y, x, _: (where(x > 0, g, 0),),
     doc="Each element, or 0 where it is negative; NaN stays NaN.",
@@ -278,7 +284,7 @@ logical_not = unary(
 add = binary(
     "add",
     ANY,
-    {"bool": "{0} | {1}", "*": "{0} + {1}"},
+    {"bool": "{0} | {1}", "64": "add_64({0}, {1})", "*": "{0} + {1}"},
     lambda np, x, y: np.add(x, y),
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
@@ -287,7 +293,7 @@ add = binary(
 subtract = binary(
     "subtract",
     NUMERIC,
-    {"f32": "subtract_f32({0}, {1})", "*": "{0} - {1}"},
+    {"f32": "subtract_f32({0}, {1})", "64": "sub_64({0}, {1})", "*": "{0} - {1}"},
     lambda np, x, y: np.subtract(x, y),
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
@@ -311,11 +317,7 @@ divide = binary(
 floor_divide = binary(
     "floor_divide",
     NUMERIC,
-    {
-        "f32": "floor_divide_f32({0}, {1})",
-        "i32": "floor_divide_i32({0}, {1})",
-        "u32": "floor_divide_u32({0}, {1})",
-    },
+    "floor_divide_{t}({0}, {1})",
     lambda np, x, y: np.floor_divide(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="floordiv",
@@ -325,11 +327,7 @@ floor_divide = binary(
 remainder = binary(
     "remainder",
     NUMERIC,
-    {
-        "f32": "remainder_f32({0}, {1})",
-        "i32": "remainder_i32({0}, {1})",
-        "u32": "remainder_u32({0}, {1})",
-    },
+    "remainder_{t}({0}, {1})",
     lambda np, x, y: np.remainder(x, y),
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
     operator="mod",
@@ -344,7 +342,7 @@ def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tupl
 
 POWER = Elementwise(
     "power",
-    wgsl={"f32": "pow_f32({0}, {1})", "i32": "pow_i32({0}, {1})", "u32": "pow_u32({0}, {1})"},
+    wgsl={"*": "pow_{t}({0}, {1})"},
     numpy=lambda np, x, y: (
         _integer_power(np, x, y) if x.dtype.kind in "iu" else _float_power(np, x, y)
     ),
@@ -356,7 +354,12 @@ _power = binary_of(POWER, doc="`power`, without its checks.")
 maximum = binary(
     "maximum",
     ANY,
-    {"f32": "maximum_f32({0}, {1})", "bool": "{0} | {1}", "*": "max({0}, {1})"},
+    {
+        "f32": "maximum_f32({0}, {1})",
+        "bool": "{0} | {1}",
+        "64": "max_{t}({0}, {1})",
+        "*": "max({0}, {1})",
+    },
     lambda np, x, y: np.maximum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a > b), g * _share(a, b, b > a)),
     doc="The larger of the elements; NaN where either is NaN.",
@@ -364,7 +367,12 @@ maximum = binary(
 minimum = binary(
     "minimum",
     ANY,
-    {"f32": "minimum_f32({0}, {1})", "bool": "{0} & {1}", "*": "min({0}, {1})"},
+    {
+        "f32": "minimum_f32({0}, {1})",
+        "bool": "{0} & {1}",
+        "64": "min_{t}({0}, {1})",
+        "*": "min({0}, {1})",
+    },
     lambda np, x, y: np.minimum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
     doc="The smaller of the elements; NaN where either is NaN.",
@@ -441,7 +449,7 @@ equal = comparison(
     "equal",
     "eq",
     ANY,
-    {"f32": "eq_f32({0}, {1})", "*": "{0} == {1}"},
+    {"f32": "eq_f32({0}, {1})", "64": "all({0} == {1})", "*": "{0} == {1}"},
     lambda np, x, y: np.equal(x, y),
     doc="Whether the elements are equal; NaN equals nothing.",
 )
@@ -449,7 +457,7 @@ not_equal = comparison(
     "not_equal",
     "ne",
     ANY,
-    {"f32": "ne_f32({0}, {1})", "*": "{0} != {1}"},
+    {"f32": "ne_f32({0}, {1})", "64": "any({0} != {1})", "*": "{0} != {1}"},
     lambda np, x, y: np.not_equal(x, y),
     doc="Whether the elements differ.",
 )
@@ -457,7 +465,7 @@ less = comparison(
     "less",
     "lt",
     INTEGRAL_AS_INT,
-    {"f32": "lt_f32({0}, {1})", "*": "{0} < {1}"},
+    {"f32": "lt_f32({0}, {1})", "64": "less_{t}({0}, {1})", "*": "{0} < {1}"},
     lambda np, x, y: np.less(x, y),
     doc="Whether the first element is below the second.",
 )
@@ -465,7 +473,7 @@ less_equal = comparison(
     "less_equal",
     "le",
     INTEGRAL_AS_INT,
-    {"f32": "le_f32({0}, {1})", "*": "{0} <= {1}"},
+    {"f32": "le_f32({0}, {1})", "64": "!less_{t}({1}, {0})", "*": "{0} <= {1}"},
     lambda np, x, y: np.less_equal(x, y),
     doc="Whether the first element is below the second, or equal.",
 )
@@ -473,7 +481,7 @@ greater = comparison(
     "greater",
     "gt",
     INTEGRAL_AS_INT,
-    {"f32": "lt_f32({1}, {0})", "*": "{0} > {1}"},
+    {"f32": "lt_f32({1}, {0})", "64": "less_{t}({1}, {0})", "*": "{0} > {1}"},
     lambda np, x, y: np.greater(x, y),
     doc="Whether the first element is above the second.",
 )
@@ -481,7 +489,7 @@ greater_equal = comparison(
     "greater_equal",
     "ge",
     INTEGRAL_AS_INT,
-    {"f32": "le_f32({1}, {0})", "*": "{0} >= {1}"},
+    {"f32": "le_f32({1}, {0})", "64": "!less_{t}({0}, {1})", "*": "{0} >= {1}"},
     lambda np, x, y: np.greater_equal(x, y),
     doc="Whether the first element is above the second, or equal.",
 )

@@ -15,7 +15,14 @@ from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
-from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar
+from py_tensor.ops.operands import (
+    Operand,
+    Scalar,
+    coerce,
+    common_dtype,
+    copy_or_scalar,
+    in_dtype,
+)
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.shapes import normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
@@ -220,8 +227,9 @@ def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "rai
         read, counts modulo the number of choices, or stands for the nearest.
     """
     number = tensor_of(x, "choose")
-    given = members_of("choose", choices)
-    number, *spread = broadcast_arrays(number, *given)
+    given = coerce("choose", members_of("choose", choices))
+    dtype = common_dtype("choose", given)
+    number, *spread = broadcast_arrays(number, *(in_dtype("choose", v, dtype) for v in given))
     number = converted(number, dtypes.int32) if number.dtype is dtypes.bool_ else number
     if mode == "wrap":
         number = remainder(number, len(given))

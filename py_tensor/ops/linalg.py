@@ -86,7 +86,7 @@ _recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
 
 
 def _matmul_dtype(a: Meta, b: Meta) -> DType:
-    dtype = dtypes.promote("matmul", a.dtype, b.dtype)
+    dtype = dtypes.promote(a.dtype, b.dtype)
     if dtype is dtypes.bool_:
         raise DTypeError(
             "matmul: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"

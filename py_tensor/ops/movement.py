@@ -453,7 +453,7 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
             raise DeviceError(
                 f"{op}: operands on {given[0].device} and {x.device}; move one with x.to(device)"
             )
-        dtype = dtypes.promote(op, dtype, x.dtype)
+        dtype = dtypes.promote(dtype, x.dtype)
     return [converted(x, dtype) for x in given]
 
 

@@ -159,7 +159,7 @@ def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
     tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
     dtype = tensors[0]
     for other in tensors[1:]:
-        dtype = dtypes.promote(op, dtype, other)
+        dtype = dtypes.promote(dtype, other)
     for x in operands:
         if not isinstance(x, Tensor):
             dtype = dtypes.with_scalar(dtype, x)

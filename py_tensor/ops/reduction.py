@@ -99,7 +99,7 @@ PROD = Reduction(
     parts=("T",),
     identity=lambda dtype: (1,),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} & {b0}",), "*": ("{a0} * {b0}",)},
+    combine={"bool": ("{a0} & {b0}",), "64": ("mul_64({a0}, {b0})",), "*": ("{a0} * {b0}",)},
     result="{a0}",
     numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
@@ -110,7 +110,11 @@ MAX = Reduction(
     parts=("T",),
     identity=lambda dtype: (_lowest(dtype),),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} | {b0}",), "*": ("max({a0}, {b0})",)},
+    combine={
+        "bool": ("{a0} | {b0}",),
+        "64": ("max_{t}({a0}, {b0})",),
+        "*": ("max({a0}, {b0})",),
+    },
     result="{a0}",
     numpy=lambda np, x, axes: np.max(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -120,7 +124,11 @@ MIN = Reduction(
     parts=("T",),
     identity=lambda dtype: (_highest(dtype),),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} & {b0}",), "*": ("min({a0}, {b0})",)},
+    combine={
+        "bool": ("{a0} & {b0}",),
+        "64": ("min_{t}({a0}, {b0})",),
+        "*": ("min({a0}, {b0})",),
+    },
     result="{a0}",
     numpy=lambda np, x, axes: np.min(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
@@ -173,13 +181,20 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
 
     The bools of `argmax` are compared as uint32.
     """
-    take = "({b0} > {a0}) | (({b0} == {a0}) & ({b1} < {a1}))"
+
+    def larger(more: str, equal: str) -> tuple[str, str]:
+        take = f"{more} | ({equal} & ({{b1}} < {{a1}}))"
+        return f"select({{a0}}, {{b0}}, {take})", f"select({{a1}}, {{b1}}, {take})"
+
     return Reduction(
         name,
-        parts=("u32", "u32"),
+        parts=("key", "u32"),
         identity=lambda dtype: (0, 2**32 - 1),
-        element={kind: (f"{key}_{kind}({{x}})", "{i}") for kind in ("f32", "i32", "u32")},
-        combine={"*": (f"select({{a0}}, {{b0}}, {take})", f"select({{a1}}, {{b1}}, {take})")},
+        element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
+        combine={
+            "64": larger("less_uint64({a0}, {b0})", "all({a0} == {b0})"),
+            "*": larger("({b0} > {a0})", "({b0} == {a0})"),
+        },
         result="i32({a1})",
         numpy=numpy,
         indexed=True,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 LIB = Path(__file__).resolve().parents[2] / "shaders" / "lib"
 
-_ITEM = re.compile(r"^(fn|const|struct) (\w+)")
+_ITEM = re.compile(r"^(fn|const|struct|alias) (\w+)")
 _SIGNATURE = re.compile(r"^fn \w+\((.*?)\) -> (\w+) \{")
 _COMMENT = re.compile(r"//[^\n]*")
 
 
 @dataclass(frozen=True)
 class Item:
-    """One top-level `fn`, `const` or `struct`, with the comment block directly above it."""
+    """A top-level `fn`, `const`, `struct` or `alias`, with the comment block directly above it."""
 
     kind: str
     name: str

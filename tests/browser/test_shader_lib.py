@@ -436,9 +436,8 @@ RANKS = ["rank_f32", "rank_min_f32"]
 TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 
 ITEMS = lib.library()
-SCALAR = {
-    name for name, item in ITEMS.items() if item.file != "storage.wgsl"
-}  # loads and stores: tested by kernels
+OF_KERNELS = ("int64.wgsl", "storage.wgsl")  # tested by tests/ops
+SCALAR = {name for name, item in ITEMS.items() if item.file not in OF_KERNELS}
 
 
 # ---------------------------------------------------------------- tests

@@ -20,7 +20,7 @@ LARGEST, MOST_AXES = 500, 4
 ERRORS = 0.02  # of each choice that can be wrong
 
 # Dtype -> those of the operands that in-place operators take, and those that assignment takes.
-# int32 with uint32 is left out (int64 is not on every device), and what C does not define.
+# int32 with uint32 is left out, which gives int64, and what C does not define.
 OPERANDS = {
     "float32": ("float32", "int32", "bool", "uint8", "int8"),
     "int32": ("int32", "bool", "uint8", "int8"),

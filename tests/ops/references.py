@@ -16,8 +16,8 @@ import numpy as np
 
 Array = Any
 
-DTYPES = ("bool", "int32", "uint32", "float32")  # on every device
-WIDE_DTYPES = ("int64", "float64")  # on the cpu alone
+DTYPES = ("bool", "int32", "uint32", "int64", "uint64", "float32")  # on every device
+WIDE_DTYPES = ("float64",)  # on the cpu alone
 
 SMALL_DTYPES = (
     "int8",
@@ -26,17 +26,15 @@ SMALL_DTYPES = (
     "uint16",
 )  # on every device; tested in test_small_integers
 
-# -- Promotion: NumPy's, but nothing widens to 64 bits, and int32 with uint32 raises ------------
+# -- Promotion: NumPy's, but what widens to float64 is float32 ----------------------------------
 
 _ORDER = (*DTYPES, *SMALL_DTYPES, *WIDE_DTYPES)
 
 
-def common_dtype(a: str, b: str) -> str | None:
-    """That of operands of two dtypes; None where there is none."""
+def common_dtype(a: str, b: str) -> str:
+    """That of operands of two dtypes."""
     found = np.promote_types(a, b).name
-    if found in (a, b) or found not in WIDE_DTYPES:
-        return found
-    return "float32" if found == "float64" else None
+    return "float32" if found == "float64" and found not in (a, b) else found
 
 
 # A Python scalar is weak: it widens the kind (bool < int < float) and nothing else.
@@ -65,7 +63,7 @@ class Entry:
     Attributes
     ----------
     reference
-        On arrays of the wide type (float64, of float64 long double; int64; bool).
+        On arrays of the wide type (float64, of float64 long double; int64, uint64; bool).
     dtypes
         (Promoted) dtype of the operands -> dtype of the result; what is not there must raise.
     compute
@@ -88,7 +86,8 @@ class Entry:
 
 def wide(a: Array, dtype: str) -> Array:
     """An operand in the type in which references compute."""
-    to = {"float32": np.float64, "float64": np.longdouble, "bool": np.bool_}.get(dtype, np.int64)
+    others = {"bool": np.bool_, "uint64": np.uint64}
+    to = {"float32": np.float64, "float64": np.longdouble, **others}.get(dtype, np.int64)
     return np.asarray(a).astype(to)
 
 
@@ -151,11 +150,14 @@ def _power(x: Array, y: Array) -> Array:
     """
     if _kind(x) == "f":
         return np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
-    x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
-    result, base, left = np.ones_like(x), x.copy(), np.maximum(y, 0)
+    to = np.uint64 if x.dtype == np.uint64 else np.int64
+    x, y = np.broadcast_arrays(np.asarray(x, to), np.asarray(y, to))
+    result, base, left = np.ones_like(x), x.copy(), np.maximum(y, to(0))
     while np.any(left):
-        result = np.where(left & 1, result * base, result)
-        base, left = base * base, left >> 1
+        result = np.where(left & to(1), result * base, result)
+        base, left = base * base, left >> to(1)
+    if to is np.uint64:
+        return result
     inverse = np.where(x == 1, 1, np.where(x == -1, np.where(y & 1, -1, 1), 0))
     return np.where(y < 0, inverse, result)
 

@@ -138,13 +138,13 @@ def test_each_key(dtype: str, device: str, rng: np.random.Generator) -> None:
         key = made(pattern, rng)
         array = rng.choice(pool(dtype, rng), SHAPE)
         ours = given(key, device, as_tensors=n % 2 == 0)
-        x = pt.tensor(array, device=device)
+        x = pt.tensor(array, dtype=array.dtype, device=device)
         same(x[ours], array[key], f"x[{name}] of {dtype}")
         options = list(values_for(array, key, rng).items())
         # On a GPU every key with a few kinds of values, and in the end every kind.
         chosen = options if device == "cpu" else [options[(n + i) % len(options)] for i in range(3)]
         for kind, value in chosen:
-            x, a = pt.tensor(array, device=device), array.copy()
+            x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
             view, kept, before = x.reshape(-1)[1::2], pt.logical_not(x), np.logical_not(a)
             as_tensor = isinstance(value, np.ndarray) and rng.random() < 0.5
             x[ours] = pt.tensor(value, device=device) if as_tensor else value
@@ -180,7 +180,7 @@ def test_each_layout(device: str, rng: np.random.Generator) -> None:
     for name, make in views.items():
         for kind, key_of in keys.items():
             array = rng.permutation(120).reshape(SHAPE).astype(np.int32)
-            x, a = pt.tensor(array, device=device), array.copy()
+            x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
             v, w = make(x), make(a)
             if not w.ndim and kind in ("a slice", "a list"):
                 continue
@@ -238,7 +238,7 @@ def test_overlapping_operands(device: str, rng: np.random.Generator) -> None:
     for name, (key, value_of) in OVERLAPS.items():
         for n in (41, 3000):
             array = rng.permutation(n).astype(np.int32)
-            x, a = pt.tensor(array, device=device), array.copy()
+            x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
             x[key] = value_of(x)
             a[key] = np.array(value_of(a))
             same(x, a, f"{name}, {n}")
@@ -248,7 +248,7 @@ def test_overlapping_operands(device: str, rng: np.random.Generator) -> None:
             a[key] += np.array(value_of(a))
             same(x, a, f"{name} added, {n}")
     array = rng.integers(-9, 9, (70, 70)).astype(np.float32)
-    x, a = pt.tensor(array, device=device), array.copy()
+    x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
     x[...] = x.T
     a[...] = a.T.copy()
     same(x, a, "transposed in place")
@@ -281,7 +281,7 @@ def test_chained_reads_and_writes(device: str) -> None:
 def test_refused_writes_change_nothing(device: str) -> None:
     """NumPy's category of error, and the same elements as before."""
     array = np.arange(12, dtype=np.int32).reshape(3, 4)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     floats = pt.ones((3, 4), device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: x.__setitem__(9, 1), IndexError, "^index: 9 is out of range for axis 0"),
@@ -404,7 +404,7 @@ def test_flat(device: str, rng: np.random.Generator) -> None:
     ]
     keys += [np.array([0]), []]
     for n, make in enumerate(FLAT):
-        mine, theirs = make(pt.tensor(array, device=device)), make(array)
+        mine, theirs = make(pt.tensor(array, dtype=array.dtype, device=device)), make(array)
         assert len(mine.flat) == len(theirs.flat)
         assert [int(v) for v in mine.flat] == theirs.ravel().tolist()
         same(mine.flat.copy(), theirs.flatten(), f"view {n}")
@@ -420,11 +420,11 @@ def test_flat(device: str, rng: np.random.Generator) -> None:
             for value in (7, [1, 2, 3], np.arange(30).astype(np.int32)):
                 if isinstance(key, int) and np.ndim(value):
                     continue
-                x, a = pt.tensor(array, device=device), array.copy()
+                x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
                 make(x).flat[key] = value
                 make(a).flat[key] = value
                 same(x, a, f"{what} = {value}")
-    x, a = pt.tensor(array, device=device), array.copy()
+    x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
     x.T.flat = [1, 2, 3]
     a.T.flat[:] = [1, 2, 3]
     same(x, a, "flat = values")
@@ -437,7 +437,7 @@ def test_flat(device: str, rng: np.random.Generator) -> None:
 
 def test_item_takes_an_index(device: str) -> None:
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     indices: list[Any] = [(3,), (-1,), (1, 2), (0, -1), ((1, 1),)]
     for index in indices:
         assert x.T.item(*index[::-1]) == array.T.item(*index[::-1])
@@ -517,13 +517,13 @@ def test_in_place_against_numpy(device: str, rng: np.random.Generator) -> None:
                 for value in (2, make(array).astype(dtype), "itself"):
                     if name == "itruediv" and dtype == "int32":
                         continue
-                    x, a = pt.tensor(array, device=device), array.copy()
+                    x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
                     v, w = make(x), make(a)
                     apply(v, v if isinstance(value, str) else value)
                     apply(w, w if isinstance(value, str) else value)
                     np.testing.assert_allclose(x.numpy(), a, rtol=1e-6, err_msg=f"{name}, {dtype}")
     a = rng.integers(-3, 3, (5, 5)).astype(np.float32)
-    x = kept = pt.tensor(a, device=device)
+    x = kept = pt.tensor(a, dtype=a.dtype, device=device)
     x @= x
     assert x is kept
     same(x, a @ a, "imatmul")
@@ -590,7 +590,7 @@ def test_out(device: str, rng: np.random.Generator) -> None:
     Of values whose sums are exact: in another kernel they may be added in another order.
     """
     array = (rng.integers(4, 9, (4, 4)) / 4).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     calls: dict[str, Callable[[Any], Any]] = {}
     for name in sorted({*ref.UNARY} - {"round"}):
         calls[name] = lambda out, name=name: getattr(pt, name)(
@@ -620,7 +620,7 @@ def test_out(device: str, rng: np.random.Generator) -> None:
 def test_out_of_another_dtype(device: str, rng: np.random.Generator) -> None:
     """What is no function of single elements converts its result, as NumPy does."""
     array = (rng.integers(-20, 20, (4, 5)) / 4).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     calls: dict[str, Callable[[Any, Any, Any], Any]] = {
         "sum": lambda np, a, out: np.sum(a, 0, out=out),
         "max": lambda np, a, out: np.max(a, 1, out=out[:4]),
@@ -651,7 +651,7 @@ def test_at_converts_values(device: str) -> None:
 @pytest.mark.computes
 def test_out_is_an_operand(device: str, rng: np.random.Generator) -> None:
     array = rng.integers(1, 9, (6, 6)).astype(np.float32)
-    x, a = pt.tensor(array, device=device), array.copy()
+    x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
     pt.add(x, x.T, out=x)
     np.add(a, a.T.copy(), out=a)
     same(x, a, "a transpose")
@@ -670,7 +670,7 @@ def test_out_is_an_operand(device: str, rng: np.random.Generator) -> None:
 def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
     """Where the condition is false, `out` stays as it was."""
     array = rng.uniform(1, 2, (3, 4)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     conditions: dict[str, Any] = {
         "a mask": rng.random((3, 4)) < 0.5,
         "a row": np.array([True, False, True, False]),
@@ -703,7 +703,7 @@ def wrapped(expected: Any) -> Any:
 def test_where_and_initial_of_reductions(device: str, rng: np.random.Generator) -> None:
     for dtype in ("float32", "int32", "bool"):
         array = rng.integers(0, 2 if dtype == "bool" else 9, (5, 6)).astype(dtype)
-        x = pt.tensor(array, device=device)
+        x = pt.tensor(array, dtype=array.dtype, device=device)
         for condition in (rng.random((5, 6)) < 0.5, np.zeros((5, 1), bool), rng.random(6) < 0.5):
             c = pt.tensor(condition, device=device)
             for axis in (None, 0, 1):
@@ -745,7 +745,7 @@ def check_written(
 ) -> None:
     """What a function leaves of a base, where it writes to a view of it."""
     for n, make in enumerate(views):
-        x, a = pt.tensor(array, device=device), array.copy()
+        x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
         assert write(pt, make(x)) is None
         write(np, make(a))
         same(x, a, f"{name}, view {n}")
@@ -798,7 +798,7 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     for name, write in writes.items():
         check_written(name, write, array, device, VIEWS)
     for make in VIEWS:  # NumPy's writes to a copy, or not at all, where elements lie apart
-        x, a = pt.tensor(array, device=device), array.copy()
+        x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
         pt.put_along_axis(make(x), [3, -1, 7], [1, 2, 3], None)
         make(a).flat[[3, -1, 7]] = [1, 2, 3]
         same(x, a, "put_along_axis, flattened")
@@ -828,10 +828,10 @@ def test_an_ellipsis_of_no_axes_parts_indices(device: str, rng: np.random.Genera
         ([0, 2], [1, 1], ..., slice(None)),
     ]
     for key in keys:
-        x, a = pt.tensor(array, device=device), array.copy()
+        x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
         same(x[key], a[key], f"{key}")
         values = rng.integers(0, 99, a[key].shape).astype(np.int32)
-        x[key] = pt.tensor(values, device=device)
+        x[key] = pt.tensor(values, dtype=values.dtype, device=device)
         a[key] = values
         same(x, a, f"written at {key}")
 

@@ -163,3 +163,13 @@ def test_on_the_host(device: str) -> None:
     assert pt.finfo("float16").max == 65504.0
     assert pt.finfo(pt.float16).eps == float(np.finfo("f2").eps)
     assert x.nbytes == 8
+
+
+@pytest.mark.computes
+def test_constants_are_rounded(device: str) -> None:
+    """A Python float beside halves is a half, as in NumPy: 3 * 0.1 differs otherwise."""
+    halves = np.array([1, 2, 3, 7, 300], np.float16)
+    x = pt.tensor(halves, device=device)
+    for number in (0.1, 1 / 3, 1e-7, 2049.0):
+        same(x * number, halves * number, f"times {number}")
+        same(x + number, halves + number, f"plus {number}")

@@ -28,7 +28,7 @@ def some(n: int, shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -
 @pytest.mark.parametrize("dtype", ref.DTYPES)
 def test_take(dtype: str, device: str, rng: np.random.Generator) -> None:
     array = rng.choice(pool(dtype, rng), (3, 5, 8))
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for kind in INDICES:
         for axis in (None, 0, 1, 2, -1, -3):
             n = array.size if axis is None else array.shape[axis]
@@ -42,7 +42,7 @@ def test_take(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 def test_modes_of_take_and_put(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal((4, 6)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     at = rng.integers(-15, 15, (3, 4)).astype(np.int32)
     for mode in ("wrap", "clip"):
         for axis in (None, 0, 1):
@@ -61,7 +61,7 @@ def test_modes_of_take_and_put(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", ref.DTYPES)
 def test_take_along_axis(dtype: str, device: str, rng: np.random.Generator) -> None:
     array = rng.choice(pool(dtype, rng), (3, 5, 8))
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for axis in (0, 1, 2, -1):
         for m in (0, 1, 4, 9):
             shape = list(array.shape)
@@ -95,7 +95,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 def test_indices_that_lie_on_the_host(device: str) -> None:
     array = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for given in (1, -1, [0, 2, -3], [], [[0, 1], [2, 2]], (1, 1), range(3), [True + 1]):
         at = np.asarray(given, np.int64)
         same(x.take(given, 1), array.take(at, 1), f"take at {given}")
@@ -108,7 +108,7 @@ def test_indices_that_lie_on_the_host(device: str) -> None:
 @pytest.mark.computes
 def test_indexing_by_a_tensor(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal((6, 3)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for shape in ((4,), (2, 5), (0,)):
         at = some(6, shape, "int32", rng)
         same(x[pt.tensor(at, device=device)], array[at], f"x[{shape}]")
@@ -211,7 +211,7 @@ def test_out_of_range_in_what_nobody_needs(device: str) -> None:
     for what, use in uses.items():
         for reads in (other + 0, stored):
             for place in (8, -9):
-                x = pt.tensor(array, device=device)
+                x = pt.tensor(array, dtype=array.dtype, device=device)
                 t = pt.tensor([0, 1, place], device=device)
 
                 def run(use: Any = use, x: Any = x, t: Any = t, reads: Any = reads) -> None:
@@ -278,7 +278,7 @@ def test_one_dispatch(device: str, rng: np.random.Generator) -> None:
     """What the indices are computed from, and what the elements are used for, is in one kernel."""
     a = rng.integers(-9, 9, (70, 12)).astype(np.float32)
     at = rng.integers(0, 35, 50).astype(np.int32)
-    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    x, t = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(at, device=device)
     cases = {
         "an expression of it": (lambda: pt.take(x, t, 0) * 2 + 1, a[at] * 2 + 1),
         "computed indices": (lambda: pt.take(x, t * 2 + 1, 0), a[at * 2 + 1]),
@@ -303,7 +303,7 @@ def test_operands_that_are_pending(device: str, rng: np.random.Generator) -> Non
     """What is gathered from is stored first, whoever else uses it, and in whatever way."""
     a = rng.integers(-9, 9, (40, 6)).astype(np.float32)
     at = rng.integers(-40, 40, 40).astype(np.int32)
-    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    x, t = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(at, device=device)
     y, b = x * 2 + 1, a * 2 + 1
     same(y.take(t, 0) + y, b[at] + b, "and used as it is")
     same(x.sum(1).take(t), a.sum(1)[at], "a reduction")
@@ -335,7 +335,7 @@ def test_operands_that_are_pending(device: str, rng: np.random.Generator) -> Non
 def test_many_rows(device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-99, 99, (5000, 33)).astype(np.float32)
     at = rng.integers(0, 5000, 70_001).astype(np.int32)
-    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    x, t = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(at, device=device)
     same(x[t].sum(), np.float32(a[at].sum(dtype=np.float64)), "2,310,033 elements")
     same(x.take(t)[::999], a.take(at)[::999], "of the flattened tensor")
 
@@ -346,7 +346,7 @@ def test_index_lists_of_pending_values(device: str, rng: np.random.Generator, n:
     """What is selected by a list is computed where the list says, through what moves it."""
     array = rng.standard_normal((n, 6)).astype(np.float32)
     array[0, :4] = [np.nan, np.inf, -np.inf, -0.0]
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     rows = [int(i) for i in rng.integers(-n, n, 7)]
     columns = [5, -6, 0, 3, 3, -1, 2]
     expressions: list[Callable[[Any, Any], Any]] = [

@@ -59,7 +59,7 @@ def slack(name: str, array: Array, axis: Any) -> Any:
 
 
 def values(dtype: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    low = 0 if dtype in ("bool", "uint32") else -6
+    low = 0 if dtype in ("bool", "uint32", "uint64") else -6
     whole = rng.integers(low, 2 if dtype == "bool" else 7, shape)
     return (whole + rng.random(shape) if dtype.startswith("float") else whole).astype(dtype)
 
@@ -90,7 +90,7 @@ def test_layouts(name: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n", [1, 2, 31, 64, 1025, 4099])
 def test_lengths(n: int, device: str, rng: np.random.Generator) -> None:
     array = (rng.standard_normal((3, n)) * 20).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for name in NAMES:
         check(name, x, array, 1, f"{name} of rows of {n}")
         check(name, x.T, array.T, 0, f"{name} of columns of {n}")
@@ -99,7 +99,7 @@ def test_lengths(n: int, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 def test_values_past_what_exp_holds(device: str) -> None:
     array = np.array([[1000.0, 999.0, -1000.0], [-1e30, -1e30, 3e38]], np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     np.testing.assert_allclose(pt.softmax(x).numpy(), softmax(array.astype(float)), rtol=1e-6)
     expected = log_softmax(array.astype(np.float64))
     np.testing.assert_allclose(pt.log_softmax(x).numpy(), expected, rtol=1e-6)
@@ -110,7 +110,7 @@ def test_values_past_what_exp_holds(device: str) -> None:
 def test_what_is_not_finite_stays_in_its_row(name: str, device: str) -> None:
     array = np.zeros((80, 9), np.float32)
     array[3, 4], array[7, 2], array[9] = np.nan, np.inf, -np.inf
-    got = getattr(pt, name)(pt.tensor(array, device=device)).numpy()
+    got = getattr(pt, name)(pt.tensor(array, dtype=array.dtype, device=device)).numpy()
     rows = [3, 7, 9]
     assert np.isnan(got[rows]).all()
     assert np.isfinite(np.delete(got, rows, 0)).all()
@@ -120,7 +120,7 @@ def test_what_is_not_finite_stays_in_its_row(name: str, device: str) -> None:
 @pytest.mark.parametrize("axis", [-1, 0, (1, 2), (0, 2), None])
 def test_weights(axis: Any, device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal((4, 6, 5)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     axes = tuple(range(3)) if axis is None else np.atleast_1d(axis) % 3
     shape = tuple(array.shape[a] for a in axes)
     broadcast = tuple(n if a in axes else 1 for a, n in enumerate(array.shape))

@@ -86,7 +86,10 @@ def test_modes(mode: str, dtype: str, device: str, rng: np.random.Generator) -> 
         indices = [some(shape[a], s, kind, rng) for a, s in zip(axes, shapes, strict=True)]
         key = key_of(shape, axes, indices, at)
         values = numbers(dtype, array[key].shape, rng)
-        x, v = pt.tensor(array, device=device), pt.tensor(values, device=device)
+        x, v = (
+            pt.tensor(array, dtype=array.dtype, device=device),
+            pt.tensor(values, dtype=values.dtype, device=device),
+        )
         given = [pt.tensor(i, device=device) for i in indices]
         what = f"{mode} of {dtype}{shape} along {axes} at {shapes}, {at}"
         same(gather_nd(x, axes, given, at), array[key], f"gather, {what}")
@@ -101,7 +104,7 @@ def test_special_values(mode: str, device: str, rng: np.random.Generator) -> Non
     """NaN wins wherever it meets a number; what is set keeps every bit."""
     array, values = rng.choice(pool("float32", rng), 40), rng.choice(pool("float32", rng), 90)
     at = rng.integers(-40, 40, 90).astype(np.int32)
-    x, v, t = (pt.tensor(a, device=device) for a in (array, values, at))
+    x, v, t = (pt.tensor(a, dtype=a.dtype, device=device) for a in (array, values, at))
     got = scatter(x, (0,), (t,), 0, v, mode)
     expected = expected_of(array, (at,), values, mode)
     if mode == "set":
@@ -119,7 +122,7 @@ def test_float_sums_are_in_order(kernels: str, device: str, rng: np.random.Gener
         base = np.resize(array, places)
         at = rng.integers(0, places, n).astype(np.int32)
         values = (rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n)).astype(np.float32)
-        x, v, t = (pt.tensor(a, device=device) for a in (base, values, at))
+        x, v, t = (pt.tensor(a, dtype=a.dtype, device=device) for a in (base, values, at))
         first, again = (scatter(x, (0,), (t,), 0, v, "add").numpy() for _ in range(2))
         np.testing.assert_array_equal(first, again)
         expected = base.copy()
@@ -145,7 +148,7 @@ def test_many(device: str, rng: np.random.Generator) -> None:
         same(got, np.bincount(np.arange(n) % places).astype(np.int32), f"{n} counted")
     n = 70_001
     array, at = rng.standard_normal(n).astype(np.float32), rng.permutation(n).astype(np.int32)
-    x, t = pt.tensor(array, device=device), pt.tensor(at, device=device)
+    x, t = pt.tensor(array, dtype=array.dtype, device=device), pt.tensor(at, device=device)
     expected = np.empty_like(array)
     expected[at] = array
     same(scatter(pt.zeros_like(x), (0,), (t,), 0, x, unique=True), expected, "a permutation")
@@ -169,7 +172,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
         index = some(array.shape[0], (6,), "int32", rng)
         t = pt.tensor(index, device=device)
         values = numbers("int32", (6, *array.shape[1:]), rng)
-        v = pt.tensor(values, device=device)
+        v = pt.tensor(values, dtype=values.dtype, device=device)
         same(
             scatter(x, (0,), (t,), 0, v, "add"),
             expected_of(array, (index,), values, "add"),
@@ -178,7 +181,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
         target = np.zeros((9, *array.shape[1:]), np.int32)
         index = some(9, (array.shape[0],), "int32", rng)
         t = pt.tensor(index, device=device)
-        got = scatter(pt.tensor(target, device=device), (0,), (t,), 0, x)
+        got = scatter(pt.tensor(target, dtype=target.dtype, device=device), (0,), (t,), 0, x)
         same(got, expected_of(target, (index,), array, "set"), f"values of {layout}")
         t, index = make(rng.integers(-9, 9, 500).astype(np.int32), rng, device)
         got = scatter(pt.zeros(9, pt.int32, device=device), (0,), (t,), 0, 1, "add")
@@ -190,7 +193,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 def test_what_surrounds_it(kernels: str, device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-9, 9, (40, 6)).astype(np.float32)
     at = rng.integers(-40, 40, 25).astype(np.int32)
-    x, t = pt.tensor(a, device=device), pt.tensor(at, device=device)
+    x, t = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(at, device=device)
     b = a * 2 + 1
     y = x * 2 + 1
     done = expected_of(b, (at,), a[:25] * 3, "set")
@@ -262,7 +265,7 @@ def test_errors(device: str) -> None:
 @pytest.mark.computes
 def test_put(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal((4, 5)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for at in ([3, -1, 3], [[0, 7], [1, 1]], 5):
         for values in (1.5, [2.0, 3.0], rng.standard_normal(7).astype(np.float32)):
             expected = array.copy()
@@ -289,7 +292,7 @@ def test_nonzero(dtype: str, device: str, rng: np.random.Generator) -> None:
         for share in (0.0, 0.3, 1.0):
             array = (rng.random(shape) < share) * numbers(dtype, shape, rng)
             array = array.astype(dtype)
-            x = pt.tensor(array, device=device)
+            x = pt.tensor(array, dtype=array.dtype, device=device)
             what = f"of {dtype}{shape}"
             for got, expected in zip(pt.nonzero(x), np.nonzero(array), strict=True):
                 same(got, expected.astype(np.int32), f"nonzero {what}")
@@ -317,7 +320,7 @@ def test_nan_is_nonzero(device: str) -> None:
 @pytest.mark.computes
 def test_compress(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal((4, 6)).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for axis in (None, 0, 1, -2):
         n = array.size if axis is None else array.shape[axis]
         for length in (n, n - 1, 0):
@@ -336,7 +339,7 @@ def test_bincount(device: str, rng: np.random.Generator) -> None:
     for n, most in ((1, 1), (10, 4), (5000, 3), (5000, 9000)):
         for dtype in ("int32", "uint32"):
             array = rng.integers(0, most, n).astype(dtype)
-            x = pt.tensor(array, device=device)
+            x = pt.tensor(array, dtype=array.dtype, device=device)
             for least in (0, 7):
                 counts = np.bincount(array, minlength=least).astype(np.int32)
                 same(pt.bincount(x, minlength=least), counts, f"{n} below {most}")

@@ -31,7 +31,7 @@ def test_unary(name: str, device: str, rng: np.random.Generator) -> None:
     for dtype in DTYPES:
         whole = np.arange(np.iinfo(dtype).min, np.iinfo(dtype).max + 1).astype(dtype)
         values = whole if whole.size == 256 else pool(dtype, rng)
-        x = pt.tensor(values, device=device)
+        x = pt.tensor(values, dtype=values.dtype, device=device)
         if dtype not in ref.UNARY[name].dtypes:
             with pytest.raises(pt.DTypeError, match=rf"^{name}\b.*\b{dtype}\b"):
                 getattr(pt, name)(x)
@@ -47,7 +47,10 @@ def test_binary(name: str, device: str, rng: np.random.Generator) -> None:
     entry, op = ref.BINARY[name], getattr(pt, name)
     for dtype in DTYPES:
         a, b = all_pairs(pool(dtype, rng, 300), pool(dtype, rng, 300), dtype, dtype)
-        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        x, y = (
+            pt.tensor(a, dtype=a.dtype, device=device),
+            pt.tensor(b, dtype=b.dtype, device=device),
+        )
         check(name, entry, op(x, y), [a, b], dtype, dtype)
         check(name, entry, op(x[::-1], 3), [a[::-1], np.array(3, dtype)], dtype, f"{dtype}, 3")
 
@@ -60,7 +63,10 @@ def test_beside_other_dtypes(first: str, device: str, rng: np.random.Generator) 
         a, b = pool(first, rng, 90), pool(second, rng, 90)
         if second == "float32":
             b = np.where(np.abs(b) < SMALLEST, 0, b)  # which devices may do
-        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        x, y = (
+            pt.tensor(a, dtype=a.dtype, device=device),
+            pt.tensor(b, dtype=b.dtype, device=device),
+        )
         common = ref.common_dtype(first, second)
         if common is None:
             with pytest.raises(pt.DTypeError, match=f"add: {first} and {second} have no common"):
@@ -78,11 +84,19 @@ def test_astype(dtype: str, device: str, rng: np.random.Generator) -> None:
     """From and to every dtype: the low bits of an integer, and the whole part of a float."""
     for other in (*ref.DTYPES, *DTYPES):
         a = pool(dtype, rng, 301)
-        same(pt.tensor(a, device=device).astype(other), a.astype(other), f"{dtype} to {other}")
+        same(
+            pt.tensor(a, dtype=a.dtype, device=device).astype(other),
+            a.astype(other),
+            f"{dtype} to {other}",
+        )
         b = pool(other, rng, 301)
         if other == "float32":
             b = rng.uniform(np.iinfo(dtype).min, np.iinfo(dtype).max, 301).astype(np.float32)
-        same(pt.tensor(b, device=device).astype(dtype), b.astype(dtype), f"{other} to {dtype}")
+        same(
+            pt.tensor(b, dtype=b.dtype, device=device).astype(dtype),
+            b.astype(dtype),
+            f"{other} to {dtype}",
+        )
     far = np.array([np.nan, np.inf, -np.inf, 1e30, 3e9, -3e9, 65536 * 3 + 258.9], np.float32)
     with np.errstate(all="ignore"):
         expected = np.where(np.abs(far) < 2**31, far, 0).astype(np.int32).astype(dtype)
@@ -94,7 +108,7 @@ def test_astype(dtype: str, device: str, rng: np.random.Generator) -> None:
 def test_reductions(dtype: str, device: str, rng: np.random.Generator) -> None:
     """Sums have 32 bits unless another dtype is asked for, in which they wrap around."""
     a = drawn(dtype, rng, (37, 53))
-    x = pt.tensor(a, device=device)
+    x = pt.tensor(a, dtype=a.dtype, device=device)
     wide = ref.SUMMED[dtype]
     for axis in (None, 0, 1):
         for name in ("sum", "prod"):
@@ -133,7 +147,7 @@ def test_reductions(dtype: str, device: str, rng: np.random.Generator) -> None:
 def test_products(dtype: str, device: str, rng: np.random.Generator) -> None:
     """Products of matrices wrap around in their own dtype, as NumPy's."""
     a, b = drawn(dtype, rng, (19, 33)), drawn(dtype, rng, (33, 21))
-    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    x, y = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(b, dtype=b.dtype, device=device)
     same(x @ y, a @ b, "matmul")
     same(x[0] @ y[:, 0], a[0] @ b[:, 0], "vectors")
     same((x @ y) // 2 + 1, (a @ b) // 2 + np.array(1, dtype), "with what follows")
@@ -146,7 +160,7 @@ def test_products(dtype: str, device: str, rng: np.random.Generator) -> None:
 def test_writes(dtype: str, device: str, rng: np.random.Generator) -> None:
     """Assignments to elements and windows, by masks and indices; neighbours keep their values."""
     a = drawn(dtype, rng, (9, 11))
-    x = pt.tensor(a, device=device)
+    x = pt.tensor(a, dtype=a.dtype, device=device)
     for n in (0, 5, 7, 98):
         x.ravel()[n] = a.ravel()[n] = n
     x[1:8, ::3] += 100
@@ -161,10 +175,12 @@ def test_writes(dtype: str, device: str, rng: np.random.Generator) -> None:
     rows = rng.integers(0 if dtype[0] == "u" else -9, 9, 40).astype(dtype)
     values = drawn(dtype, rng, (40, 11))
     np.add.at(a, rows, values)
-    add.at(x, pt.tensor(rows, device=device), pt.tensor(values, device=device))
+    add.at(x, pt.tensor(rows, device=device), pt.tensor(values, dtype=values.dtype, device=device))
     same(x + 0, a, "add.at, whose indices are of the same dtype")
     np.maximum.at(a, rows % 9, values)
-    maximum.at(x, pt.tensor(rows, device=device) % 9, pt.tensor(values, device=device))
+    maximum.at(
+        x, pt.tensor(rows, device=device) % 9, pt.tensor(values, dtype=values.dtype, device=device)
+    )
     same(x, a, "maximum.at")
     x[pt.tensor(rows[:3], device=device)] = values[:3]
     a[rows[:3]] = values[:3]
@@ -179,7 +195,7 @@ def test_writes(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_movement_and_selection(dtype: str, device: str, rng: np.random.Generator) -> None:
     a, c = drawn(dtype, rng, (7, 5)), rng.random((7, 5)) < 0.5
-    x, m = pt.tensor(a, device=device), pt.tensor(c, device=device)
+    x, m = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(c, device=device)
     index = rng.integers(0, 7, 12).astype(dtype)
     for what, got, expected in (
         ("concat", pt.concat([x, x[:2]]), np.concatenate([a, a[:2]])),
@@ -256,7 +272,7 @@ def test_a_picture(device: str, rng: np.random.Generator) -> None:
 def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Generator) -> None:
     """They matter where the result has this dtype, and nowhere else."""
     a = drawn(dtype, rng, (40,))
-    x = pt.tensor(a, device=device)
+    x = pt.tensor(a, dtype=a.dtype, device=device)
     far = 100_000
     for what, got, expected in (
         ("divide", x / far, (a / far).astype(np.float32)),
@@ -303,7 +319,7 @@ def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Ge
 def test_what_needs_more_bits(dtype: str, device: str, rng: np.random.Generator) -> None:
     """Places and rests of a division do not fit the dtype of what they are computed from."""
     a, b = drawn(dtype, rng, (23,)), drawn(dtype, rng, (5,))
-    x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+    x, y = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(b, dtype=b.dtype, device=device)
     for mode in ("full", "same", "valid"):
         same(pt.convolve(x, y, mode), np.convolve(a, b, mode), f"convolve, {mode}")
     tens = np.arange(0, 111, 5).astype(dtype)

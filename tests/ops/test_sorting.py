@@ -44,7 +44,7 @@ def check(x: pt.Tensor, array: Array, axis: int | None, what: str) -> None:
 @pytest.mark.parametrize("dtype", ref.DTYPES)
 def test_axes_and_dtypes(dtype: str, device: str, rng: np.random.Generator) -> None:
     array = rng.choice(pool(dtype, rng), (3, 5, 8))
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     for axis in (None, 0, 1, 2, -1, -2):
         check(x, array, axis, "(3, 5, 8)")
     same(x.argsort(0), order(array, 0, False).astype(np.int32), "as a method")
@@ -64,7 +64,7 @@ def test_lengths(kernels: str, device: str, rng: np.random.Generator) -> None:
     for n in LENGTHS:
         for shape, axis in (((3, n), 1), ((n, 5), 0))[: 2 if kernels == "software" else 1]:
             array = rng.choice(values, shape)
-            check(pt.tensor(array, device=device), array, axis, str(shape))
+            check(pt.tensor(array, dtype=array.dtype, device=device), array, axis, str(shape))
 
 
 @pytest.mark.computes
@@ -82,24 +82,24 @@ def test_long_rows(device: str, rng: np.random.Generator) -> None:
     # The passes between the first and the last are those of uint32 whatever the dtype.
     for dtype in ("bool", "int32", "float32"):
         array = rng.choice(pool(dtype, rng, 9000), (2, 9001))
-        check(pt.tensor(array, device=device), array, -1, "any bits")
+        check(pt.tensor(array, dtype=array.dtype, device=device), array, -1, "any bits")
         few = rng.choice(np.array(SPECIAL[dtype], dtype), (3, 5000))
-        check(pt.tensor(few, device=device), few, 1, "special values")
+        check(pt.tensor(few, dtype=few.dtype, device=device), few, 1, "special values")
     columns = rng.choice(pool("float32", rng, 9000), (3000, 3))
-    check(pt.tensor(columns, device=device), columns, 0, "columns")
+    check(pt.tensor(columns, dtype=columns.dtype, device=device), columns, 0, "columns")
 
 
 @pytest.mark.computes
 def test_many_rows(device: str, rng: np.random.Generator) -> None:
     for shape in ((70_001, 3), (5000, 17), (300, 100)):
         array = rng.integers(-9, 9, shape).astype(np.float32)
-        check(pt.tensor(array, device=device), array, 1, str(shape))
+        check(pt.tensor(array, dtype=array.dtype, device=device), array, 1, str(shape))
 
 
 @pytest.mark.computes
 def test_a_hundred_thousand(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal(123_457).astype(np.float32)
-    x = pt.tensor(array, device=device)
+    x = pt.tensor(array, dtype=array.dtype, device=device)
     same(pt.sort(x), np.sort(array), "sort")
     same(x.argsort(), np.argsort(array, kind="stable").astype(np.int32), "argsort")
 
@@ -113,7 +113,12 @@ def test_what_is_in_order_already(device: str) -> None:
             np.full(n, 7, np.int32),
             np.arange(n, dtype=np.int32) % 2,
         ):
-            check(pt.tensor(array, device=device), array, 0, f"{n} elements in some order")
+            check(
+                pt.tensor(array, dtype=array.dtype, device=device),
+                array,
+                0,
+                f"{n} elements in some order",
+            )
 
 
 @pytest.mark.computes
@@ -130,7 +135,7 @@ def test_equal_elements_stay_in_their_order(device: str) -> None:
 def test_pending_operands(device: str, rng: np.random.Generator) -> None:
     for n in (9, 700, 3000):
         a = rng.integers(-99, 99, (4, n)).astype(np.float32)
-        x = pt.tensor(a, device=device)
+        x = pt.tensor(a, dtype=a.dtype, device=device)
         same(pt.sort(x * 2 + 1), np.sort(a * 2 + 1), f"of an expression, {n}")
         same(pt.sort(x, 1) + x, np.sort(a) + a, f"inside an expression, {n}")
         same(pt.sort(x.pad(2), 0), np.sort(np.pad(a, 2), 0), f"of a padded tensor, {n}")

@@ -46,7 +46,8 @@ def test_nothing_else_is_public() -> None:
     """Modules, helpers and constants of the implementation stay out of the way of the user."""
     allowed = {"e", "pi", "inf", "nan", "euler_gamma", "newaxis", "typing", "testing"}
     allowed |= {"mgrid", "ogrid", "r_", "c_", "s_", "index_exp"}
-    allowed |= {"single", "double", "int_", "intc", "intp", "longlong", "uint", "uintc", "uintp"}
+    allowed |= {"single", "double", "int_", "intc", "intp", "uint", "uintc", "uintp"}
+    allowed |= {"long", "longlong", "ulong", "ulonglong"}
     others = NAMES.keys() - PUBLIC.keys() - allowed
     assert not {n for n in others if not inspect.ismodule(NAMES[n])}
     assert {n for n, v in NAMES.items() if v in dtypes.ALL} >= {d.name for d in dtypes.ALL}

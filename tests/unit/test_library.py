@@ -13,7 +13,7 @@ SHADERS = Path(__file__).parents[2] / "shaders"
 LIBRARY = sorted((SHADERS / "lib").glob("*.wgsl"))
 TEMPLATES = sorted([*(SHADERS / "templates").glob("*.wgsl"), *(SHADERS / "kernels").glob("*.wgsl")])
 OPEN, CLOSE = re.compile(r"^\s*// <(\w+)>$"), re.compile(r"^\s*// </(\w+)>$")
-ITEM = re.compile(r"^(?:fn|const|struct|override)\s+(\w+)", re.MULTILINE)
+ITEM = re.compile(r"^(?:fn|const|struct|override|alias)\s+(\w+)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -112,7 +112,7 @@ def test_no_item_is_defined_twice() -> None:
 
 def test_items_are_whole() -> None:
     for name, text in library.items().items():
-        assert re.match(rf"(fn|const|struct|override)\s+{name}\b", text)
+        assert re.match(rf"(fn|const|struct|override|alias)\s+{name}\b", text)
         assert balanced(text)
         assert text.endswith(("}", ";"))
 

@@ -12,8 +12,9 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.plan import DISPATCH, START, SUBMIT, Plan, make_plan
+from py_tensor.codegen.codec import from_words, to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, Program, from_bits, groups_for, to_bits
+from py_tensor.codegen.program import Dispatch, Program, groups_for
 from py_tensor.dtypes import float32, int32
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Node, meta_of
@@ -143,7 +144,7 @@ def test_parameters(source: Random) -> None:
             first = command.offset // 4
             given = list(dispatch.params)
             for position, _, dtype in dispatch.consts:
-                given[position] = to_bits(1.5, dtype)
+                given[position : position + 1] = to_words(1.5, dtype)
             assert params[first : first + len(given)].tolist() == given
         assert len(plan.params) % 64 == 0
 
@@ -233,10 +234,19 @@ def test_grids(source: Random) -> None:
 def test_constants_are_patched_as_they_are_packed(value: float) -> None:
     order = [const(value, float32, PLACE), const(7, int32, PLACE)]
     floats = Plan(array("I"), array("I", [0, 0]), consts=[(1, 0, float32)], has_floats_only=True)
-    assert floats.patched(order).tolist() == [0, to_bits(value, float32)]
+    assert floats.patched(order).tolist() == [0, *to_words(value, float32)]
     mixed = Plan(array("I"), array("I", [0, 0]), consts=[(1, 0, float32), (0, 1, int32)])
-    assert mixed.patched(order).tolist() == [7, to_bits(value, float32)]
+    assert mixed.patched(order).tolist() == [7, *to_words(value, float32)]
     assert mixed.params.tolist() == [0, 0]
+    order = [const(2**40 + 3, pt.int64, PLACE)]
+    wide = Plan(array("I"), array("I", [9, 0, 0]), consts=[(1, 0, pt.int64)])
+    assert wide.patched(order).tolist() == [9, 3, 2**8]
+
+
+def test_constants_that_only_64_bits_tell_apart() -> None:
+    order = [const(x, pt.int64, PLACE) for x in (2**53, 2**53 + 1, 2**53)]
+    assert not Plan(array("I"), array("I"), equal={0: 1}).holds(order)
+    assert Plan(array("I"), array("I"), equal={0: 2}).holds(order)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +254,10 @@ def test_constants_are_patched_as_they_are_packed(value: float) -> None:
     [(1.0, 0x3F800000), (-0.0, 0x80000000), (1e300, 0x7F800000), (-1e300, 0xFF800000)],
 )
 def test_constants_as_bits(value: float, bits: int) -> None:
-    assert to_bits(value, float32) == bits
-    assert to_bits(-1, int32) == 2**32 - 1
-    assert to_bits(True, pt.bool) == 1
-    assert from_bits("w", float32) == "bitcast<f32>(w)"
+    assert to_words(value, float32) == [bits]
+    assert to_words(-1, int32) == [2**32 - 1]
+    assert to_words(True, pt.bool) == [1]
+    assert to_words(-2, pt.int64) == [2**32 - 2, 2**32 - 1]
+    assert to_words(2**63 + 1, pt.uint64) == [1, 2**31]
+    assert from_words(float32, "w") == "bitcast<f32>(w)"
+    assert from_words(pt.int64, "w", "v") == "vec2u(w, v)"

@@ -1,0 +1,199 @@
+// needs: bits.wgsl arithmetic.wgsl
+// Integers of 64 bits as two words, the lower one first, as they lie in memory. Everything here is exact but the
+// conversion to f32, and wraps modulo 2^64. Signed ones are in two's complement; a function whose name ends in `_64`
+// serves both kinds. A divisor of 0 gives 0.
+
+alias int64 = vec2<u32>;
+alias uint64 = vec2<u32>;
+
+// x + y.
+fn add_64(x: vec2u, y: vec2u) -> vec2u {
+  let low = x.x + y.x;
+  return vec2u(low, x.y + y.y + select(0u, 1u, low < x.x));
+}
+
+// x - y.
+fn sub_64(x: vec2u, y: vec2u) -> vec2u { return vec2u(x.x - y.x, x.y - y.y - select(0u, 1u, x.x < y.x)); }
+
+// -x.
+fn neg_64(x: vec2u) -> vec2u { return sub_64(vec2u(0u), x); }
+
+// x * y.
+fn mul_64(x: vec2u, y: vec2u) -> vec2u { return vec2u(x.x * y.x, mulhi_u32(x.x, y.x) + x.x * y.y + x.y * y.x); }
+
+// x < y.
+fn less_uint64(x: vec2u, y: vec2u) -> bool { return (x.y < y.y) | ((x.y == y.y) & (x.x < y.x)); }
+fn less_int64(x: vec2u, y: vec2u) -> bool { return less_uint64(order_key_int64(x), order_key_int64(y)); }
+
+// The larger, and the smaller one.
+fn max_uint64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_uint64(x, y)); }
+fn max_int64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_int64(x, y)); }
+fn min_uint64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_uint64(y, x)); }
+fn min_int64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_int64(y, x)); }
+
+// Keys for a maximum and for a minimum: unsigned integers whose order is that of the values, or the reverse.
+fn order_key_uint64(x: vec2u) -> vec2u { return x; }
+fn order_key_int64(x: vec2u) -> vec2u { return x ^ vec2u(0u, 0x80000000u); }
+fn order_key_min_uint64(x: vec2u) -> vec2u { return ~x; }
+fn order_key_min_int64(x: vec2u) -> vec2u { return x ^ vec2u(0xffffffffu, 0x7fffffffu); }
+
+// Whether the upper bit is set, the sign.
+fn top_bit_64(x: vec2u) -> bool { return (x.y >> 31u) != 0u; }
+
+// |x|; -2^63 stays, as in NumPy.
+fn abs_int64(x: vec2u) -> vec2u { return select(x, neg_64(x), top_bit_64(x)); }
+
+// -1, 0 or 1.
+fn sign_uint64(x: vec2u) -> vec2u { return vec2u(select(0u, 1u, any(x != vec2u(0u))), 0u); }
+fn sign_int64(x: vec2u) -> vec2u { return select(sign_uint64(x), vec2u(0xffffffffu), top_bit_64(x)); }
+
+struct Quotient64 { quotient: vec2u, rest: vec2u }
+
+// x / y rounded down, and what it leaves, by long division of bits; both are 0 for y == 0.
+fn divide_uint64(x: vec2u, y: vec2u) -> Quotient64 {
+  if (all(y == vec2u(0u))) { return Quotient64(vec2u(0u), vec2u(0u)); }
+  if ((x.y | y.y) == 0u) {
+    let quotient = x.x / y.x;
+    return Quotient64(vec2u(quotient, 0u), vec2u(x.x - quotient * y.x, 0u));
+  }
+  var rest = vec2u(0u);
+  var quotient = x;  // its bits move to `rest` from the top; those of the quotient come in below
+  for (var i = 0; i < 64; i++) {
+    let carry = top_bit_64(rest);
+    rest = vec2u((rest.x << 1u) | (quotient.y >> 31u), (rest.y << 1u) | (rest.x >> 31u));
+    quotient = vec2u(quotient.x << 1u, (quotient.y << 1u) | (quotient.x >> 31u));
+    if (carry || !less_uint64(rest, y)) {
+      rest = sub_64(rest, y);
+      quotient.x |= 1u;
+    }
+  }
+  return Quotient64(quotient, rest);
+}
+
+// x // y rounded towards minus infinity; -2^63 // -1 gives -2^63.
+fn floor_divide_uint64(x: vec2u, y: vec2u) -> vec2u { return divide_uint64(x, y).quotient; }
+fn floor_divide_int64(x: vec2u, y: vec2u) -> vec2u {
+  let found = divide_uint64(abs_int64(x), abs_int64(y));
+  let magnitude = add_64(found.quotient, sign_uint64(found.rest));
+  return select(found.quotient, neg_64(magnitude), top_bit_64(x) != top_bit_64(y));
+}
+
+// x % y with the sign of y.
+fn remainder_uint64(x: vec2u, y: vec2u) -> vec2u { return divide_uint64(x, y).rest; }
+fn remainder_int64(x: vec2u, y: vec2u) -> vec2u {
+  let divisor = abs_int64(y);
+  let rest = divide_uint64(abs_int64(x), divisor).rest;
+  let turned = any(rest != vec2u(0u)) & (top_bit_64(x) != top_bit_64(y));
+  let magnitude = select(rest, sub_64(divisor, rest), turned);
+  return select(magnitude, neg_64(magnitude), top_bit_64(y));
+}
+
+// x to the power y, by repeated squaring; x^0 is 1.
+fn pow_uint64(x: vec2u, y: vec2u) -> vec2u {
+  var result = vec2u(1u, 0u);
+  var square = x;
+  var left = y;
+  for (var i = 0; i < 64; i++) {
+    if (all(left == vec2u(0u))) { break; }
+    if ((left.x & 1u) != 0u) { result = mul_64(result, square); }
+    square = mul_64(square, square);
+    left = vec2u((left.x >> 1u) | (left.y << 31u), left.y >> 1u);
+  }
+  return result;
+}
+
+// The same; a negative y gives the integer part of the true result: 0, but 1 for x == 1 and +-1 for x == -1.
+fn pow_int64(x: vec2u, y: vec2u) -> vec2u {
+  let unit = all(x == vec2u(1u, 0u)) | all(x == vec2u(0xffffffffu));  // the parity of y is enough
+  let result = pow_uint64(x, select(y, vec2u(y.x & 1u, 0u), unit));
+  return select(result, vec2u(0u), top_bit_64(y) & !unit);
+}
+
+// x * 2^y; 0 where y is negative, or 64 or more.
+fn left_shift_uint64(x: vec2u, y: vec2u) -> vec2u {
+  let n = y.x & 31u;
+  let low = x.x << n;
+  let high = (x.y << n) | ((x.x >> 1u) >> (31u - n));
+  let shifted = select(vec2u(low, high), vec2u(0u, low), (y.x & 32u) != 0u);
+  return select(shifted, vec2u(0u), (y.y != 0u) | (y.x > 63u));
+}
+fn left_shift_int64(x: vec2u, y: vec2u) -> vec2u { return left_shift_uint64(x, y); }
+
+// x / 2^y rounded towards minus infinity; a y that is negative, or 64 or more, leaves 0 or -1.
+fn right_shift_uint64(x: vec2u, y: vec2u) -> vec2u { return shifted_down(x, y, 0u); }
+fn right_shift_int64(x: vec2u, y: vec2u) -> vec2u { return shifted_down(x, y, select(0u, 0xffffffffu, top_bit_64(x))); }
+
+// The same, where words of `sign` come in from above.
+fn shifted_down(x: vec2u, y: vec2u, sign: u32) -> vec2u {
+  let n = y.x & 31u;
+  let low = (x.x >> n) | ((x.y << 1u) << (31u - n));
+  let high = (x.y >> n) | ((sign << 1u) << (31u - n));
+  let shifted = select(vec2u(low, high), vec2u(high, sign), (y.x & 32u) != 0u);
+  return select(shifted, vec2u(sign), (y.y != 0u) | (y.x > 63u));
+}
+
+// Whether x is not 0.
+fn bool_from_int64(x: vec2u) -> bool { return any(x != vec2u(0u)); }
+fn bool_from_uint64(x: vec2u) -> bool { return any(x != vec2u(0u)); }
+
+// 0 or 1.
+fn int64_from_bool(x: bool) -> vec2u { return vec2u(select(0u, 1u, x), 0u); }
+fn uint64_from_bool(x: bool) -> vec2u { return vec2u(select(0u, 1u, x), 0u); }
+
+// Modulo 2^64; between the two kinds, the same bits.
+fn int64_from_i32(x: i32) -> vec2u { return vec2u(bitcast<u32>(x), select(0u, 0xffffffffu, x < 0)); }
+fn uint64_from_i32(x: i32) -> vec2u { return int64_from_i32(x); }
+fn int64_from_u32(x: u32) -> vec2u { return vec2u(x, 0u); }
+fn uint64_from_u32(x: u32) -> vec2u { return vec2u(x, 0u); }
+fn int64_from_uint64(x: vec2u) -> vec2u { return x; }
+fn uint64_from_int64(x: vec2u) -> vec2u { return x; }
+
+// Modulo 2^32.
+fn i32_from_int64(x: vec2u) -> i32 { return bitcast<i32>(x.x); }
+fn i32_from_uint64(x: vec2u) -> i32 { return bitcast<i32>(x.x); }
+fn u32_from_int64(x: vec2u) -> u32 { return x.x; }
+fn u32_from_uint64(x: vec2u) -> u32 { return x.x; }
+
+// |x| without its fraction, modulo 2^64.
+fn magnitude_from_f32(x: f32) -> vec2u {
+  let exponent = (bitcast<u32>(x) >> 23u) & 0xffu;
+  let mantissa = (bitcast<u32>(x) & 0x007fffffu) | 0x00800000u;  // |x| = mantissa * 2^(exponent - 150)
+  let down = 150u - exponent;
+  let small = vec2u(select(mantissa >> (down & 31u), 0u, down > 31u), 0u);
+  return select(small, left_shift_uint64(vec2u(mantissa, 0u), vec2u(exponent - 150u, 0u)), exponent >= 150u);
+}
+
+// Truncation towards 0; NaN and whatever does not fit give -2^63, as x86-64's conversion instruction.
+fn int64_from_f32(x: f32) -> vec2u {
+  let magnitude = magnitude_from_f32(x);
+  let outside = (bitcast<u32>(x) & 0x7fffffffu) >= 0x5f000000u;
+  return select(select(magnitude, neg_64(magnitude), sign_bit(x)), vec2u(0u, 0x80000000u), outside);
+}
+
+// The same below 2^63, modulo 2^64; from there on truncation, and 0 for what is 2^64 or more. NaN gives 2^63.
+fn uint64_from_f32(x: f32) -> vec2u {
+  let b = bitcast<u32>(x);
+  let above = select(magnitude_from_f32(x), vec2u(0u), b >= 0x5f800000u);
+  return select(int64_from_f32(x), above, (b >= 0x5f000000u) & (b <= 0x7f800000u));
+}
+
+// The nearest f32, ties to even. Correctly rounded (0.5 ulp).
+fn f32_from_uint64(x: vec2u) -> f32 {
+  let zeros = select(countLeadingZeros(x.x) + 32u, countLeadingZeros(x.y), x.y != 0u);
+  let n = left_shift_uint64(x, vec2u(zeros, 0u));
+  let rest = ((n.y & 0xffu) << 1u) | select(0u, 1u, n.x != 0u);
+  let up = (rest + ((n.y >> 8u) & 1u) + 0xffu) >> 9u;
+  let bits = ((189u - zeros) << 23u) + (n.y >> 8u) + up;
+  return select(bitcast<f32>(bits), 0.0, all(x == vec2u(0u)));
+}
+fn f32_from_int64(x: vec2u) -> f32 {
+  let magnitude = f32_from_uint64(abs_int64(x));
+  return select(magnitude, neg_f32(magnitude), top_bit_64(x));
+}
+
+// An index as an i32, the nearest there is.
+fn index_from_int64(x: vec2u) -> i32 {
+  let fits = x.y == select(0u, 0xffffffffu, (x.x >> 31u) != 0u);
+  return select(select(2147483647, i32(-2147483648), top_bit_64(x)), bitcast<i32>(x.x), fits);
+}
+fn index_from_uint64(x: vec2u) -> i32 { return bitcast<i32>(select(min(x.x, 0x7fffffffu), 0x7fffffffu, x.y != 0u)); }
