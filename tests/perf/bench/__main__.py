@@ -1,10 +1,11 @@
 """Times py_tensor, and what it is compared with, on whatever adapter the browser has.
 
-usage: python3 -m tests.perf.bench [--suite NAME]... [--case TEXT]... [--peers] [--json FILE]
-                                   [--rounds N] [--list] [--no-setup]
+usage: python3 -m tests.perf.bench [--suite NAME]... [--case TEXT]... [--peers] [--native]
+                                   [--json FILE] [--rounds N] [--list] [--no-setup]
 
     npm run bench                                   py_tensor alone, every suite but the page's
     npm run bench -- --peers --json out.json        beside tfjs and jax-js, figures kept
+    npm run bench -- --native                       beside py_tensor without a browser
     npm run bench -- --suite matmul --case 1024     some cases
     python3 -m tests.perf.bench --no-setup --peers  with a built page, Python and a browser
                                                     (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
@@ -32,7 +33,7 @@ def main() -> int:
     options = parse(sys.argv[1:])
     if options.setup:
         try:
-            python = set_up(lists=options.list)
+            python = set_up(lists=options.list, native=options.native)
         except environment.SetupError as error:
             print(error, file=sys.stderr)
             return 1
@@ -54,6 +55,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--suite", action="append", metavar="NAME", help="only these suites")
     parser.add_argument("--case", action="append", metavar="TEXT", help="only cases named so")
     parser.add_argument("--peers", action="store_true", help="time tfjs and jax-js too")
+    parser.add_argument("--native", action="store_true", help="time py_tensor in this Python too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     parser.add_argument("--rounds", type=int, metavar="N", help="samples of each contender")
     parser.add_argument("--list", action="store_true", help="show the suites and cases, run none")
@@ -64,12 +66,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def set_up(*, lists: bool) -> Path:
+def set_up(*, lists: bool, native: bool) -> Path:
     """Installs what this run needs and builds the page; gives the Python to run it with."""
     python = environment.ensure_venv()
     if lists:
         return python
     os.environ["CHROMIUM"] = environment.ensure_chromium(python)
+    if native:
+        environment.ensure_adapter(python)
     environment.call(sys.executable, "web/build.py", hint="Without the page there is no run.")
     return python
 

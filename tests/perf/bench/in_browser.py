@@ -25,6 +25,7 @@ SENT = (
     "tests/__init__.py",
     "tests/perf/bench/cases.py",
     "tests/perf/bench/in_page.py",
+    "tests/perf/bench/sampling.py",
     "web/python/benchmarks.py",
 )
 """What the worker gets, below a folder of its own."""
@@ -42,7 +43,7 @@ from pyodide.http import pyfetch
 sent = await pyfetch("__bench__/worker.zip")
 await sent.unpack_archive(extract_dir={WORKER_ROOT!r}, format="zip")
 sys.path.insert(0, {WORKER_ROOT!r})
-from tests.perf.bench import in_page
+from tests.perf.bench import in_page, sampling
 """
 
 
@@ -128,7 +129,7 @@ class BenchPage:
 
 
 class PyTensor:
-    """py_tensor on WebGPU, in the page's worker (`in_page.py`)."""
+    """py_tensor on WebGPU, in the page's worker (`in_page.py`, `sampling.py`)."""
 
     name = "py_tensor"
 
@@ -143,19 +144,19 @@ class PyTensor:
         self._page.python(f"await {code}")
 
     def sample(self, count: int) -> Sample:
-        given = self._page.python(f"in_page.sample({count})")
+        given = self._page.python(f"sampling.sample({count})")
         if "missing" in given:
             raise MissingError(given["missing"])
         return Sample(given["seconds"], given["dispatches"])
 
     def values(self, call: int, places: Sequence[int]) -> list[float]:
-        return self._page.python(f"in_page.values({call}, {list(places)})")
+        return self._page.python(f"sampling.values({call}, {list(places)})")
 
     def gpu_seconds(self, count: int) -> float | None:
-        return self._page.python(f"in_page.gpu_seconds({count})")
+        return self._page.python(f"sampling.gpu_seconds({count})")
 
     def release(self) -> None:
-        self._page.python("in_page.release()")
+        self._page.python("sampling.release()")
 
 
 class Peer:

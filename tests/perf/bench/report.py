@@ -32,6 +32,7 @@ SCHEMA = 1
 
 OURS = "py_tensor"
 PYTORCH = "PyTorch"
+NATIVE = "native"
 PROBES = {"GB/s": "copy", "GFLOP/s": "multiplyAdd"}
 """Which probe a case is measured by."""
 
@@ -62,6 +63,7 @@ def _ratios(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
         return {}
     ours = medians.pop(OURS)
     pytorch = medians.pop(PYTORCH, None)
+    medians.pop(NATIVE, None)
     ratios = {"best_peer": min(medians.values()) / ours} if medians else {}
     return ratios | ({"pytorch": ours / pytorch} if pytorch else {})
 
@@ -71,7 +73,7 @@ class Table:
 
     def __init__(self, contenders: Sequence[str]) -> None:
         self._others = [name for name in contenders if name != OURS]
-        self._has_peers = any(name != PYTORCH for name in self._others)
+        self._has_peers = any(name not in (PYTORCH, NATIVE) for name in self._others)
         self._has_pytorch = PYTORCH in self._others
 
     def head(self) -> str:

@@ -19,6 +19,7 @@ from tests.environment import SetupError
 from tests.perf.bench import cases, measure, pytorch, report
 from tests.perf.bench.contender import Contender
 from tests.perf.bench.in_browser import PEERS, BenchPage, PageError, Peer, PyTensor
+from tests.perf.bench.native import Native, absence
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,6 +32,9 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _list()
         return 0
+    if options.native and (why := absence()) is not None:
+        print(why, file=sys.stderr)
+        return 1
     try:
         page = BenchPage(tuple(PEERS) if options.peers else ())
     except (BootError, SetupError, PageError) as error:
@@ -54,6 +58,8 @@ def _list() -> None:
 
 def _run(page: BenchPage, options: argparse.Namespace) -> int:
     contenders: list[Contender] = [PyTensor(page)]
+    if options.native:
+        contenders.append(Native())
     if options.peers:
         contenders += [Peer(page, name) for name in PEERS]
     if (torch := pytorch.find()) is not None:
