@@ -24,8 +24,8 @@ from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
-MAX_SLICES = 1024
-MAX_STEPS = 2**20  # of one invocation, where slices can help it
+MAX_SLICES = 1024  # to keep the device busy
+MAX_STEPS = 2**14  # of one invocation, where slices can help it; lavapipe ends loops after 65,535
 COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
 LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
 NewTemporary = Callable[[int], int]  # bytes -> slot
@@ -338,7 +338,7 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
 def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
     worthwhile = walk.steps // (walk.lanes * profile.least_slice)
-    wanted = -(-profile.wanted_groups // walk.groups)
+    wanted = min(-(-profile.wanted_groups // walk.groups), MAX_SLICES)
     wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
-    slices = max(1, min(wanted, worthwhile, MAX_SLICES))
+    slices = max(1, min(wanted, worthwhile))
     return walk.cut(-(-walk.steps // slices))

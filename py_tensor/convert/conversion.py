@@ -53,7 +53,7 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     ShapeError
         For ragged lists.
     DTypeError
-        For a dtype that the device does not have: float64 and int64 on webgpu. For complex numbers.
+        For a dtype that the device does not have: float64 on webgpu. For complex numbers.
     OverflowError
         For a number that the integer dtype cannot hold; the error names its place.
     ValueError

@@ -5,6 +5,8 @@ Of bools they are the logical ops, as masks are combined.
 
 from __future__ import annotations
 
+from typing import Any
+
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
@@ -26,6 +28,17 @@ BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")
 SHIFTED = Accepts(
     "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
 )
+
+
+def _shifted(np: Any, shift: Any, x: Any, y: Any, beyond: Any) -> Any:
+    """A shift, and what is left of `x` by a count that is negative, or the width or more.
+
+    NumPy takes a count of 64 bits modulo 2**32 where addresses have 32 bits, as in Pyodide.
+    """
+    inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
+    shifted = shift(x, np.where(inside, y, 0).astype(y.dtype))
+    return np.where(inside, shifted, np.asarray(beyond).astype(x.dtype))
+
 
 bitwise_and = binary(
     "bitwise_and",
@@ -66,7 +79,7 @@ left_shift = binary(
     "left_shift",
     SHIFTED,
     "left_shift_{t}({0}, {1})",
-    lambda np, x, y: np.left_shift(x, y),
+    lambda np, x, y: _shifted(np, np.left_shift, x, y, 0),
     vjp=NOT_DIFFERENTIABLE,
     operator="lshift",
     doc="The bits of `x` moved up by `y` places; 0 where `y` is negative or the width or more.",
@@ -75,7 +88,7 @@ right_shift = binary(
     "right_shift",
     SHIFTED,
     "right_shift_{t}({0}, {1})",
-    lambda np, x, y: np.right_shift(x, y),
+    lambda np, x, y: _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0)),
     vjp=NOT_DIFFERENTIABLE,
     operator="rshift",
     doc="The bits of `x` moved down by `y` places, the sign kept; by all where `y` is negative.",

@@ -288,7 +288,7 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
 
 def _wrapped(value: Scalar, dtype: DType) -> Scalar:
     """A negative step of an unsigned range counts by wrapping around."""
-    return int(value) % 2**32 if dtype is dtypes.uint32 else value
+    return int(value) % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
 def linspace(

@@ -38,6 +38,13 @@ from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
 _ALL = slice(None)
+# What writes by indices in each mode of a scatter, for errors.
+_WRITTEN_BY = {
+    "set": "setitem",
+    **dict.fromkeys(("add", "add_atomic"), "add.at"),
+    "min": "minimum.at",
+    "max": "maximum.at",
+}
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
@@ -453,7 +460,7 @@ class _Selection:
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
             shape = (*rest[: self.at], *spread, *rest[self.at :])
             values = cast_and_broadcast(window, value, shape)
-            unique, op = self.mask is not None, self.op and "setitem"
+            unique, op = self.mask is not None, self.op and _WRITTEN_BY[mode]
             written = scatter(window, axes, indices, self.at, values, mode, unique=unique, op=op)
         layout = window._layout  # pyright: ignore[reportPrivateUsage]
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]

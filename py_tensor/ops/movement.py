@@ -23,6 +23,7 @@ from py_tensor.ops.operands import (
     Operand,
     Scalar,
     as_ndarray,
+    beside,
     coerce,
     common_dtype,
     copy_or_scalar,
@@ -444,7 +445,9 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     """Operands on one device, in their common dtype."""
     if not hasattr(tensors, "__iter__"):
         raise TypeError(f"{op}: takes a sequence of tensors, not {type(tensors).__name__}")
-    given = [tensor_of(x, op) for x in tensors]
+    known = [x for x in tensors if isinstance(x, Tensor)]
+    wide = next((x.dtype for x in known if x.dtype.itemsize == 8), None)
+    given = [x if isinstance(x, Tensor) else beside(wide, x, op, None) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")
     dtype = given[0].dtype

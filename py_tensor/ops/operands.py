@@ -117,7 +117,7 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     """
     result: list[Tensor | Scalar] = []
     device: Device | None = None
-    wide = False
+    wide: DType | None = None
     for x in operands:
         if isinstance(x, Tensor):
             if device is not None and x.device is not device:
@@ -125,7 +125,7 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                     f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
                 )
             device = x.device
-            wide = wide or x.dtype.itemsize == 8
+            wide = x.dtype if x.dtype.itemsize == 8 else wide
     for x in operands:
         if isinstance(x, Tensor | bool | int | float):
             result.append(x)
@@ -135,12 +135,24 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                 tensor_of(x, op, device=device) if strong else number_of(op, "an operand", x)
             )
         else:
-            own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-            found = dtypes.BY_NAME.get(own or "")
-            result.append(tensor_of(x, op, dtype=found, device=device))
+            result.append(beside(wide, x, op, device))
     if not any(isinstance(x, Tensor) for x in result):
         result[0] = tensor_of(result[0], op)
     return result
+
+
+def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
+    """An array or a list as a tensor; `wide` is the dtype of a tensor of 64 bits beside it.
+
+    An array keeps its own dtype there, and integers of a list may need as many bits.
+    """
+    own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
+    try:
+        return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
+    except OverflowError:
+        if wide is None or wide.kind == "f":
+            raise
+        return tensor_of(x, op, dtype=wide, device=device)
 
 
 def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:

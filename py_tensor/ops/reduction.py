@@ -493,13 +493,20 @@ def mean(
         axes = normalize_axes("mean", axis, x.ndim)
         return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
     count = _counted(x, axis, "mean", keepdims, where)
-    return stored_whole("mean", sum(x, axis, keepdims=keepdims, where=where) / count, out)
+    total = sum(_summable(x), axis, keepdims=keepdims, where=where)
+    return stored_whole("mean", converted(total / count, x.dtype), out)
 
 
 @Composition
 def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axes, x.ndim)
-    return sum(x, axes, keepdims=keepdims) / float(_count(x, axes, "mean"))
+    total = sum(_summable(x), axes, keepdims=keepdims)
+    return converted(total / float(_count(x, axes, "mean")), x.dtype)
+
+
+def _summable(x: Tensor) -> Tensor:
+    """Halves as float32, as NumPy adds them for a mean: their sum may be past the largest half."""
+    return converted(x, dtypes.float32) if x.dtype is dtypes.float16 else x
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
@@ -507,7 +514,7 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
     count = _count(x, axis, op)
     if where is True:
         return float(count)
-    return sum(choose(where, ones_like(x), 0.0), axis, keepdims=keepdims)
+    return sum(choose(where, ones_like(_summable(x)), 0.0), axis, keepdims=keepdims)
 
 
 def var(
@@ -553,7 +560,8 @@ def _variance(
     else:
         divisor = builtins.max(count - correction, 0.0)
     centred = subtract(x, mean(x, axes, keepdims=True, where=where))
-    return sum(square(centred), axes, keepdims=keepdims, where=where) / divisor
+    total = sum(square(centred), axes, keepdims=keepdims, where=where)
+    return converted(total / divisor, x.dtype)
 
 
 @Composition

@@ -49,25 +49,27 @@ fn sign_int64(x: vec2u) -> vec2u { return select(sign_uint64(x), vec2u(0xfffffff
 
 struct Quotient64 { quotient: vec2u, rest: vec2u }
 
-// x / y rounded down, and what it leaves, by long division of bits; both are 0 for y == 0.
+// x / y rounded down, and what it leaves; both are 0 for y == 0. Each step finds 19 bits of the quotient by floats, and
+// the rest exactly. After four the rest is below 2 * y. There is no loop: drivers on CPUs bound those of an invocation.
 fn divide_uint64(x: vec2u, y: vec2u) -> Quotient64 {
   if (all(y == vec2u(0u))) { return Quotient64(vec2u(0u), vec2u(0u)); }
   if ((x.y | y.y) == 0u) {
     let quotient = x.x / y.x;
     return Quotient64(vec2u(quotient, 0u), vec2u(x.x - quotient * y.x, 0u));
   }
-  var rest = vec2u(0u);
-  var quotient = x;  // its bits move to `rest` from the top; those of the quotient come in below
-  for (var i = 0; i < 64; i++) {
-    let carry = top_bit_64(rest);
-    rest = vec2u((rest.x << 1u) | (quotient.y >> 31u), (rest.y << 1u) | (rest.x >> 31u));
-    quotient = vec2u(quotient.x << 1u, (quotient.y << 1u) | (quotient.x >> 31u));
-    if (carry || !less_uint64(rest, y)) {
-      rest = sub_64(rest, y);
-      quotient.x |= 1u;
-    }
-  }
-  return Quotient64(quotient, rest);
+  let inverse = 0.99999905 / f32_from_uint64(y);  // less by 2^-20, which is more than all roundings
+  let first = closer_quotient(Quotient64(vec2u(0u), x), y, inverse);
+  let second = closer_quotient(first, y, inverse);
+  let third = closer_quotient(second, y, inverse);
+  let last = closer_quotient(third, y, inverse);
+  if (less_uint64(last.rest, y)) { return last; }
+  return Quotient64(add_64(last.quotient, vec2u(1u, 0u)), sub_64(last.rest, y));
+}
+
+// A quotient that was too small, made larger by what the rest tells.
+fn closer_quotient(found: Quotient64, y: vec2u, inverse: f32) -> Quotient64 {
+  let more = magnitude_from_f32(f32_from_uint64(found.rest) * inverse);
+  return Quotient64(add_64(found.quotient, more), sub_64(found.rest, mul_64(more, y)));
 }
 
 // x // y rounded towards minus infinity; -2^63 // -1 gives -2^63.

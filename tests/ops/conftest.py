@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 IN_WORKER = sys.platform == "emscripten"
 HERE = Path(__file__).parent
 DEVICES = ("cpu", "webgpu", "native")
-SHORT_LOOPS = "Mesa's lavapipe ends a loop after 65,535 passes; no GPU does"
 SMALL_BUFFERS = "a buffer of lavapipe has 128 MiB at most"
 NOT_NATIVE = {
-    "test_many_rows": SHORT_LOOPS,
-    "test_sum_of_2_to_the_25_ones_is_exact": SHORT_LOOPS,
-    "test_large_sums": SHORT_LOOPS,
-    "test_sums_of_equal_and_of_rising_values[1000000]": SHORT_LOOPS,
-    "test_sums_of_equal_and_of_rising_values[10000000]": SHORT_LOOPS,
-    "test_a_reduction_of_what_fills_a_buffer_to_the_last_byte": SHORT_LOOPS,
     "test_a_scan_that_fills_a_buffer_to_the_last_byte": SMALL_BUFFERS,
     "test_buffers_past_the_default_limits[129]": SMALL_BUFFERS,
     "test_buffers_past_the_default_limits[257]": SMALL_BUFFERS,

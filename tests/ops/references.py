@@ -162,6 +162,18 @@ def _power(x: Array, y: Array) -> Array:
     return np.where(y < 0, inverse, result)
 
 
+def _left_shift(x: Array, y: Array) -> Array:
+    """0 for a count that is negative, or the width or more."""
+    inside = (y >= 0) & (y < 64)  # NumPy takes a count modulo 2**32 where addresses have 32 bits
+    return np.where(inside, np.left_shift(x, np.where(inside, y, y.dtype.type(0))), 0)
+
+
+def _right_shift(x: Array, y: Array) -> Array:
+    inside = (y >= 0) & (y < 64)
+    beyond = np.where(x < 0, x.dtype.type(0) - x.dtype.type(1), x.dtype.type(0))
+    return np.where(inside, np.right_shift(x, np.where(inside, y, y.dtype.type(0))), beyond)
+
+
 UNARY: dict[str, Entry] = {
     "exp": _floating(np.exp, 4),
     "log": _floating(np.log, 4),
@@ -218,8 +230,8 @@ BINARY: dict[str, Entry] = {
     "bitwise_and": Entry(np.bitwise_and, BITS),
     "bitwise_or": Entry(np.bitwise_or, BITS),
     "bitwise_xor": Entry(np.bitwise_xor, BITS),
-    "left_shift": Entry(np.left_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
-    "right_shift": Entry(np.right_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
+    "left_shift": Entry(_left_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
+    "right_shift": Entry(_right_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
     "equal": _truth(np.equal),
     "not_equal": _truth(np.not_equal),
     "less": _truth(np.less),

@@ -173,3 +173,16 @@ def test_constants_are_rounded(device: str) -> None:
     for number in (0.1, 1 / 3, 1e-7, 2049.0):
         same(x * number, halves * number, f"times {number}")
         same(x + number, halves + number, f"plus {number}")
+
+
+@pytest.mark.computes
+def test_means_of_large_sums(device: str) -> None:
+    """The sum is past the largest half, its mean is not."""
+    for array in (np.full(2, 60000), np.full((3, 4000), 20), np.ones(100_000)):
+        halves = array.astype(np.float16)
+        x = pt.tensor(halves, device=device)
+        for axis in (None, -1):
+            same(pt.mean(x, axis), np.asarray(halves.mean(axis)), f"mean, {array.shape}")
+        some = pt.mean(x, where=x > 0)
+        same(some, np.asarray(halves.mean()), "of those above 0")
+        assert pt.std(x, where=x > 0).dtype is pt.float16

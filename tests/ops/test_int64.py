@@ -307,3 +307,66 @@ def test_random_generators_by_hand(device: str) -> None:
         digest = (digest ^ byte) * 0x100000001B3
         expected = ((expected ^ byte) * 0x100000001B3) % 2**64
     assert digest.tolist() == [expected] * 4
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_division_beside_multiples(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Of numbers of any length, at and around multiples of the divisor."""
+    count = 20_000
+
+    def drawn() -> list[int]:
+        bits = rng.integers(0, 2**64, count, np.uint64, endpoint=False).tolist()
+        signs = rng.choice([-1, 1] if dtype == "int64" else [1], count).tolist()
+        shifts = rng.integers(0, 64, count).tolist()
+        return [
+            wrapped((n >> by) * sign, dtype)
+            for n, by, sign in zip(bits, shifts, signs, strict=True)
+        ]
+
+    a, b = drawn(), drawn()
+    for i in range(count // 2):
+        near = a[i] // b[i] * b[i] + int(rng.integers(-1, 2)) if b[i] else 0
+        a[i] = near if near == wrapped(near, dtype) else a[i]
+    x, y = (pt.tensor(v, dtype=dtype, device=device) for v in (a, b))
+    quotients = [wrapped(p // q, dtype) if q else 0 for p, q in zip(a, b, strict=True)]
+    same(x // y, np.array(quotients, dtype), "//")
+    rests = [p % q if q else 0 for p, q in zip(a, b, strict=True)]
+    same(x % y, np.array(rests, dtype), "%")
+
+
+@pytest.mark.computes
+def test_long_chains_and_rows(device: str) -> None:
+    """More passes of loops in one kernel than drivers on CPUs allow an invocation."""
+    x, n = pt.arange(1, 301, dtype="uint64", device=device), np.arange(1, 301, dtype=np.uint64)
+    for _ in range(20):
+        x = x * 48271 % 2147483647
+        n = n * np.uint64(48271) % np.uint64(2147483647)
+    same(x, n, "a generator, 20 times")
+    x, n = pt.arange(200_000, dtype="int64", device=device), np.arange(200_000)
+    big, wide = x * 12345678901, n * 12345678901
+    same((big // 7).sum(), np.asarray((wide // 7).sum()), "a sum of quotients")
+    same((big % 1000).max(), np.asarray((wide % 1000).max()), "the greatest rest")
+    same((x ** (x % 5)).sum(), np.asarray((n ** (n % 5)).sum()), "a sum of powers")
+    ones = pt.ones(4_300_000, dtype="int64", device=device)
+    assert int(ones.sum()) == 4_300_000
+    assert int(ones.cumsum()[-1]) == 4_300_000
+
+
+@pytest.mark.computes
+def test_lists_beside(device: str) -> None:
+    """Python's integers in lists have as many bits as a tensor of 64 bits beside them."""
+    x = pt.arange(6, dtype="int64", device=device)
+    far = [2**40, 0, 1, -(2**40), 5, 2**62]
+    same(x + far, np.arange(6) + np.array(far), "added")
+    same(x == far, np.arange(6) == np.array(far), "compared")
+    same(pt.concat([x, far]), np.concatenate([np.arange(6), far]), "joined")
+    same(pt.stack([x[:2], [2**40, 1]]), np.stack([np.arange(2), [2**40, 1]]), "stacked")
+    same(pt.isin(x, [0, 2**40]), np.isin(np.arange(6), [0, 2**40]), "isin")
+    same(pt.searchsorted(x, [2**40, 3]), np.array([6, 3], np.int32), "searchsorted")
+    with pytest.raises(OverflowError, match=r"int32"):
+        pt.add(pt.arange(6, device=device), far)
+    with pytest.raises(OverflowError, match=r"int64"):
+        pt.add(x, [2**70] * 6)
+    down = pt.arange(9, 0, -2, dtype="uint64", device=device)
+    same(down, np.arange(9, 0, -2).astype(np.uint64), "an unsigned range that falls")

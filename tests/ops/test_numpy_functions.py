@@ -229,7 +229,11 @@ def test_every_function_that_both_have_is_in_the_table() -> None:
 def test_it_is_ours(name: str, array: Array, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for call in CALLS[name]:
         x = pt.tensor(array, device=device)
-        expected = call(array)
+        try:
+            expected = call(array)
+        except ValueError:  # NumPy 2.5 takes no products of vectors of two elements
+            assert name == "cross"
+            continue
         with monkeypatch.context() as patched:
             if name not in READING:
                 patched.setattr(pt.Tensor, "_read", None)  # nothing is read
