@@ -455,13 +455,20 @@ def library_package(wheel: Path) -> Package:
 
 
 def for_page(wheel: Path) -> Path:
-    """The wheel of the library without what a page has no use for."""
+    """The wheel of the library without what a page has no use for.
+
+    So are the comments of `shaders/lib`: a kernel gets its functions without them.
+    """
     target = CACHE / "page" / wheel.name
     target.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w") as part:
         for entry in whole.infolist():
-            if not any(fnmatch(entry.filename, pattern) for pattern in ELSEWHERE):
-                part.writestr(entry, whole.read(entry))
+            if any(fnmatch(entry.filename, pattern) for pattern in ELSEWHERE):
+                continue
+            content = whole.read(entry)
+            if fnmatch(entry.filename, "py_tensor/shaders/lib/*.wgsl"):
+                content = re.sub(rb"\n*[ ]*//[^\n]*", b"", content)
+            part.writestr(entry, content)
     return target
 
 
