@@ -206,7 +206,7 @@ def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> 
 def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
     """The dtype in which data of the host comes in, unless one is asked for: that of its kind.
 
-    On every device, though "cpu" has 64 bits, so that a program means the same on all of them.
+    Whatever the device has, so that a program means the same on all of them.
 
     Parameters
     ----------

@@ -260,10 +260,14 @@ class NativeBridge:
         if landing:
             session.device.wait(landing[-1].submission)
         for flight in landing:
+            self._flights.popleft()
             for check in flight.checks:
-                words: list[int] = ffi.unpack(
-                    ffi.cast("uint32_t *", check.arrived()), check.part[2] // 4
-                )
+                try:
+                    memory = ffi.cast("uint32_t *", check.arrived())
+                except StreamError as error:
+                    self._record(_thrown(flight.flush, error))
+                    continue
+                words: list[int] = ffi.unpack(memory, check.part[2] // 4)
                 found = [[place, word] for place, word in enumerate(words) if word]
                 if found and not any(f["flush"] == flight.flush for f in self._failures):
                     message = json.dumps(found)
@@ -271,7 +275,6 @@ class NativeBridge:
                     self._record(
                         {"flush": flight.flush, "kind": kind, "label": "", "message": message}
                     )
-            self._flights.popleft()
         for failure in self._taken(session, UNATTRIBUTED):
             self._record(failure)
 

@@ -474,7 +474,10 @@ class Readback:
 
     def __del__(self) -> None:
         staging, self._staging = self._staging, None
-        if staging is None or self._session.is_over:
+        if staging is None:
+            return
+        if self._session.is_over:
+            lib.wgpuBufferRelease(staging[1])
             return
         if self._mapping is None:
             self._session.staging.give_back(*staging)

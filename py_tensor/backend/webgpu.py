@@ -138,11 +138,9 @@ class WebGPU(Connection):
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
         if not meta.dtype.on_gpu:
-            hint = "float" if meta.dtype.kind == "f" else "int"
             raise DTypeError(
-                f"{op}: {meta.dtype} is not available on the webgpu device, "
-                f"which computes in 32 bits; take pt.{hint}32, which dtype={hint} stands for, "
-                "or device='cpu'"
+                f"{op}: {meta.dtype} is not available on the webgpu device; "
+                "take pt.float32, which dtype=float stands for, or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.itemsize
         if nbytes > self.max_bytes:

@@ -123,7 +123,10 @@ def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
 
 
 def as_words(dtype: DType, value: str) -> list[str]:
-    """The bits of a value, each word a u32 of its own; `from_words` reads them back."""
+    """The bits of a value, each word a u32 of its own; `from_words` reads them back.
+
+    That of two words is a name, or costs little: its text occurs twice.
+    """
     if dtype.is_wide:
         return [f"{value}.x", f"{value}.y"]
     match dtype.wgsl:

@@ -381,7 +381,8 @@ class _Writer:
     """The regions of a pass over whole rows or slices of them, one program for both.
 
     Its first output is stored as words, u32: where rows are sliced, what a slice comes to is stored
-    in its place, in another buffer: row after row, slice after slice, part after part.
+    in its place, in another buffer: row after row, slice after slice, part after part. An output of
+    two words is none of these: slices have a program without outputs then.
     """
 
     def __init__(

@@ -75,15 +75,15 @@ def _copied(
 
 def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
     """A kernel that combines packed elements: on a copy of them in words, packed again then."""
-    wide = in_words(stage.dtype)
-    words = context.temporary(stage.size * wide.itemsize)
+    unpacked = in_words(stage.dtype)
+    words = context.temporary(stage.size * unpacked.itemsize)
     element = Body(list(stage.element.instructions))
-    value = element.add(Convert(wide, stage.value))
-    over = replace(stage, element=element, value=value, dtype=wide, into=words, target=words)
+    value = element.add(Convert(unpacked, stage.value))
+    over = replace(stage, element=element, value=value, dtype=unpacked, into=words, target=words)
     return [
-        _copied(stage.into, stage.dtype, words, wide, kernel, context),
+        _copied(stage.into, stage.dtype, words, unpacked, kernel, context),
         *lower_scatter(replace(kernel, stages=(over,)), context),
-        _copied(words, wide, stage.target, stage.dtype, kernel, context),
+        _copied(words, unpacked, stage.target, stage.dtype, kernel, context),
     ]
 
 
@@ -326,10 +326,10 @@ class _Passes:
         heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
         runs = _Runs(combined, places, order, heads, chunk, chunks)
         if chunks > 1:
-            self._add_heads(stage, runs)
+            self._combine_heads(stage, runs)
         if chunks > GROUP:
-            self._add_heads_of_groups(stage, runs)
-        self._add_runs(stage, runs)
+            self._combine_heads_of_groups(stage, runs)
+        self._combine_runs(stage, runs)
 
     def _store_places(self, stage: Scattered, places: int) -> None:
         body = Body()
@@ -339,17 +339,17 @@ class _Passes:
         kernel = Kernel(self.kernel.kept, (), (), body, (output,), self.kernel.label)
         self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
 
-    def _add_heads(self, stage: Scattered, runs: _Runs) -> None:
-        """Add up the values of one address that each chunk begins with."""
+    def _combine_heads(self, stage: Scattered, runs: _Runs) -> None:
+        """Combine the values of one address that each chunk begins with."""
         writer = _Writer(self.kernel, stage.value)
         writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
         self._read_values(writer, runs)
         heads = writer.bind(runs.heads, stage.dtype, writable=True)
-        writer.function("store_head(chunk: u32, sum: Sum)", [f"{heads}[chunk] = sum;"])
+        writer.function("store_head(chunk: u32, total: Element)", [f"{heads}[chunk] = total;"])
         self._add(writer, "scatter_heads", "values", runs.chunks, runs.chunk)
 
-    def _add_heads_of_groups(self, stage: Scattered, runs: _Runs) -> None:
-        """Add up the heads of one address that each group of chunks begins with."""
+    def _combine_heads_of_groups(self, stage: Scattered, runs: _Runs) -> None:
+        """Combine the heads of one address that each group of chunks begins with."""
         writer = _Writer(self.kernel)
         writer.params.extend(runs.groups, 0, runs.chunks, GROUP)
         self._combine(writer, runs)
@@ -357,33 +357,35 @@ class _Passes:
         heads = writer.bind(runs.heads, stage.dtype, writable=True)
         first, behind = writer.params.add(runs.chunk), writer.params.add(runs.chunks)
         writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p * {first}]];"])
-        writer.function("sorted_value(p: u32) -> Sum", [f"return {heads}[p];"])
-        writer.function("store_head(group: u32, sum: Sum)", [f"{heads}[{behind} + group] = sum;"])
+        writer.function("sorted_value(p: u32) -> Element", [f"return {heads}[p];"])
+        writer.function(
+            "store_head(group: u32, total: Element)", [f"{heads}[{behind} + group] = total;"]
+        )
         self._add(writer, "scatter_heads", "heads", runs.groups, GROUP)
 
-    def _add_runs(self, stage: Scattered, runs: _Runs) -> None:
-        """Add every run, from the chunk in which it begins, to the element at its address."""
+    def _combine_runs(self, stage: Scattered, runs: _Runs) -> None:
+        """Combine every run, from the chunk in which it begins, with the element at its address."""
         writer = _Writer(self.kernel, stage.value)
         writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
         self._read_values(writer, runs)
         heads = writer.bind(runs.heads, stage.dtype)
         target = writer.bind(stage.target, stage.dtype, writable=True)
         writer.constants["GROUP"] = GROUP
-        writer.function("head_of(chunk: u32) -> Sum", [f"return {heads}[chunk];"])
-        writer.function("load_sum(at: u32) -> Sum", [f"return {target}[at];"])
-        writer.function("store_sum(at: u32, sum: Sum)", [f"{target}[at] = sum;"])
+        writer.function("head_of(chunk: u32) -> Element", [f"return {heads}[chunk];"])
+        writer.function("load_element(at: u32) -> Element", [f"return {target}[at];"])
+        writer.function("store_element(at: u32, total: Element)", [f"{target}[at] = total;"])
         self._add(writer, "scatter_add", "in order", runs.chunks, runs.chunk)
 
     def _read_values(self, writer: _Writer, runs: _Runs) -> None:
         self._combine(writer, runs)
-        writer.computes("value", writer.stage.value, "Sum")
+        writer.computes("value", writer.stage.value, "Element")
         places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
         writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p]];"])
-        writer.function("sorted_value(p: u32) -> Sum", [f"return value_at(u32({order}[p]));"])
+        writer.function("sorted_value(p: u32) -> Element", [f"return value_at(u32({order}[p]));"])
 
     def _combine(self, writer: _Writer, runs: _Runs) -> None:
-        writer.code.append(f"alias Sum = {writer.stage.dtype.wgsl};")
-        writer.function("combined(x: Sum, y: Sum) -> Sum", [f"return {runs.combined};"])
+        writer.code.append(f"alias Element = {writer.stage.dtype.wgsl};")
+        writer.function("combined(x: Element, y: Element) -> Element", [f"return {runs.combined};"])
 
     def _add(
         self, writer: _Writer, template: str, variant: str, invocations: int, length: int

@@ -69,7 +69,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
         by_word = replace(stage, element=body, value=value, dtype=body.dtype(value))
-        by_word = replace(by_word, indices=True, bits=32)
+        by_word = replace(by_word, indices=True)
         output = Output(target, 0, int32, flat, whole=False)
         spread = Body.of([Accumulated(0, int32)])
         return lower_sort(

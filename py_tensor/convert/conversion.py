@@ -166,7 +166,7 @@ def drawable(data: Any, op: str) -> Tensor:
     """
     if isinstance(data, Tensor) or not _is_array(data):
         return asarray(data, op=op)
-    wide = {"i": dtypes.int64, "u": dtypes.float64, "f": dtypes.float64}
+    wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
     kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
     return _make(data, kept, "cpu", op)
 

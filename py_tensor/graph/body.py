@@ -76,17 +76,23 @@ class Check:
         The axis that is indexed, and the shape that it is of.
     signed : bool
         The index is an int32, else a uint32.
+    wide : bool
+        It was one of 64 bits, and is the nearest int32.
     """
 
     op: str
     axis: int
     shape: Shape
     signed: bool
+    wide: bool = False
 
     def message_of_bits(self, word: int) -> str:
-        return self.message(word - 2**32 if self.signed and word >= 2**31 else word)
+        index = word - 2**32 if self.signed and word >= 2**31 else word
+        if self.wide and word in (2**31 - 1, 2**31):
+            return self.message(f"{index} or {'more' if index > 0 else 'less'}")
+        return self.message(index)
 
-    def message(self, index: int) -> str:
+    def message(self, index: int | str) -> str:
         return f"{self.op}: {index} is out of range for axis {self.axis} of shape {self.shape}"
 
 

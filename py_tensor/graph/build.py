@@ -427,8 +427,8 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            # In which keys differ.
-            bits = {"b": 1, "u": 8 * dtype.itemsize}.get(dtype.kind, 32 * dtype.words)
+            # In which keys of a word differ.
+            bits = {"b": 1, "u": min(8 * dtype.itemsize, 32)}.get(dtype.kind, 32)
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self._along(slot, node, stage)

@@ -428,8 +428,11 @@ class Evaluator:
         checks: tuple[Check, ...] = ()
         guard = None
         if op:
-            signed = [self.body.dtype(value).wgsl != "u32" for value in indices]
-            checks = tuple(Check(op, a, shape, s) for a, s in zip(axes, signed, strict=True))
+            dtypes = map(self.body.dtype, indices)
+            checks = tuple(
+                Check(op, a, shape, dtype.wgsl != "u32", dtype.is_wide)
+                for a, dtype in zip(axes, dtypes, strict=True)
+            )
             narrowed = tuple(
                 (d, low, high)
                 for d, (low, high) in enumerate(view.ranges)

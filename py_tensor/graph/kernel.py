@@ -432,7 +432,10 @@ class Kernel:
 
     @property
     def has_wide(self) -> bool:
-        """Whether it loads, folds or stores elements of two words."""
+        """Whether it loads, folds or stores elements of two words.
+
+        What is gathered does not count: it comes one by one whatever its size.
+        """
         loads = [x for body in (*self.bodies(), self.row) for x in body.loads()]
         stored = (*self.outputs, *self.spread_outputs)
         return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))

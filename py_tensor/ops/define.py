@@ -325,10 +325,27 @@ def comparison(
             first = _beside_integers(_MIRRORED[operator], first)
         elif isinstance(second, float) and _has_integers(first):
             second = _beside_integers(operator, second)
+        if isinstance(first, Tensor) and isinstance(second, Tensor):
+            apart = apart_by_sign(first, second)
+            return apply(op, (first, second)) if apart is None else apart
         decided = _decided(decide, first, second)
         return apply(op, (first, second)) if decided is None else decided
 
+    def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
+        """Of uint64 and signed integers, which no dtype holds both: by bits, and by the sign."""
+        if not _lack_a_dtype(x.dtype, y.dtype):
+            return None
+        negative: Any = (x if x.dtype.kind == "i" else y) < 0
+        alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
+        below = decide(-1, 0) if x.dtype.kind == "i" else decide(0, -1)
+        return negative | alike if below else ~negative & alike
+
     return binary_of(op, doc=doc, operator=operator, record=record)
+
+
+def _lack_a_dtype(a: DType, b: DType) -> bool:
+    """Whether they are uint64 and a signed integer dtype."""
+    return {a.kind, b.kind} == {"i", "u"} and dtypes.uint64 in (a, b)
 
 
 def _has_integers(x: Tensor | Scalar) -> bool:
@@ -372,6 +389,8 @@ def binary_of(
     """
 
     def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None:
+        if op.decide is not None and _lack_a_dtype(a.dtype, b.dtype):
+            return None
         found = _recorded(op, a, b)
         if found is None:
             return None

@@ -13,7 +13,14 @@ from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, maximum
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import as_floating, converted, expand_dims, ravel, reshape
+from py_tensor.ops.movement import (
+    as_floating,
+    converted,
+    expand_dims,
+    in_common_dtype,
+    ravel,
+    reshape,
+)
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
@@ -71,8 +78,17 @@ def _widths(edges: Tensor, dtype: DType) -> Tensor:
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
-    """The number of each element's bin, and of no bin where it has none."""
-    count, edges = edges.size - 1, converted(edges, x.dtype)
+    """The number of each element's bin, and of no bin where it has none.
+
+    Integers between integers are found exactly, and all others as floats.
+    """
+    count = edges.size - 1
+    if edges.dtype.kind not in "iu":
+        x = as_floating(x, "histogram")
+    if x.dtype.kind == "f":
+        edges = converted(edges, x.dtype)
+    else:
+        x, edges = in_common_dtype("histogram", x, edges)
     number = searchsorted(edges, x, "right") - 1
     number = choose(equal(x, edges[-1]), count - 1, number)
     return choose((x >= edges[0]) & (x <= edges[-1]), number, count)
@@ -119,14 +135,14 @@ def histogram(
         For a number of bins below 1, a range that does not rise, or edges in a list or an array
         that do not; those in a tensor are not read.
     """
-    x = ravel(as_floating(x, "histogram"))
-    edges = _edges("histogram", x, bins, range)
+    x = ravel(tensor_of(x, "histogram"))
+    edges = _edges("histogram", as_floating(x, "histogram"), bins, range)
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
         raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
     counts = _counted(_bin_of(x, edges), edges.size - 1, given)
     if density:
-        counts = counts / sum(counts) / _widths(edges, x.dtype)
+        counts = counts / sum(counts) / _widths(edges, dtypes.floating(x.dtype))
     return counts, edges
 
 

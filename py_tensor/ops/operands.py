@@ -144,15 +144,21 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
     """An array or a list as a tensor; `wide` is the dtype of a tensor of 64 bits beside it.
 
-    An array keeps its own dtype there, and integers of a list may need as many bits.
+    An array keeps its own dtype there. Integers of a list take the tensor's, if it holds them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-    try:
+    if wide is None or wide.kind == "f" or own is not None:
         return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
+    try:
+        found = tensor_of(x, op, device=device)
     except OverflowError:
-        if wide is None or wide.kind == "f":
-            raise
         return tensor_of(x, op, dtype=wide, device=device)
+    if found.dtype is not dtypes.int32:
+        return found
+    try:
+        return tensor_of(x, op, dtype=wide, device=device)
+    except OverflowError:  # negative, beside uint64
+        return found
 
 
 def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:

@@ -1,5 +1,5 @@
-// Scatter, combining in order, second part: each invocation adds the runs of equal addresses that begin
-// in its chunk to their elements, and the heads of the chunks behind it that the last run reaches, or of whole
+// Scatter, combining in order, second part: each invocation combines the runs of equal addresses
+// that begin in its chunk with their elements, and the heads of the chunks behind it that the last run reaches, or of whole
 // groups of them.
 
 // <interface>
@@ -12,14 +12,14 @@ const GROUP = 256u;
 @group(0) @binding(3) var<storage, read> b3: array<f32>;
 @group(0) @binding(4) var<storage, read_write> b4: array<f32>;
 @group(0) @binding(5) var<uniform> params: array<vec4u, 1>;
-alias Sum = f32;
-fn combined(x: Sum, y: Sum) -> Sum { return x + y; }
-fn value_at(item: u32) -> Sum { return b0[item]; }
+alias Element = f32;
+fn combined(x: Element, y: Element) -> Element { return x + y; }
+fn value_at(item: u32) -> Element { return b0[item]; }
 fn place_of(p: u32) -> u32 { return b1[b2[p]]; }
-fn sorted_value(p: u32) -> Sum { return value_at(u32(b2[p])); }
-fn head_of(chunk: u32) -> Sum { return b3[chunk]; }
-fn load_sum(at: u32) -> Sum { return b4[at]; }
-fn store_sum(at: u32, sum: Sum) { b4[at] = sum; }
+fn sorted_value(p: u32) -> Element { return value_at(u32(b2[p])); }
+fn head_of(chunk: u32) -> Element { return b3[chunk]; }
+fn load_element(at: u32) -> Element { return b4[at]; }
+fn store_element(at: u32, total: Element) { b4[at] = total; }
 // </interface>
 
 @compute @workgroup_size(WORKGROUP)
@@ -42,21 +42,21 @@ fn main(
   while (p < last) {
     let at = place_of(p);
     if (at == NOWHERE) { return; }
-    var sum = load_sum(at);
+    var total = load_element(at);
     while (p < last && place_of(p) == at) {
-      sum = combined(sum, sorted_value(p));
+      total = combined(total, sorted_value(p));
       p++;
     }
     var next = chunk + 1u;
     while (p == last && next < chunks && place_of(next * length) == at) {
       if (next % GROUP == 0u) {
-        sum = combined(sum, head_of(chunks + next / GROUP));
+        total = combined(total, head_of(chunks + next / GROUP));
         next += GROUP;
       } else {
-        sum = combined(sum, head_of(next));
+        total = combined(total, head_of(next));
         next++;
       }
     }
-    store_sum(at, sum);
+    store_element(at, total);
   }
 }

@@ -1,5 +1,5 @@
 // Scatter, combining in order, first part: values lie sorted by address, in chunks of `params[0].w`.
-// Each invocation adds up what its chunk begins with, of one address.
+// Each invocation combines what its chunk begins with, of one address.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -9,12 +9,12 @@ const NOWHERE = 4294967295u;
 @group(0) @binding(2) var<storage, read> b2: array<i32>;
 @group(0) @binding(3) var<storage, read_write> b3: array<f32>;
 @group(0) @binding(4) var<uniform> params: array<vec4u, 1>;
-alias Sum = f32;
-fn combined(x: Sum, y: Sum) -> Sum { return x + y; }
-fn value_at(item: u32) -> Sum { return b0[item]; }
+alias Element = f32;
+fn combined(x: Element, y: Element) -> Element { return x + y; }
+fn value_at(item: u32) -> Element { return b0[item]; }
 fn place_of(p: u32) -> u32 { return b1[b2[p]]; }
-fn sorted_value(p: u32) -> Sum { return value_at(u32(b2[p])); }
-fn store_head(chunk: u32, sum: Sum) { b3[chunk] = sum; }
+fn sorted_value(p: u32) -> Element { return value_at(u32(b2[p])); }
+fn store_head(chunk: u32, total: Element) { b3[chunk] = total; }
 // </interface>
 
 @compute @workgroup_size(WORKGROUP)
@@ -29,7 +29,7 @@ fn main(
   let last = min(first + params[0].w, params[0].z);
   let at = place_of(first);
   if (at == NOWHERE) { return; }
-  var sum = sorted_value(first);
-  for (var p = first + 1u; p < last && place_of(p) == at; p++) { sum = combined(sum, sorted_value(p)); }
-  store_head(chunk, sum);
+  var total = sorted_value(first);
+  for (var p = first + 1u; p < last && place_of(p) == at; p++) { total = combined(total, sorted_value(p)); }
+  store_head(chunk, total);
 }

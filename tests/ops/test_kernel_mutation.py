@@ -94,7 +94,7 @@ SOFTWARE |= {
     "the first value stays": Mutation("scatter", "atomicMax(", "atomicMin(", put("set")),
     "the least of a few": Mutation("scatter", ">= rank_min_f32(", "<= rank_min_f32(", put("min")),
     "heads of chunks are left out": Mutation(
-        "scatter_add", "sum = combined(sum, head_of(next));", "", put("add")
+        "scatter_add", "total = combined(total, head_of(next));", "", put("add")
     ),
     "heads are one short": Mutation(
         "scatter_heads", "p < last && place_of", "p + 1u < last && place_of", put("add")
