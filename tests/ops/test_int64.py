@@ -344,7 +344,7 @@ def test_long_chains_and_rows(device: str) -> None:
         x = x * 48271 % 2147483647
         n = n * np.uint64(48271) % np.uint64(2147483647)
     same(x, n, "a generator, 20 times")
-    x, n = pt.arange(200_000, dtype="int64", device=device), np.arange(200_000)
+    x, n = pt.arange(200_000, dtype="int64", device=device), np.arange(200_000, dtype=np.int64)
     big, wide = x * 12345678901, n * 12345678901
     same((big // 7).sum(), np.asarray((wide // 7).sum()), "a sum of quotients")
     same((big % 1000).max(), np.asarray((wide % 1000).max()), "the greatest rest")
