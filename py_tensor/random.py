@@ -67,6 +67,14 @@ def _randint(np: Any, bits: Any, low: Any, span: Any) -> Any:
     return low + high.astype(np.uint32).astype(np.int32)
 
 
+def _upper_product(x: Tensor, factor: int) -> Tensor:
+    """The upper 64 bits of the products of uint64 with a factor below 2**64."""
+    above, below = x >> 32, x & _MASK
+    crossed, straight = above * (factor & _MASK), below * (factor >> 32)
+    middle = (below * (factor & _MASK) >> 32) + (crossed & _MASK) + (straight & _MASK)
+    return above * (factor >> 32) + (crossed >> 32) + (straight >> 32) + (middle >> 32)
+
+
 BITS = Elementwise(
     "random_bits",
     wgsl={"*": "random_bits({0}, {1}, {2})"},
@@ -180,14 +188,15 @@ class Generator:
     ) -> Tensor:
         """Integers from `low` up to but not including `high`.
 
-        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default.
+        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default. A range
+        that int32 does not hold takes two words of the stream for each element.
 
         Raises
         ------
         TypeError
             If a bound is no int.
         ValueError
-            If the range is empty, or reaches past int32 or the dtype.
+            If the range is empty, or reaches past the dtype, or past int32 where that is floating.
         """
         try:
             low, high = (0, as_index(low)) if high is None else (as_index(low), as_index(high))
@@ -196,18 +205,37 @@ class Generator:
                 f"randint: low and high are ints, not {low!r} and {high!r};"
                 " the shape is randint(low, high, size), or randint(high, size=size)"
             ) from None
-        if not -(2**31) <= low < high <= 2**31:
-            raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past int32")
         kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        fits = low >= -(2**31) and high <= 2**31
+        widest = kind if kind.kind in "iu" else dtypes.int32
+        if low >= high or not (
+            fits or (dtypes.holds(widest, low) and dtypes.holds(widest, high - 1))
+        ):
+            raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past {widest}")
         for end in (low, high - 1):
             if not dtypes.holds(kind, end):
                 raise ValueError(f"randint: {end} is out of bounds for {kind}")
         shape = parse_shape("randint", () if size is None else size)
-        if high - low == 2**32:
+        if not fits:
+            found = self._draw_of_64_bits(shape, device, low, high)
+        elif high - low == 2**32:
             found = self._draw(RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
         else:
             found = self._draw(RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low)
         return converted(found, kind)
+
+    def _draw_of_64_bits(self, shape: Shape, device: Any, low: int, high: int) -> Tensor:
+        """uint64: the integers from `low` up to `high`, modulo 2**64."""
+        place = parse(device)
+        if not size_of(shape):
+            return Tensor(empty_node(meta_of(shape, dtypes.uint64, place)))
+        above, below = (
+            converted(Tensor(self._bits(shape, place)), dtypes.uint64) for _ in range(2)
+        )
+        drawn = (above << 32) | below
+        if high - low < 2**64:
+            drawn = _upper_product(drawn, high - low)
+        return drawn + low % 2**64
 
     # -- NumPy's names ----------------------------------------------------------------------------
 

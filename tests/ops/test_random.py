@@ -356,3 +356,34 @@ def test_functions_of_the_module(device: str) -> None:
         assert pt.random.permutation(4).shape == (4,)
     finally:
         pt.set_default_device(before)
+
+
+@pytest.mark.computes
+def test_integers_of_64_bits(device: str) -> None:
+    """Two words of the stream for each, times the span, without what lies below 2**64."""
+    for dtype, low, high in (
+        ("int64", -(2**63), 2**63),
+        ("int64", -(2**40), 2**40 + 7),
+        ("int64", 0, 2**31 + 1),
+        ("uint64", 0, 2**64),
+        ("uint64", 2**63, 2**63 + 3),
+        ("uint32", 0, 2**32),
+    ):
+        drawn = pt.Generator(5).randint(low, high, 300, dtype, device=device)
+        words = pt.Generator(5)
+        above, below = (
+            words.randint(-(2**31), 2**31, 300, device="cpu").numpy().view(np.uint32).tolist()
+            for _ in range(2)
+        )
+        above, below = ([(w + 2**31) % 2**32 for w in part] for part in (above, below))
+        bits = [a << 32 | b for a, b in zip(above, below, strict=True)]
+        expected = [low + (b * (high - low) >> 64) for b in bits]
+        same(drawn, np.array(expected, dtype), f"{dtype} from {low} up to {high}")
+    generator = pt.Generator(1)
+    assert generator.integers(2**40, size=(0, 3), dtype="int64").shape == (0, 3)
+    assert 0 <= int(generator.integers(2**40, dtype="int64")) < 2**40
+    for dtype, low, high in (("int32", 0, 2**40), ("uint64", -1, 5), ("int64", 0, 2**64)):
+        with pytest.raises(ValueError, match=rf"^randint: .*{dtype}"):
+            pt.randint(low, high, 3, dtype, device=device)
+    with pytest.raises(ValueError, match=r"^randint: \[0, 1099511627776\) .* past int32"):
+        pt.randint(0, 2**40, 3, "float32", device=device)
