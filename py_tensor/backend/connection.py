@@ -135,7 +135,7 @@ class Connection:
     def keep_choices(self, record: str) -> None:
         """From here on the choices of a record, "" for the defaults; what is used stays as it is.
 
-        Waits until the browser keeps it for later sessions, or says why it does not.
+        Waits until the host keeps it for later sessions, or says why it does not.
         """
         self._adopt_choices(self.profile, record)
         outcome = host.wait(self.bridge.keepChoices(record), "pt.tune()")

@@ -7,10 +7,13 @@ waits when somebody waits for it, and the bytes of a read are written by who wai
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import os
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -95,7 +98,7 @@ class NativeBridge:
                 "features": sorted(device.features),
                 "limits": device.limits,
                 "wrong": _tried(session, self._sources, trial, counts) if trial else [],
-                "choices": None,
+                "choices": _kept_choices(device.adapter),
             }
             self._info = json.dumps(found)
             self._generation += 1
@@ -103,7 +106,23 @@ class NativeBridge:
         return self._info
 
     def keepChoices(self, text: str) -> Promise[str]:
-        return Promise(lambda: "this host keeps nothing")
+        session = self._session
+
+        def keep() -> str:
+            if session is None:
+                return self._loss
+            try:
+                path = _path_of_choices(session.device.adapter)
+                if text:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                return str(error)
+            return ""
+
+        return Promise(keep)
 
     @undisturbed
     def loseDevice(self) -> None:
@@ -362,6 +381,21 @@ class NativeBridge:
                 "bindGroups": len(session.groups),
             }
         return json.dumps(counts)
+
+
+def _path_of_choices(adapter: dict[str, Any]) -> Path:
+    """Where what `pt.tune()` found for an adapter is kept, in the user's folder for caches."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    identity = json.dumps(adapter, sort_keys=True).encode()
+    name = f"choices-{hashlib.sha256(identity).hexdigest()[:16]}.json"
+    return (Path(folder) if folder else Path.home() / ".cache") / "py_tensor" / name
+
+
+def _kept_choices(adapter: dict[str, Any]) -> str | None:
+    try:
+        return _path_of_choices(adapter).read_text(encoding="utf-8")
+    except (OSError, ValueError, RuntimeError):  # none, unreadable, no home
+        return None
 
 
 def _tried(session: Session, sources: dict[int, Source], wgsl: str, count: int) -> list[int]:

@@ -154,7 +154,7 @@ reciprocal = unary(
     lambda np, x: np.divide(1, x, dtype=x.dtype),
     vjp=lambda g, y, x, _: (-(g * y * y),),
     cost=4,
-    doc="One divided by each element.",
+    doc="One divided by each element, in floating point.",
 )
 
 

@@ -10,8 +10,11 @@ import py_tensor as pt
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _on_the_gpu() -> Iterator[None]:
+def _on_the_gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """On the webgpu device, and with an empty folder for what is kept between processes."""
     before = pt.default_device()
     pt.set_default_device("webgpu")
-    yield
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        yield
     pt.set_default_device(before)
