@@ -415,6 +415,7 @@ def test_the_first_visit_needs_one_click(fresh_page: Callable[..., AppPage]) -> 
 
 
 class TestProbes:
+    @pytest.mark.alone
     def test_they_take_as_long_as_they_must(self, page: Page) -> None:
         script = """async () =>
           (await import("./bench/probes.js")).probeLimits({ software: true })"""
