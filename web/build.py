@@ -457,7 +457,7 @@ def library_package(wheel: Path) -> Package:
 def for_page(wheel: Path) -> Path:
     """The wheel of the library without what a page has no use for.
 
-    So are the comments of `shaders/lib`: a kernel gets its functions without them.
+    The comments of `shaders/lib` are left out too: kernels get its functions without them.
     """
     target = CACHE / "page" / wheel.name
     target.parent.mkdir(exist_ok=True)

@@ -125,7 +125,7 @@ def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
 def as_words(dtype: DType, value: str) -> list[str]:
     """The bits of a value, each word a u32 of its own; `from_words` reads them back.
 
-    That of two words is a name, or costs little: its text occurs twice.
+    The text of a value of two words occurs twice, so it should be a name.
     """
     if dtype.is_wide:
         return [f"{value}.x", f"{value}.y"]

@@ -88,7 +88,7 @@ def _partial(
     Also the buffers of these, one for each word of the accumulators.
     """
     access, size = Access(row_major(kept), 0), size_of(kept)
-    words = range(sum(fold.words for fold in kernel.folds()))
+    words = range(kernel.accumulated_words)
     slots = [context.temporary(uint32.itemsize * size * parts) for _ in words]
     outputs = tuple(Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots))
     return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
@@ -108,8 +108,8 @@ def _fold_slices(
 ) -> tuple[Dispatch, list[Load]]:
     """The fold of every slice, and loads of the words that it leaves over (kept..., slice)."""
     size = size_of(kernel.kept)
-    words = sum(fold.words for fold in kernel.folds())
-    slot = context.temporary(words * walk.slices * size * uint32.itemsize)
+    nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
+    slot = context.temporary(nbytes)
     strides = (*walk.dims.flat_strides(kernel.kept), size)
     accesses: list[Access] = []
     for dtype in (dtype for fold in kernel.folds() for dtype in fold.parts):
@@ -185,12 +185,8 @@ def _dispatch(
     stored = 0
     if partial is not None:  # the row body and the outputs are those of the next pass
         folding = replace(folding, row=Body(), outputs=())
-        stored = (
-            sum(fold.words for fold in kernel.folds())
-            * walk.slices
-            * size_of(kernel.kept)
-            * uint32.itemsize
-        )
+        words = kernel.accumulated_words * walk.slices * size_of(kernel.kept)
+        stored = words * uint32.itemsize
     variant = "slices" if merges else walk.variant
     program = context.programs.get(
         "reduce", kernel.label, written.bindings, written.regions, variant

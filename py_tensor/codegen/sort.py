@@ -68,8 +68,8 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         return body.add(Gather(source, dtype, place))
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
-        by_word = replace(stage, element=body, value=value, dtype=body.dtype(value))
-        by_word = replace(by_word, indices=True)
+        dtype = body.dtype(value)
+        by_word = replace(stage, element=body, value=value, dtype=dtype, indices=True)
         output = Output(target, 0, int32, flat, whole=False)
         spread = Body.of([Accumulated(0, int32)])
         return lower_sort(

@@ -431,6 +431,11 @@ class Kernel:
         return done + operations_of(self.row, [o.value for o in self.outputs], self.kept)
 
     @property
+    def accumulated_words(self) -> int:
+        """Those that all accumulators take together."""
+        return sum(fold.words for fold in self.folds())
+
+    @property
     def has_wide(self) -> bool:
         """Whether it loads, folds or stores elements of two words.
 
@@ -462,7 +467,7 @@ class Kernel:
     def buffers(self) -> int:
         """The most storage buffers that a dispatch of it may bind, in one pass or in several.
 
-        Passes hand over every part of every accumulator, or what their stage says.
+        Passes hand over every word of every accumulator, or what their stage says.
         """
         stored = 1 if self.slab else len(self.outputs)
         faults = 1 if self.checks() else 0
@@ -473,7 +478,7 @@ class Kernel:
                 return found
         if self.revisits:
             return together
-        parts = sum(fold.words for fold in self.folds())
+        words = self.accumulated_words
         inside = {slot for body in self.bodies() for slot in body.slots()}
         around = len(self.row.slots()) + len(self.outputs)
-        return max(together, len(inside) + parts + faults, around + parts + faults)
+        return max(together, len(inside) + words + faults, around + words + faults)
