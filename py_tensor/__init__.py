@@ -22,6 +22,8 @@ from py_tensor.display.screen import imshow as imshow
 from py_tensor.display.screen import plot as plot
 from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
+from py_tensor.dtypes import complex64 as complex64
+from py_tensor.dtypes import complex128 as complex128
 from py_tensor.dtypes import float16 as float16
 from py_tensor.dtypes import float32 as float32
 from py_tensor.dtypes import float64 as float64
@@ -34,6 +36,7 @@ from py_tensor.dtypes import uint16 as uint16
 from py_tensor.dtypes import uint32 as uint32
 from py_tensor.dtypes import uint64 as uint64
 from py_tensor.errors import AxisError as AxisError
+from py_tensor.errors import ComplexWarning as ComplexWarning
 from py_tensor.errors import DeviceError as DeviceError
 from py_tensor.errors import DeviceLostError as DeviceLostError
 from py_tensor.errors import DTypeError as DTypeError
@@ -43,6 +46,7 @@ from py_tensor.errors import WaitError as WaitError
 from py_tensor.ops.arithmetic import *  # noqa: F403
 from py_tensor.ops.assignment import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
+from py_tensor.ops.complex import *  # noqa: F403
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
@@ -80,6 +84,7 @@ euler_gamma = 0.5772156649015329
 newaxis = None
 ndarray = Tensor
 half, single, double = float16, float32, float64
+csingle, cdouble = complex64, complex128
 int_ = intp = intc = int32
 byte, short, long, longlong = int8, int16, int64, int64
 ubyte, ushort, ulong, ulonglong = uint8, uint16, uint64, uint64
@@ -131,10 +136,7 @@ else:
         "lib": "lib",
         "linalg": "linalg",
         "numeric": "dtype errstate finfo geterr iinfo promote_types result_type seterr",
-        "ops.attributes": (
-            "array_equiv conj conjugate imag iscomplexobj isreal isrealobj isscalar iterable ndim "
-            "real shape size"
-        ),
+        "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
         "ops.differences": "diff ediff1d gradient polyval trapezoid trapz",
         "ops.functional": (
             "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "

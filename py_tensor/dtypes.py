@@ -1,9 +1,9 @@
 """Data types, how they promote, and which of them an op takes.
 
-NumPy's types, but no op widens to float64, which a GPU lacks: an integer with a float gives
-float32, and so does uint64 with a signed integer. int64 and uint64, which a GPU computes with as
-pairs of words, come from operands that have them, from int32 with uint32, and by name. Data of the
-host comes in at 32 bits.
+NumPy's types, but no op widens to float64 or complex128, which a GPU lacks: an integer with a float
+gives float32, and so does uint64 with a signed integer. int64 and uint64, which a GPU computes with
+as pairs of words, come from operands that have them, from int32 with uint32, and by name. Data of
+the host comes in at 32 bits, complex numbers with parts of 32 bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from py_tensor.errors import DTypeError
 
-Kind = Literal["b", "i", "u", "f"]
+Kind = Literal["b", "i", "u", "f", "c"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,16 +32,18 @@ class DType:
     ----------
     name : str
         NumPy's name.
-    kind : {"b", "i", "u", "f"}
-        Boolean, signed, unsigned, floating.
+    kind : {"b", "i", "u", "f", "c"}
+        Boolean, signed, unsigned, floating, complex.
     itemsize : int
         Bytes per element on the host, and in `Tensor.nbytes`.
     typecode : str
-        The element's code in `array.array` and `memoryview` ("?" for bool).
+        The element's code in `array.array` and `memoryview` ("?" for bool); of a complex dtype that
+        of its parts.
     wgsl : str or None
         The type a kernel computes in; None where the GPU has no such type. Integers of 8 and 16
         bits are computed in i32 and float16 in f32, and each result is brought into the dtype.
-        Integers of 64 bits are vectors of two words (`shaders/lib/int64.wgsl`).
+        Integers of 64 bits and complex numbers are vectors of two words (`shaders/lib/int64.wgsl`,
+        `complex64.wgsl`).
     storage : str or None
         The type of an element in a GPU buffer, or u32, a word, for packed ones.
     """
@@ -69,7 +71,7 @@ class DType:
         """A value in this dtype, as NumPy's scalar types make them: ``float32(2)``."""
         from py_tensor.tensor import scalar_of, tensor_of
 
-        if type(value) in (bool, int, float) and self.on_gpu:
+        if type(value) in (bool, int, float, complex) and self.on_gpu:
             return scalar_of(value, self)
         made = tensor_of(value, self.name, dtype=self)
         return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
@@ -82,8 +84,11 @@ class DType:
             raise AttributeError("dtype: NumPy is not loaded")
         return numpy.dtype(self.name)
 
-    def bytes_of(self, value: float) -> memoryview:
+    def bytes_of(self, value: complex) -> memoryview:
         """A number as one stored element of the host; a float as this dtype rounds it."""
+        if self.kind == "c":
+            return memoryview(bytearray(array(self.typecode, [value.real, value.imag])))
+        value = value.real
         if self.typecode in "fd":
             return memoryview(bytearray(array(self.typecode, [value])))
         if self.kind == "f":
@@ -143,12 +148,18 @@ int64 = DType("int64", "i", 8, "q", "int64", "vec2<u32>", 4)
 float16 = DType("float16", "f", 2, "e", "f32", "u32", 5)
 float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
 float64 = DType("float64", "f", 8, "d", rank=7)
+complex64 = DType("complex64", "c", 8, "f", "complex64", "vec2<f32>", 8)
+complex128 = DType("complex128", "c", 16, "d", rank=9)
 
-ALL = (bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64)
+ALL = (
+    bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64,
+    complex64, complex128,
+)  # fmt: skip
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
 DEFAULT_INT = int32
+DEFAULT_COMPLEX = complex64
 _NAMES = {
     **BY_NAME,
     **dict.fromkeys(("bool_", "?", "b1"), bool_),
@@ -163,17 +174,23 @@ _NAMES = {
     **dict.fromkeys(("half", "f2", "e"), float16),
     **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
+    **dict.fromkeys(("complex", "complex_", "c8", "F", "csingle", "singlecomplex"), complex64),
+    **dict.fromkeys(("c16", "D", "cdouble", "cfloat"), complex128),
 }  # NumPy's, and Python's, which say no precision: theirs is the default one
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
+    **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),
 }  # of NumPy's dtypes that are not here
 _INTEGERS = {(dtype.kind, dtype.itemsize): dtype for dtype in ALL if dtype.kind in "iu"}
+KINDS = "buifc"  # each has the numbers of those before it
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
 
 
 def _common(a: DType, b: DType) -> DType:
-    """NumPy's common dtype, with float32 for its float64 where no operand is one."""
-    low, high = sorted((a, b), key=lambda dtype: ("buif".index(dtype.kind), dtype.itemsize))
+    """NumPy's common dtype, with parts of 32 bits for its 64 where no operand has 64."""
+    low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
+    if high.kind == "c":
+        return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
     if high is float16 and low.kind in "iu" and low.itemsize > 1:
         return float32  # which has more of its numbers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
@@ -194,6 +211,9 @@ def values_of(data: memoryview, dtype: DType) -> list[Any]:
     """The elements that these bytes hold, as Python's scalars."""
     if dtype is float16:  # a format that a memoryview has from Python 3.14 on
         return list(struct.unpack(f"{data.nbytes // 2}e", data))
+    if dtype.kind == "c":
+        parts = typed(data, dtype.typecode).tolist()
+        return list(map(complex, parts[::2], parts[1::2]))
     return typed(data, dtype.typecode).tolist()
 
 
@@ -218,27 +238,18 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
     Raises
     ------
     DTypeError
-        For what is no bool, integer or float.
+        For what is no number.
     """
-    if kind == "c":
-        raise no_complex(op)
     if kind in ("U", "S", "T"):
         raise no_text(op)
     if kind in ("i", "u"):
         return _INTEGERS[kind, min(itemsize, 4)]
     if kind == "f" and itemsize == 2:
         return float16
-    found = {"b": bool_, "f": DEFAULT_FLOAT}.get(kind)
+    found = {"b": bool_, "f": DEFAULT_FLOAT, "c": DEFAULT_COMPLEX}.get(kind)
     if found is None:
         raise DTypeError(f"{op}: {name} has no counterpart here ({_KNOWN}); give a dtype")
     return found
-
-
-def no_complex(op: str) -> DTypeError:
-    """The error for complex numbers."""
-    return DTypeError(
-        f"{op}: there are no complex dtypes; real and imaginary parts can be two tensors"
-    )
 
 
 def no_text(op: str) -> DTypeError:
@@ -248,20 +259,24 @@ def no_text(op: str) -> DTypeError:
     )
 
 
-def of_scalar(value: bool | int | float) -> DType:
+def of_scalar(value: complex) -> DType:
     """The dtype a Python scalar has by itself."""
     if isinstance(value, bool):
         return bool_
+    if isinstance(value, complex):
+        return DEFAULT_COMPLEX
     return DEFAULT_INT if isinstance(value, int) else DEFAULT_FLOAT
 
 
-def with_scalar(dtype: DType, value: bool | int | float) -> DType:
+def with_scalar(dtype: DType, value: complex) -> DType:
     """The common dtype of a tensor and a Python scalar, which is weak: it widens the kind only."""
     if isinstance(value, bool):
         return dtype
+    if isinstance(value, complex):
+        return complex_of(dtype)
     if isinstance(value, int):
         return DEFAULT_INT if dtype is bool_ else dtype
-    return dtype if dtype.kind == "f" else DEFAULT_FLOAT
+    return floating(dtype)
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
@@ -287,8 +302,10 @@ def integers_held(dtype: DType) -> tuple[int, int]:
     return 1 - _FLOAT_OVERFLOW, _FLOAT_OVERFLOW - 1
 
 
-def holds(dtype: DType, value: float) -> bool:
+def holds(dtype: DType, value: complex) -> bool:
     """Whether `value`, without its fraction, is a number of this dtype; infinities are floats."""
+    if isinstance(value, complex):
+        return dtype.kind == "c"
     low, high = integers_held(dtype)
     if dtype.kind in "iu":
         finite = isinstance(value, int) or math.isfinite(value)
@@ -296,11 +313,13 @@ def holds(dtype: DType, value: float) -> bool:
     return dtype.kind == "b" or isinstance(value, float) or low <= value <= high
 
 
-def check_range(op: str, value: float, dtype: DType, place: str = "") -> None:
+def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
     """Raise where `dtype` cannot hold a Python number, or the element at a `place`.
 
     Raises
     ------
+    TypeError
+        For a complex number in another dtype.
     ValueError
         For NaN in an integer dtype.
     OverflowError
@@ -309,6 +328,8 @@ def check_range(op: str, value: float, dtype: DType, place: str = "") -> None:
     """
     if holds(dtype, value):
         return
+    if isinstance(value, complex):
+        raise TypeError(f"{op}: {dtype} cannot hold the complex number {value}{place}")
     if value != value:
         raise ValueError(f"{op}: {dtype} cannot hold NaN{place}")
     what = f"{'integer' if isinstance(value, int) else 'float'} {_shown(value)}{place}"
@@ -325,8 +346,23 @@ def _shown(value: float) -> str:
 
 
 def floating(dtype: DType) -> DType:
-    """The dtype of a quotient or a mean: floats keep theirs, everything else gives float32."""
-    return dtype if dtype.kind == "f" else DEFAULT_FLOAT
+    """The dtype of a quotient or a mean: integers and bools give float32, others keep theirs."""
+    return dtype if dtype.kind in "fc" else DEFAULT_FLOAT
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype that has the numbers of another one, or as near as float32 has them."""
+    return complex128 if dtype in (float64, complex128) else complex64
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the parts of complex numbers; any other dtype itself."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def converter(dtype: DType) -> Callable[[Any], Any]:
+    """What makes a Python number one of the kind of a dtype."""
+    return {"f": float, "b": bool, "c": complex}.get(dtype.kind, int)
 
 
 def in_words(dtype: DType) -> DType:
@@ -336,7 +372,7 @@ def in_words(dtype: DType) -> DType:
 
 def summed(dtype: DType) -> DType:
     """The dtype of a sum: that of integers of fewer than 32 bits is int32 or uint32."""
-    if dtype.itemsize >= 4 or dtype.kind == "f":
+    if dtype.itemsize >= 4 or dtype.kind in "fc":
         return dtype
     return uint32 if dtype.kind == "u" else int32
 
@@ -356,9 +392,6 @@ def parse(dtype: object) -> DType:
         return dtype
     found = _named(dtype)
     if found is None:
-        text = str(dtype)
-        if "complex" in text or text.lstrip("<>=|") in ("c8", "c16", "F", "D"):
-            raise no_complex(f"dtype {dtype!r}")
         name = _name_of(dtype)
         if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
             raise no_text(f"dtype {name}")
@@ -428,10 +461,14 @@ class Accepts:
             raise DTypeError(f"{op}: computes in {target}, not {dtype}")
 
 
-FLOATING = Accepts("biuf", floating, "any dtype, and computes in floating point")
-NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
+FLOATING = Accepts("biufc", floating, "any dtype, and computes in floating point")
+REAL_FLOATING = Accepts("biuf", floating, "real dtypes, and computes in floating point")
+NUMERIC = Accepts("iufc", lambda dtype: dtype, "int, float and complex dtypes")
+REAL_NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
 WORDS = Accepts("u", lambda dtype: dtype, "uint32")
-ANY = Accepts("biuf", lambda dtype: dtype, "any dtype")
-INTEGRAL_AS_INT = Accepts("biuf", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
-SUMMED = Accepts("biuf", summed, "any dtype")
-LOGICAL = Accepts("biuf", lambda dtype: bool_, "any dtype")
+ANY = Accepts("biufc", lambda dtype: dtype, "any dtype")
+REAL = Accepts("biuf", lambda dtype: dtype, "real dtypes")
+COMPLEX = Accepts("c", lambda dtype: dtype, "complex dtypes")
+INTEGRAL_AS_INT = Accepts("biufc", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
+SUMMED = Accepts("biufc", summed, "any dtype")
+LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")

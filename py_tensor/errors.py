@@ -13,6 +13,10 @@ class DTypeError(TypeError):
     """A dtype that the op, the device or the promotion rules do not admit."""
 
 
+class ComplexWarning(RuntimeWarning):
+    """Complex numbers were converted to real ones, which dropped their imaginary parts."""
+
+
 class DeviceError(RuntimeError):
     """A device that is not there, or operands on different devices."""
 

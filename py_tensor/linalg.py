@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
+from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
 from py_tensor.ops import movement, rearrange
+from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import abs, not_equal, power, sqrt, square
+from py_tensor.ops.elementwise import abs, not_equal, power, sqrt
 from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
@@ -78,7 +80,7 @@ def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = Fal
 
 
 def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    return sqrt(sum(square(x), axis, keepdims=keepdims))
+    return sqrt(sum(squared_length(x), axis, keepdims=keepdims))
 
 
 def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
@@ -94,7 +96,7 @@ def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
     if order in (math.inf, -math.inf):
         return _extreme(abs(x), order, axis, keepdims)
     if order == 0:
-        return converted(sum(not_equal(x, 0), axis, keepdims=keepdims), x.dtype)
+        return converted(sum(not_equal(x, 0), axis, keepdims=keepdims), real_of(x.dtype))
     if order == 1:
         return sum(abs(x), axis, keepdims=keepdims)
     if not isinstance(order, int | float):

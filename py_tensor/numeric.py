@@ -9,11 +9,12 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
+from py_tensor.ops.operands import Scalar
 
 
 def _dtype_of(given: Any) -> DType:
     """A dtype, or that of a tensor or number, or in which an array of the host comes in."""
-    if isinstance(given, bool | int | float):
+    if isinstance(given, Scalar):
         return dtypes.of_scalar(given)
     if hasattr(given, "__array_interface__") and not isinstance(given, type):
         own = given.dtype
@@ -22,7 +23,7 @@ def _dtype_of(given: Any) -> DType:
 
 
 class finfo:  # noqa: N801 - NumPy's name
-    """The limits of a floating dtype.
+    """The limits of a floating dtype, or of the parts of a complex one.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class finfo:  # noqa: N801 - NumPy's name
     """
 
     def __init__(self, dtype: Any) -> None:
-        self.dtype = _dtype_of(dtype)
+        self.dtype = dtypes.real_of(_dtype_of(dtype))
         if self.dtype.kind != "f":
             raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
         digits, least = {2: (11, -14), 4: (24, -126), 8: (53, -1022)}[self.dtype.itemsize]
@@ -129,8 +130,8 @@ class dtype:  # noqa: N801 - NumPy's name
 
 def result_type(*operands: Any) -> DType:
     """The dtype that tensors, dtypes and Python's numbers have together, as ops promote them."""
-    weak = [x for x in operands if isinstance(x, bool | int | float)]
-    strong = [_dtype_of(x) for x in operands if not isinstance(x, bool | int | float)]
+    weak = [x for x in operands if isinstance(x, Scalar)]
+    strong = [_dtype_of(x) for x in operands if not isinstance(x, Scalar)]
     if not strong:
         strong = [dtypes.of_scalar(weak[0])]
     found = strong[0]

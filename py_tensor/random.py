@@ -280,11 +280,12 @@ class Generator:
             For a negative `n`, or a number `p` that is not between 0 and 1.
         """
         trials, chance = as_index(n), number_like(p)
-        if trials < 0 or (chance is not None and not 0 <= chance <= 1):
+        is_chance = chance is None or (not isinstance(chance, complex) and 0 <= chance <= 1)
+        if trials < 0 or not is_chance:
             raise ValueError(f"binomial: {n} trials of probability {p}")
         shape = parse_shape("binomial", _spread(size, p))
         if chance is not None:
-            least, sums = _binomial_sums(trials, chance)
+            least, sums = _binomial_sums(trials, chance.real)
             return _inverted(sums, self.random(shape)) + least
         chances = expand_dims(tensor_of(p, "binomial"), -1)
         found = zeros(shape, dtypes.int32)

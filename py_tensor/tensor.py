@@ -23,8 +23,11 @@ from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
     ASSIGN,
+    COMPLEX,
     COPY,
     EXPAND,
+    IMAG_PART,
+    REAL_PART,
     RESHAPE,
     VIEW,
     constant,
@@ -79,9 +82,11 @@ class View:
     writeable : bool
     find : callable, optional
         Gives the layout; None where it is known.
+    part : op, optional
+        What takes the elements of the view out of complex ones: `REAL_PART` or `IMAG_PART`.
     """
 
-    __slots__ = ("base", "find", "layout", "writeable")
+    __slots__ = ("base", "find", "layout", "part", "writeable")
     layout: Layout
     find: Callable[[], Layout] | None
 
@@ -91,8 +96,10 @@ class View:
         layout: Layout | None,
         writeable: bool,
         find: Callable[[], Layout] | None = None,
+        part: Elementwise | None = None,
     ) -> None:
         self.base = base
+        self.part = part
         self.writeable = writeable
         self.find = find
         if layout is not None:
@@ -216,8 +223,9 @@ class Tensor(Methods):
     def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
         """A view of this tensor's memory; of a scalar, which never changes, its value."""
         alias = self._alias
+        part = None
         if type(alias) is View:
-            base, writeable = alias.base, writeable and alias.writeable
+            base, writeable, part = alias.base, writeable and alias.writeable, alias.part
         elif alias is not None:
             base, writeable = self, writeable and alias.writeable
         elif self._node.meta.shape:
@@ -225,7 +233,18 @@ class Tensor(Methods):
         else:  # `is_scalar`, without a call
             return Tensor(_seen(self._node, layout))
         seen = base._node
-        return Tensor(_seen(seen, layout))._as_view(View(base, layout, writeable), seen)
+        view = View(base, layout, writeable, part=part)
+        return Tensor(_seen(seen, layout, part))._as_view(view, seen)
+
+    def _view_of_part(self, part: Elementwise) -> Tensor:
+        """The real or the imaginary parts of complex elements: a view; of a scalar a value."""
+        if self.is_scalar:
+            return Tensor(bind(part, (self._node,)))
+        alias = self._alias
+        base = alias.base if type(alias) is View else self
+        layout, seen = self._layout, base._node
+        view = View(base, layout, alias is None or alias.writeable, part=part)
+        return Tensor(_seen(seen, layout, part))._as_view(view, seen)
 
     def _element(self, place: int) -> Tensor:
         """The element at a flat index of this tensor's memory, as a scalar."""
@@ -237,6 +256,8 @@ class Tensor(Methods):
             node = bind_known(VIEW, (node,), ((), (), place), meta)
         elif whole.shape:
             node = bind(RESHAPE, (node,), ())
+        if type(alias) is View and alias.part is not None:
+            return Tensor(bind(alias.part, (node,)))
         return Tensor(_apart(node))
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
@@ -244,8 +265,9 @@ class Tensor(Methods):
         alias = self._alias
         base = alias.base if type(alias) is View else self
         writeable = alias is None or alias.writeable
+        part = alias.part if type(alias) is View else None
         seen = base._node
-        return read()._as_view(View(base, None, writeable, find), seen)
+        return read()._as_view(View(base, None, writeable, find, part), seen)
 
     def _as_view(self, view: View, seen: Node) -> Tensor:
         """Have a tensor that is made of a node of the base be a view of it."""
@@ -268,7 +290,7 @@ class Tensor(Methods):
             node.taken += 1
             self._node = node
 
-        return view.base._record(lambda base: _seen(base, view.layout), take)
+        return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
 
     def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
         """Record what is made of this tensor's node, and have it taken before the tensor changes.
@@ -324,6 +346,10 @@ class Tensor(Methods):
             return
         alias = self._alias
         base = alias.base if type(alias) is View else self
+        if type(alias) is View and alias.part is not None:
+            other = IMAG_PART if alias.part is REAL_PART else REAL_PART
+            beside = _seen(base._node, layout, other)
+            value = bind(COMPLEX, (value, beside) if other is IMAG_PART else (beside, value))
         meta = base._node.meta
         if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
             value = _apart(value)
@@ -368,7 +394,8 @@ class Tensor(Methods):
             return False
         if alias.layout is not layout and alias.layout != layout:
             return False
-        return alias.base is (x._alias.base if type(x._alias) is View else x)
+        base, part = (x._alias.base, x._alias.part) if type(x._alias) is View else (x, None)
+        return alias.base is base and alias.part is part
 
     @property
     def is_scalar(self) -> bool:
@@ -460,7 +487,8 @@ class Tensor(Methods):
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis, as a view sees its base."""
-        return tuple(self.itemsize * s for s in self._layout.strides)
+        step = self.itemsize if self.base is None else self.base.itemsize
+        return tuple(step * s for s in self._layout.strides)
 
     def __copy__(self) -> Tensor:
         return self.copy()
@@ -587,6 +615,9 @@ class Tensor(Methods):
 
     def __float__(self) -> float:
         return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
 
     def __int__(self) -> int:
         return int(self._scalar("int"))
@@ -737,8 +768,12 @@ def _apart(node: Node) -> Node:
 _views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
 
 
-def _seen(node: Node, layout: Layout) -> Node:
-    """The elements of a node as a layout of its flat indices sees them."""
+def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
+    """The elements of a node as a layout of its flat indices sees them; or a part of each."""
+    if part is not None:
+        whole = _seen(node, layout)
+        meta = meta_of(layout.shape, part.result(node.meta.dtype), node.meta.device)
+        return bind(part, (whole,)) if layout.size else leaf(meta, EMPTY)
     key = node.meta, layout.shape, layout.strides, layout.offset
     try:
         steps = _views[key]
@@ -867,7 +902,7 @@ def tensor_of(
     return _convert(x, dtype, device=device, op=op)
 
 
-def scalar_of(value: float, dtype: DType) -> Tensor:
+def scalar_of(value: complex, dtype: DType) -> Tensor:
     """A Python number as a scalar, which takes no memory: a constant of the kernels that use it."""
     return Tensor(constant(dtype.name, value, dtype, default_device()))
 

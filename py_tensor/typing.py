@@ -15,7 +15,7 @@ from py_tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
-    from py_tensor.ops import bitwise, elementwise, rounding, transcendental
+    from py_tensor.ops import bitwise, complex, elementwise, rounding, transcendental
     from py_tensor.ops.assignment import Flat
     from py_tensor.ops.operands import Operand, Scalar
     from py_tensor.ops.out import Out
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 
     class Elementwise(
-        bitwise.Methods, elementwise.Methods, rounding.Methods, transcendental.Methods
+        bitwise.Methods,
+        complex.Methods,
+        elementwise.Methods,
+        rounding.Methods,
+        transcendental.Methods,
     ):
         """Those that are listed beside their definitions."""
 else:
@@ -108,6 +112,14 @@ class Methods(Elementwise):
     def flat(self) -> Flat: ...
     @flat.setter
     def flat(self, value: Operand) -> None: ...
+    @property
+    def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Operand) -> None: ...
+    @property
+    def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Operand) -> None: ...
     @property
     def T(self) -> Tensor: ...  # noqa: N802 - NumPy's name
     @property

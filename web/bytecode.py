@@ -44,8 +44,10 @@ UNUSED = {
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
     "ctypes/wintypes.py",
     *("_android_support.py", "_apple_support.py", "_ios_support.py"),
+    # frozen in the interpreter, which hides their lines in tracebacks
+    *("importlib/_bootstrap.py", "importlib/_bootstrap_external.py", "zipimport.py", "ntpath.py"),
 }
-"""Of the archive: what no program in a browser can use."""
+"""Of the archive: what no program in a browser can use, and sources that are never read."""
 UNCOMPILED = {"tarfile.py", "subprocess.py"}
 """Of the archive: what this build imports and a first visit does not. Their bytecode would take
 84 kB of it, and the limit is 8 MB."""

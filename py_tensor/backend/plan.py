@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from py_tensor.codegen.codec import to_words
 from py_tensor.codegen.lower import Lowered
@@ -102,9 +103,8 @@ class Plan:
         """Whether the constants of a flush of its structure are equal where it takes them to be."""
         if not self.equal:
             return True
-        # By their bits as float64, which holds every number of 32 bits: a loop has thousands.
         ones, others = (
-            array("d", [order[slot].attrs for slot in slots]).tobytes()
+            _bits([order[slot].attrs for slot in slots])
             for slots in (self.equal, self.equal.values())
         )
         return ones == others and (
@@ -208,6 +208,14 @@ def make_plan(
     plan.work = sum(dispatch_work + p.work for p in pieces)
     plan.equal = request.equal
     return plan
+
+
+def _bits(numbers: Sequence[complex]) -> bytes:
+    """Numbers as float64, which holds all of 32 bits: a loop has thousands of them."""
+    try:
+        return array("d", cast("Sequence[float]", numbers)).tobytes()
+    except TypeError:  # some are complex
+        return array("d", [part for x in numbers for part in (x.real, x.imag)]).tobytes()
 
 
 def largest_temporary(request: Request, lowered: Lowered) -> tuple[int, str]:

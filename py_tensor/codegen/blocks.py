@@ -8,14 +8,13 @@ unlike the classic form (Ruetsch and Micikevicius, "Optimizing matrix transpose 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from py_tensor.codegen.emit import BodyCode, Space, address, decode_coordinates
+from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coordinates
 from py_tensor.codegen.program import Params
 from py_tensor.graph.body import Load
 
-Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
 ACROSS, ALONG = 8, 4  # blocks of a tile: 32 neighbours read lines of 128 bytes and write some of 64
 
 

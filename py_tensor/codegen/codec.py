@@ -5,7 +5,7 @@ or two to a u32, the first in the lowest bits, as in the memory of the host. Ker
 through this module alone, and through the functions of `shaders/lib/storage.wgsl` that it calls.
 
 Four neighbours, from a multiple of four on, are a vector, and so are 16 of a byte each where a
-kernel has nothing else. Kernels with elements of two words have no vectors.
+kernel has nothing else. Elements of two words are loaded and stored one by one.
 
 What stores vectors writes whole words. What stores packed elements one by one changes their own
 bits, by atomic operations: others may write the elements beside them at the same time.
@@ -17,7 +17,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import DType, real_of
 
 XYZW = "xyzw"
 
@@ -128,7 +128,8 @@ def as_words(dtype: DType, value: str) -> list[str]:
     The text of a value of two words occurs twice, so it should be a name.
     """
     if dtype.is_wide:
-        return [f"{value}.x", f"{value}.y"]
+        parts = [f"{value}.x", f"{value}.y"]
+        return parts if dtype.kind != "c" else [f"bitcast<u32>({part})" for part in parts]
     match dtype.wgsl:
         case "u32":
             return [value]
@@ -141,7 +142,8 @@ def as_words(dtype: DType, value: str) -> list[str]:
 def from_words(dtype: DType, *words: str) -> str:
     """WGSL that reads a value out of its u32 words."""
     if dtype.is_wide:
-        return f"vec2u({', '.join(words)})"
+        value = f"vec2u({', '.join(words)})"
+        return value if dtype.kind != "c" else f"bitcast<vec2f>({value})"
     (word,) = words
     match dtype.wgsl:
         case "u32":
@@ -152,8 +154,11 @@ def from_words(dtype: DType, *words: str) -> str:
             return f"bitcast<{kind}>({word})"
 
 
-def to_words(value: float, dtype: DType) -> list[int]:
+def to_words(value: complex, dtype: DType) -> list[int]:
     """A Python scalar as the words that `from_words` reads back."""
+    if dtype.kind == "c":
+        return [_float_bits(part, real_of(dtype)) for part in (value.real, value.imag)]
+    value = value.real
     bits = int(value) if dtype.kind != "f" else _float_bits(value, dtype)
     return [bits >> 32 * n & 0xFFFFFFFF for n in range(dtype.words)]
 

@@ -32,12 +32,13 @@ from py_tensor.graph.body import (
     Within,
 )
 from py_tensor.graph.branches import arms_of
-from py_tensor.graph.kernel import FAULTS
+from py_tensor.graph.kernel import FAULTS, Output
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 from py_tensor.shapes import size_of
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
+Strides = Callable[[tuple[int, ...]], tuple[int, ...]]  # of an access, over a kernel's dimensions
 
 RANKS = (1, 2, 4, 8)
 MOST_PADDED = 4  # dimensions to which fewer are filled up
@@ -60,7 +61,7 @@ def padded_class(count: int, rank: int) -> int:
 def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
     """What an op has for the type that a dtype is computed in: "64" serves int64 and uint64."""
     kind = str(dtype.wgsl)
-    found = texts.get(kind) or (texts.get("64") if dtype.is_wide else None)
+    found = texts.get(kind) or (texts.get("64") if kind in ("int64", "uint64") else None)
     return texts["*"] if found is None else found
 
 
@@ -70,7 +71,7 @@ def apply_text(op: Elementwise, dtype: DType, args: Sequence[str]) -> str:
 
 
 def convert_text(target: DType, source: DType, value: str) -> str:
-    if source.is_small and target.kind == "f":
+    if source.is_small and target.wgsl == "f32":
         value = f"f32({value})"  # exact on every device: `f32_from_i32` rounds over 24 bits
     elif target.wgsl != source.wgsl:
         value = f"{target.wgsl}_from_{source.wgsl}({value})"
@@ -102,7 +103,7 @@ class Space:
     """
 
     coordinates: list[str]
-    strides: Callable[[tuple[int, ...]], tuple[int, ...]]
+    strides: Strides
     width: int
     outer: frozenset[int] = frozenset()
     hoisted: list[str] = field(default_factory=list[str])
@@ -121,6 +122,12 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
         space.hoisted.append(f"let {name} = {' + '.join(outer)};")
         outer = [name]
     return " + ".join(outer + inner)
+
+
+def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
+    """How `width` neighbours are loaded or stored; those of two words never as a vector."""
+    mode = load_mode(strides(x.access.strides), x.access.offset, width)
+    return "g" if mode == "v" and x.dtype.is_wide else mode
 
 
 def load_mode(strides: Sequence[int], offset: int, width: int) -> str:

@@ -16,7 +16,7 @@ from py_tensor.codegen.emit import (
     address,
     advance_coordinates,
     decode_coordinates,
-    load_mode,
+    mode_of,
     padded,
     rank_class,
 )
@@ -252,17 +252,18 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
     sweep = Sweep.over(merged, len(kernel.kept), maps)
-    beyond = not kernel.row.checks()
+    loads = kernel.row.loads()
+    has_wide_loads = any(load.dtype.is_wide for load in loads)
+    beyond = not kernel.row.checks() and not has_wide_loads
     loops = loops_in(kernel.row, [o.value for o in kernel.outputs])
-    vectors = profile.takes_vectors(kernel.row.cost) and not loops and not kernel.has_wide
+    vectors = profile.takes_vectors(kernel.row.cost) and not loops
     widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * kernel.row.cost) else (4,)
     takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
     width = next(takes, 1)
-    loads = kernel.row.loads()
-    modes = {x: load_mode(sweep.strides(x.access.strides), x.access.offset, width) for x in loads}
+    modes = {x: mode_of(x, sweep.strides, width) for x in loads}
     crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
     blocks = None
-    if crossed is not None:
+    if crossed is not None and not has_wide_loads:
         sweep = sweep.with_second_last(crossed)
         blocks = Blocks(sweep.extents, sweep.strides)
     bindings = bind(
@@ -377,7 +378,7 @@ def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
         return False
 
     def mode(x: Output | Load) -> str:
-        return load_mode(sweep.strides(x.access.strides), x.access.offset, width)
+        return mode_of(x, sweep.strides, width)
 
     if width > 4:
         loads = kernel.row.loads()

@@ -9,7 +9,7 @@ from operator import mul
 
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
-from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, load_mode
+from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, mode_of
 from py_tensor.codegen.map import (
     accesses,
     bind,
@@ -109,9 +109,7 @@ class _Matmul:
             self.a_mode = self._scalar_mode(self.a, roles.m)
             self.b_mode = self._scalar_mode(self.b, roles.n)
         loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
-        self.modes = {
-            x: load_mode(self._result(x.access.strides), x.access.offset, self.width) for x in loads
-        }
+        self.modes = {x: mode_of(x, self._result, self.width) for x in loads}
         self.bindings = bind(
             [
                 (self.a, self.a_mode in VECTORS),
@@ -119,10 +117,7 @@ class _Matmul:
                 *((x, m == "v") for x, m in self.modes.items()),
                 *gathered(kernel.row),
             ],
-            [
-                (o, load_mode(self._result(o.access.strides), o.access.offset, self.width) == "v")
-                for o in kernel.outputs
-            ],
+            [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs],
         )
         self.params = Params()
         self.params.extend(self.m, self.n, self.k, self.count, 0)

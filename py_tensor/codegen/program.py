@@ -44,7 +44,7 @@ class Params:
     def at(self, position: int) -> str:
         return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"
 
-    def value(self, value: float, dtype: DType) -> str:
+    def value(self, value: complex, dtype: DType) -> str:
         """Append a value of a dtype; the WGSL that reads it in that type."""
         return from_words(dtype, *map(self.add, to_words(value, dtype)))
 

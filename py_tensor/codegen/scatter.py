@@ -227,7 +227,10 @@ class _Passes:
             self._set(stage)
         elif stage.dtype.is_wide:
             mode = "add" if stage.mode == "add_atomic" else stage.mode
-            self._combine_in_order(stage, _IN_ORDER[mode].format(t=stage.dtype.wgsl))
+            if mode == "add" and stage.dtype.kind == "c":
+                self._combine_in_order(stage, "x + y")
+            else:
+                self._combine_in_order(stage, _IN_ORDER[mode].format(t=stage.dtype.wgsl))
         elif stage.dtype.kind != "f":
             self._combine_integers(stage)
         elif stage.mode == "add" and not stage.unique:

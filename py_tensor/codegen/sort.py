@@ -20,10 +20,10 @@ from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
-from py_tensor.dtypes import DType, int32, uint32
-from py_tensor.graph.body import Access, Accumulated, Body, Gather, Load, Place
+from py_tensor.dtypes import DType, int32, uint32, uint64
+from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Load, Place
 from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
-from py_tensor.graph.primitives import SUM
+from py_tensor.graph.primitives import SORT_KEY, SUM
 from py_tensor.shapes import row_major, size_of
 
 FIRST = 2  # position in params of the first workgroup's number
@@ -52,7 +52,10 @@ def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """Elements of two words: their order by the lower word, and then that of these by the upper."""
+    """Elements of two words: their order by the lower word, and then that of these by the upper.
+
+    Those words are of keys, if the elements are complex.
+    """
     stage, space = _stage(kernel), kernel.kept + kernel.reduced
     flat = Access(row_major(space), 0)
     values, first, second = (context.temporary(size_of(space) * n) for n in (8, 4, 4))
@@ -79,11 +82,16 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     dispatches = [
         mapped(stage.element, Output(values, stage.value, stage.dtype, flat, whole=False))
     ]
-    lower = Body.of([Load(values, uint32, Access(tuple(2 * s for s in flat.strides), 0))])
+    keys = values
+    if stage.dtype.kind == "c":
+        keys = context.temporary(size_of(space) * 8)
+        made = Body.of([Load(values, stage.dtype, flat), Apply(SORT_KEY, uint64, (0,))])
+        dispatches.append(mapped(made, Output(keys, 1, uint64, flat, whole=False)))
+    lower = Body.of([Load(keys, uint32, Access(tuple(2 * s for s in flat.strides), 0))])
     dispatches += in_order(lower, 0, first)
     upper = Body()
     word = int32 if stage.dtype.kind == "i" else uint32
-    of_upper = taken(upper, values, word, upper.add(Load(first, int32, flat)), step=2)
+    of_upper = taken(upper, keys, word, upper.add(Load(first, int32, flat)), step=2)
     dispatches += in_order(upper, of_upper, second)
     last = Body()
     found = taken(last, first, int32, last.add(Load(second, int32, flat)))

@@ -20,7 +20,7 @@ from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import converted, reshape_copy, stack
-from py_tensor.ops.operands import as_ndarray, coerce, common_dtype
+from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install
 
@@ -43,8 +43,8 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
         or ``__array__``, a buffer, or nested lists or tuples of any of these, which are stacked.
     dtype
         By default a tensor's own. All else comes in at the default precision, on every device:
-        NumPy's float64 becomes float32, its int64 int32, its uint64 uint32. Of lists it
-        is the least dtype that holds all.
+        NumPy's float64 becomes float32, its complex128 complex64, its int64 int32, its uint64
+        uint32. Of lists it is the least dtype that holds all.
     device : {"webgpu", "cpu"}, optional
         By default that of the tensors in `data`, else the default device.
 
@@ -53,11 +53,13 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     ShapeError
         For ragged lists.
     DTypeError
-        For a dtype that the device does not have: float64 on webgpu. For complex numbers.
+        For a dtype that the device does not have: float64 on webgpu.
     OverflowError
         For a number that the integer dtype cannot hold; the error names its place.
     ValueError
         For NaN in an integer dtype.
+    TypeError
+        For a Python complex number in a real dtype.
 
     Examples
     --------
@@ -163,12 +165,23 @@ def drawable(data: Any, op: str) -> Tensor:
 
     Arrays of others are drawn on the CPU, where those of 64 bits keep them: moments in time would
     be the same in 32.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers.
     """
     if isinstance(data, Tensor) or not _is_array(data):
-        return asarray(data, op=op)
-    wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
-    kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
-    return _make(data, kept, "cpu", op)
+        x = asarray(data, op=op)
+    else:
+        wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
+        kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
+        x = _make(data, kept, "cpu", op)
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"{op}: draws real numbers, not {x.dtype}; there are z.real, z.imag, abs(z)"
+        )
+    return x
 
 
 def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Tensor:
@@ -182,10 +195,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
             return _make(_stacked(data, op), dtype, device, op)
         return _from_nested(data, target, parse(device), op)
     place = parse(device)
-    if isinstance(data, bool | int | float):
+    if isinstance(data, Scalar):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
-    if isinstance(data, complex):
-        raise dtypes.no_complex(op)
     if isinstance(data, str):
         raise dtypes.no_text(op)
     if hasattr(data, "__array_interface__"):
@@ -216,9 +227,11 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
     """Python scalars as elements; each must fit, but floats past the largest become infinite."""
     if dtype is dtypes.bool_:
         return bytes(map(bool, values))
-    if dtype is dtypes.float16:
-        return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
+    if dtype.kind == "c":
+        return packed(dtype.typecode, chain.from_iterable((x.real, x.imag) for x in values))
     try:
+        if dtype is dtypes.float16:
+            return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
         return packed(dtype.typecode, values)
     except (OverflowError, TypeError):
         pass  # floats in an integer dtype; or what does not fit is found below
@@ -247,7 +260,7 @@ def _uploaded(data: memoryview, meta: Meta) -> Tensor:
 def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
     shape = check_rank(op, _shape_of(data))
     values, types = _joined(data, shape)
-    if all(issubclass(t, bool | int | float) for t in types):
+    if all(issubclass(t, Scalar) for t in types):
         kinds = set(map(_of_type, types))
     elif _are_alike(values, types):
         return _from_array(host.load_numpy().array(values).reshape(shape), dtype, device, op)
@@ -273,6 +286,8 @@ def _of_type(scalar: type) -> DType:
     """What scalars of a type of Python's are, or of one that inherits from it."""
     if issubclass(scalar, bool):
         return dtypes.bool_
+    if issubclass(scalar, complex):
+        return dtypes.DEFAULT_COMPLEX
     return dtypes.DEFAULT_INT if issubclass(scalar, int) else dtypes.DEFAULT_FLOAT
 
 
@@ -323,7 +338,7 @@ def _shape_of(data: Any) -> Shape:
 
 def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: str) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
-    if isinstance(data, bool | int | float):
+    if isinstance(data, Scalar):
         if shape:
             raise _ragged(op, shape, ())
         values.append(data)
@@ -333,8 +348,6 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
             raise _ragged(op, shape, (len(data),))
         for item in data:
             _flatten(item, shape[1:], values, kinds, op)
-    elif isinstance(data, complex):
-        raise dtypes.no_complex(op)
     elif hasattr(data, "shape"):
         if tuple(data.shape) != shape:
             raise _ragged(op, shape, tuple(data.shape))
@@ -375,8 +388,6 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     """From a NumPy array or scalar, through NumPy's own conversions."""
     np = host.load_numpy()
     given = np.asarray(data)
-    if given.dtype.kind == "c":
-        raise dtypes.no_complex(op)
     target = dtype or _of_array(given, op)
     meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
     device.backend.check(op, meta)
@@ -404,9 +415,10 @@ def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
 def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
     """From any buffer; its format says the dtype."""
     order, code = view.format[:-1], view.format[-1:]
-    if "Z" in order:
-        raise dtypes.no_complex(op)
+    is_complex = order.endswith("Z")
+    order = order.removesuffix("Z")
     kind = _KINDS.get(code, "") if order in ("", "@", "=", "<", ">", "!") else ""
+    kind = "c" if is_complex and kind == "f" else kind
     found = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
     shape = check_rank(op, tuple(view.shape or ()))
     meta = meta_of(shape, dtype or found, device)
@@ -417,7 +429,10 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     same = (kind, view.itemsize) == (meta.dtype.kind, meta.dtype.itemsize)
     if same and order not in (">", "!"):
         return _uploaded(memoryview(data), meta)
-    return _from_values(unpack(f"{order}{meta.size}{code}", data), shape, meta.dtype, device, op)
+    values = unpack(f"{order}{(1 + is_complex) * meta.size}{code}", data)
+    if is_complex:
+        values = tuple(map(complex, values[::2], values[1::2]))
+    return _from_values(values, shape, meta.dtype, device, op)
 
 
 def to(x: Tensor, device: str | Device) -> Tensor:

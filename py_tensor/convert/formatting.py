@@ -76,7 +76,7 @@ def _corners(x: Tensor, items: int) -> Tensor:
 
 
 def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
-    kind = {"b": "bool", "f": x.dtype.name}.get(x.dtype.kind, "int")
+    kind = {"b": "bool", "f": x.dtype.name, "c": x.dtype.name}.get(x.dtype.kind, "int")
     if form == "str":
         return format_str(x.shape, kind, values, edge=edge, options=_print_options)
     return format_tensor(
@@ -87,9 +87,12 @@ def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
 def _suffix(x: Tensor) -> str:
     """dtype and device, where they are not what a tensor of such elements has by default."""
     parts: list[str] = []
-    plain = {"b": dtypes.bool_, "i": dtypes.DEFAULT_INT, "f": dtypes.DEFAULT_FLOAT}.get(
-        x.dtype.kind
-    )
+    plain = {
+        "b": dtypes.bool_,
+        "i": dtypes.DEFAULT_INT,
+        "f": dtypes.DEFAULT_FLOAT,
+        "c": dtypes.DEFAULT_COMPLEX,
+    }.get(x.dtype.kind)
     if x.dtype is not plain or not size_of(x.shape):
         parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT_FLOAT or x.size else "")
     if x.device is not default_device():

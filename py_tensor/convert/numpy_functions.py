@@ -102,10 +102,12 @@ FUNCTIONS: dict[str, str] = {
     "union1d": "ar1 ar2",
     "unique": "ar / return_index return_inverse return_counts axis equal_nan",
     # -- Elementwise
+    "angle": "z / deg",
     "around": "round: a / decimals out",
     "astype": "x dtype / copy",
     "fix": "x / out",
     "imag": "val",
+    "iscomplex": "x",
     "isreal": "x",
     "nan_to_num": "x / copy nan posinf neginf",
     "real": "val",

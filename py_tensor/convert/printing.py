@@ -62,7 +62,7 @@ def edge_indices(n: int, edgeitems: int) -> list[int] | None:
 def format_tensor(
     shape: tuple[int, ...],
     kind: str,
-    values: Sequence[float],
+    values: Sequence[complex],
     *,
     edge: bool,
     prefix: str = "tensor(",
@@ -76,7 +76,7 @@ def format_tensor(
     shape
         Shape of the whole tensor.
     kind
-        "bool", "int", "float16", "float32" or "float64".
+        "bool", "int", or the name of a float or complex dtype.
     values
         Elements in row-major order: all of them, or with `edge` those at `edge_indices` of
         every axis. Floats are exactly representable in the type that `kind` names.
@@ -109,7 +109,7 @@ def format_tensor(
 def format_str(
     shape: tuple[int, ...],
     kind: str,
-    values: Sequence[float],
+    values: Sequence[complex],
     *,
     edge: bool,
     options: PrintOptions = DEFAULT_OPTIONS,
@@ -121,7 +121,7 @@ def format_str(
     """
     words = _words(shape, kind, values, edge, options)
     if shape == ():
-        return _scalar_text(kind, values[0]) if kind in _FORMATS else str(values[0])
+        return _scalar_text(kind, values[0])
     style = _Style(" ", " ", options.linewidth)
     return _rows(words, shape, options.edgeitems if edge else None, style)
 
@@ -177,7 +177,7 @@ def _wrap(items: list[str], style: _Style) -> str:
 
 
 def _words(
-    shape: tuple[int, ...], kind: str, values: Sequence[float], edge: bool, options: PrintOptions
+    shape: tuple[int, ...], kind: str, values: Sequence[complex], edge: bool, options: PrintOptions
 ) -> list[str]:
     kept = [min(n, 2 * options.edgeitems) for n in shape] if edge else shape
     if len(values) != math.prod(kept):
@@ -189,20 +189,45 @@ def _words(
         width = max((len(str(x)) for x in values), default=0)
         return [f"{x:>{width}}" for x in values]
     if kind in _LIMITS:
-        return _float_words(kind, values, options)
-    raise ValueError(f"kind must be 'bool', 'int' or that of a float, got {kind!r}")
+        return _float_words(kind, [x.real for x in values], options)
+    if kind in _PARTS:
+        return _complex_words(_PARTS[kind], values, options)
+    raise ValueError(f"kind must be 'bool', 'int' or a floating dtype's name, got {kind!r}")
 
 
-def _float_words(kind: str, values: Sequence[float], options: PrintOptions) -> list[str]:
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) -> list[str]:
+    """Real parts, and imaginary ones with a sign, both of one width."""
+    reals = _float_words(kind, [x.real for x in values], options)
+    signed = [
+        word if word.lstrip().startswith("-") else _with_plus(word)
+        for word in _float_words(kind, [x.imag for x in values], options, signs=True)
+    ]
+    words = (f"{word.rstrip()}j".ljust(len(word) + 1) for word in signed)
+    return [real + word for real, word in zip(reals, words, strict=True)]
+
+
+def _with_plus(word: str) -> str:
+    """A number with a sign in the place of the last space before it."""
+    number = word.lstrip()
+    return f"{'+' + number:>{len(word)}}"
+
+
+def _float_words(
+    kind: str, values: Sequence[float], options: PrintOptions, *, signs: bool = False
+) -> list[str]:
+    """Numbers of one width, which with `signs` leaves room for one before each."""
     finite = [x for x in values if math.isfinite(x)]
     if _needs_exponent(kind, finite, options.suppress):
         parts = _all_scientific(kind, finite, options.precision)
     else:
         parts = [_positional(kind, x, options.precision) for x in finite]
-    left = max((len(head) for head, _ in parts), default=0)
+    left = max((len(head) + (signs and head[:1] != "-") for head, _ in parts), default=0)
     right = max((len(tail) for _, tail in parts), default=0)
     if len(finite) < len(values):
-        longest = len("-inf") if -math.inf in values else len("nan")
+        longest = len("-inf") if signs or -math.inf in values else len("nan")
         left = max(left, longest - len(".") - right)
     numbers = iter([f"{head:>{left}}.{tail:<{right}}" for head, tail in parts])
     width = left + len(".") + right
@@ -280,8 +305,16 @@ def _all_scientific(kind: str, finite: list[float], precision: int) -> list[tupl
     return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
 
 
-def _scalar_text(kind: str, x: float) -> str:
-    """``str(numpy.float32(x))``, or that of a float16; of a float64 it is Python's own."""
+def _scalar_text(kind: str, x: complex) -> str:
+    """``str(numpy.float32(x))``, or that of a float16 or complex64; else it is Python's own."""
+    if kind == "complex64":
+        real, imag = (_scalar_text("float32", part).removesuffix(".0") for part in (x.real, x.imag))
+        if x.real == 0 and real == "0":
+            return f"{imag}j"
+        return f"({real}{'' if imag[0] == '-' else '+'}{imag}j)"
+    if kind not in _FORMATS:
+        return str(x)
+    x = x.real
     if not math.isfinite(x):
         return str(x)
     if x == 0 or 1e-4 <= abs(x) < _LIMITS[kind].largest:

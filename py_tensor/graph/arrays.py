@@ -41,6 +41,8 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
     what x86-64 does: int32 and int64 get their least value, uint32 wraps through int64, as uint64
     does below 2^63, and integers of 8 and 16 bits wrap through int32.
     """
+    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+        x = x.real
     if x.dtype.kind == "f" and dtype in ("int8", "int16", "uint8", "uint16"):
         x = cast(np, x, "int32")
     if x.dtype.kind == "f" and dtype == "int32":

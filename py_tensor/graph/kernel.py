@@ -40,7 +40,7 @@ class Fold:
     @property
     def rounds(self) -> bool:
         """Whether the order of folding matters to the result."""
-        return self.op.rounds and self.dtype.kind == "f"
+        return self.op.rounds and self.dtype.kind in "fc"
 
     @property
     def parts(self) -> list[DType]:

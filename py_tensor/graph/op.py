@@ -212,7 +212,8 @@ class Elementwise(Op):
     accepts : Accepts
         Which dtypes it takes, and to which of them operands are converted.
     gives : DType, optional
-        The dtype of the result, where it is not that of the last operand.
+        The dtype of the result, where it is not that of the last operand; or a function that gives
+        it for that one.
     conditions : int
         How many of the first operands are bools, whatever the others are.
     decide : callable, optional
@@ -222,7 +223,7 @@ class Elementwise(Op):
     wgsl: Mapping[str, str]
     numpy: OnArrays
     accepts: Accepts
-    gives: DType | None = None
+    gives: DType | Callable[[DType], DType] | None = None
     conditions: int = 0
     decide: Callable[[Any, Any], bool] | None = None
 
@@ -248,7 +249,13 @@ class Elementwise(Op):
             elif meta.dtype is not dtype:
                 raise DTypeError(f"{self.name}: operands of dtypes {meta.dtype} and {dtype}")
         self.accepts.check_converted(self.name, dtype)
-        return shape, self.gives or dtype
+        return shape, self.result(dtype)
+
+    def result(self, dtype: DType) -> DType:
+        """The dtype of the result for operands of one."""
+        if self.gives is None or isinstance(self.gives, DType):
+            return self.gives or dtype
+        return self.gives(dtype)
 
     def operations(self, node: Node) -> int:
         return node.meta.size
@@ -343,7 +350,7 @@ class Reduction(Folding):
     """
 
     parts: tuple[str, ...]
-    identity: Callable[[Any], tuple[int | float | bool, ...]]
+    identity: Callable[[Any], tuple[complex, ...]]
     element: Mapping[str, tuple[str, ...]]
     combine: Mapping[str, tuple[str, ...]]
     result: str
@@ -428,7 +435,8 @@ class Scan(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
-        wide = operands[0].astype(run.np.float64 if dtype.kind == "f" else dtype.name, copy=False)
+        wider = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
+        wide = operands[0].astype(wider, copy=False)
         return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.name)
 
 

@@ -83,6 +83,8 @@ class Request:
 def is_equal(one: Node, other: Node) -> bool:
     """Whether two constants have the same value: zeros of one sign, and no NaN."""
     a, b = one.attrs, other.attrs
+    if type(a) is complex or type(b) is complex:
+        return a == b and repr(a) == repr(b)
     return a == b and (a != 0 or copysign(1, a) == copysign(1, b))
 
 

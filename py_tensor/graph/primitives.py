@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor import layout
-from py_tensor.dtypes import ANY, DType, check_range, int32
+from py_tensor import dtypes, layout
+from py_tensor.dtypes import ANY, DType, check_range, converter, int32
 from py_tensor.graph.bind import bind, generate
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
@@ -36,19 +36,18 @@ CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
-def const(value: int | float | bool, dtype: DType, device: Any) -> Node:
+def const(value: complex, dtype: DType, device: Any) -> Node:
     """A 0-d constant, which any elementwise op takes as operand beside tensors of any shape."""
     return generate(CONST, value, meta_of((), dtype, device))
 
 
-def constant(op: str, value: float, dtype: DType, device: Any) -> Node:
+def constant(op: str, value: complex, dtype: DType, device: Any) -> Node:
     """A Python number as a constant of a dtype that must hold it; errors name `op`."""
     check_range(op, value, dtype)
-    convert = {"f": float, "b": bool}.get(dtype.kind, int)
-    return const(convert(value), dtype, device)
+    return const(converter(dtype)(value), dtype, device)
 
 
-def filled(value: float, meta: Meta) -> Node:
+def filled(value: complex, meta: Meta) -> Node:
     """One value at every place."""
     node = const(value, meta.dtype, meta.device)
     return bind(EXPAND, (node,), meta.shape) if meta.shape else node
@@ -59,7 +58,19 @@ def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g.astype(x.dtype) if x.dtype.kind == "f" else None,)
+    return (g.astype(x.dtype) if x.dtype.kind in "fc" else None,)
+
+
+def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
+    return g.real, (g * 1j).real
+
+
+def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g.astype(x.dtype),)
+
+
+def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g * -1j,)
 
 
 def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -232,6 +243,7 @@ MUL = Elementwise(
         "u32": "{0} * {1}",
         "bool": "{0} && {1}",
         "64": "mul_64({0}, {1})",
+        "complex64": "mul_complex64({0}, {1})",
     },
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
@@ -240,6 +252,48 @@ MUL = Elementwise(
 COPY = Elementwise(
     "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), accepts=ANY, vjp=_grad_copy
 )
+COMPLEX = Elementwise(
+    "complex",
+    wgsl={"f32": "vec2f({0}, {1})"},
+    numpy=lambda np, x, y: _joined(np, x, y),
+    accepts=dtypes.REAL_FLOATING,
+    gives=dtypes.complex_of,
+    vjp=_grad_complex,
+)
+REAL_PART = Elementwise(
+    "real",
+    wgsl={"complex64": "{0}.x"},
+    numpy=lambda np, x: x.real,
+    accepts=dtypes.COMPLEX,
+    gives=dtypes.real_of,
+    vjp=_grad_real,
+)
+IMAG_PART = Elementwise(
+    "imag",
+    wgsl={"complex64": "{0}.y"},
+    numpy=lambda np, x: x.imag,
+    accepts=dtypes.COMPLEX,
+    gives=dtypes.real_of,
+    vjp=_grad_imag,
+)
+# The order of complex numbers, as integers of 64 bits: for kernels that sort.
+SORT_KEY = Elementwise(
+    "sort_key",
+    wgsl={"complex64": "sort_key_complex64({0})"},
+    numpy=lambda np, x: x,
+    accepts=dtypes.COMPLEX,
+    gives=dtypes.uint64,
+    vjp=NOT_DIFFERENTIABLE,
+)
+
+
+def _joined(np: Any, real: Any, imag: Any) -> Any:
+    """Complex numbers of parts, of which an infinite one leaves the other as it is."""
+    made = np.empty(np.broadcast(real, imag).shape, np.result_type(real, "complex64"))
+    made.real, made.imag = real, imag
+    return made
+
+
 SUM = Reduction(
     "sum",
     parts=("T",),

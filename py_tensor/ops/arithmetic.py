@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, NUMERIC
+from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
-    divide,
     equal,
     exp,
     isinf,
@@ -21,14 +20,12 @@ from py_tensor.ops.elementwise import (
     power,
     remainder,
     sin,
-    sqrt,
-    square,
     where,
 )
 from py_tensor.ops.movement import as_floating
 from py_tensor.ops.operands import Operand, Scalar, as_ndarray
 from py_tensor.ops.rounding import round, trunc
-from py_tensor.ops.transcendental import atan, exp2, log1p
+from py_tensor.ops.transcendental import exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -42,7 +39,7 @@ __all__ = [
 
 signbit = unary(
     "signbit",
-    FLOATING,
+    REAL_FLOATING,
     "(bitcast<u32>({0}) >> 31u) == 1u",
     lambda np, x: np.signbit(x),
     vjp=NOT_DIFFERENTIABLE,
@@ -52,7 +49,7 @@ signbit = unary(
 )
 copysign = binary(
     "copysign",
-    FLOATING,
+    REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     lambda np, x, y: np.copysign(x, y),
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
@@ -60,19 +57,22 @@ copysign = binary(
 )
 heaviside = composed_binary(
     "heaviside",
-    FLOATING,
+    REAL_FLOATING,
     lambda x, y: where(equal(x, 0), y, where(isnan(x), x, x > 0)),
     doc="0 where `x` is below 0, 1 where it is above, and `y` where it is 0.",
 )
 fabs = composed_unary(
-    "fabs", FLOATING, lambda x: abs(x), doc="Absolute value of each element, in floating point."
+    "fabs",
+    REAL_FLOATING,
+    lambda x: abs(x),
+    doc="Absolute value of each element, in floating point.",
 )
 
 # -- Angles and lengths -------------------------------------------------------------------------
 
 radians = unary(
     "radians",
-    FLOATING,
+    REAL_FLOATING,
     "{0} * 0.017453292",
     lambda np, x: np.radians(x),
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
@@ -81,7 +81,7 @@ radians = unary(
 )
 degrees = unary(
     "degrees",
-    FLOATING,
+    REAL_FLOATING,
     "{0} * 57.29578",
     lambda np, x: np.degrees(x),
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
@@ -90,42 +90,25 @@ degrees = unary(
 )
 
 
-def _arctan2(y: Tensor, x: Tensor) -> Tensor:
-    """By the angle in the first quadrant, where the quotient is settled: 0 / 0 and inf / inf.
-
-    A GPU may take subnormals for zeros when it divides, and not when it compares.
-    """
-    quotient = divide(abs(y), abs(x))
-    quotient = where(isnan(quotient), 0.0, quotient)
-    angle = atan(where(isinf(y) & isinf(x), 1.0, quotient))
-    angle = copysign(where(signbit(x), math.pi - angle, angle), y)
-    return where(isnan(y) | isnan(x), math.nan, angle)
-
-
-arctan2 = composed_binary(
+arctan2 = binary(
     "arctan2",
-    FLOATING,
-    _arctan2,
+    REAL_FLOATING,
+    "atan2_f32({0}, {1})",
+    lambda np, y, x: np.arctan2(y, x),
+    vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
+    cost=30,
     doc="""The angle in [-pi, pi] of the point whose height is `x` and whose width is `y`.
 
     As in NumPy the height comes first: ``arctan2(y, x)``. The signs of zeros count.
     """,
 )
-
-
-def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    """The larger side times the length for sides of 1 and their quotient, which cannot overflow."""
-    long, short = maximum(abs(x), abs(y)), minimum(abs(x), abs(y))
-    quotient = short / long
-    quotient = where(isnan(quotient), 0.0, quotient)  # 0 / 0, or of subnormals
-    length = long * sqrt(1 + square(quotient))
-    return where(isinf(x) | isinf(y), math.inf, length)
-
-
-hypot = composed_binary(
+hypot = binary(
     "hypot",
-    FLOATING,
-    _hypot,
+    REAL_FLOATING,
+    "hypot_f32({0}, {1})",
+    lambda np, x, y: np.hypot(x, y),
+    vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
+    cost=20,
     doc="The length of the hypotenuse for legs `x` and `y`, without overflow in between.",
 )
 
@@ -133,6 +116,8 @@ hypot = composed_binary(
 def sinc(x: Operand, /) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
     x = as_floating(x, "sinc")
+    if x.dtype.kind == "c":
+        return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirrored, so that the sine is of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
@@ -156,13 +141,13 @@ def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
 
 logaddexp = composed_binary(
     "logaddexp",
-    FLOATING,
+    REAL_FLOATING,
     _logaddexp,
     doc="``log(exp(x) + exp(y))``, without overflow in between.",
 )
 logaddexp2 = composed_binary(
     "logaddexp2",
-    FLOATING,
+    REAL_FLOATING,
     _logaddexp2,
     doc="``log2(2**x + 2**y)``, without overflow in between.",
 )
@@ -181,7 +166,9 @@ rint = composed_unary(
     lambda x: round(x),
     doc="Each element rounded to an integer, halves to the even one, in floating point.",
 )
-fix = composed_unary("fix", FLOATING, lambda x: trunc(x), doc="Each element without its fraction.")
+fix = composed_unary(
+    "fix", REAL_FLOATING, lambda x: trunc(x), doc="Each element without its fraction."
+)
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:
@@ -193,7 +180,7 @@ def _fmod(x: Tensor, y: Tensor) -> Tensor:
 
 fmod = composed_binary(
     "fmod",
-    NUMERIC,
+    REAL_NUMERIC,
     _fmod,
     doc="What division leaves, with the sign of `x`, as in C; an integer modulo 0 gives 0.",
 )
@@ -232,6 +219,11 @@ def nan_to_num(
         What stands for each; by default 0, and the largest and the least finite number.
     """
     x = tensor_of(x, "nan_to_num")
+    if x.dtype.kind == "c":
+        result = x.copy() if copy else x
+        for part in (result.real, result.imag):
+            part[...] = nan_to_num(part, True, nan, posinf, neginf)
+        return result
     if x.dtype.kind != "f":
         return x.copy() if copy else x
     largest = dtypes.largest(x.dtype)

@@ -15,12 +15,20 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
-from py_tensor.graph.primitives import EXPAND, RESHAPE, index
+from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import build, empty_node, filled, register
+from py_tensor.ops.define import apply, build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
 from py_tensor.ops.movement import converted, expand, expand_dims
-from py_tensor.ops.operands import Operand, Scalar, as_ndarray, number_of, whole_number
+from py_tensor.ops.operands import (
+    Operand,
+    Real,
+    Scalar,
+    as_ndarray,
+    number_of,
+    real_number_of,
+    whole_number,
+)
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -194,9 +202,9 @@ def eye(
 
 
 def arange(
-    start: Scalar,
-    stop: Scalar | None = None,
-    step: Scalar = 1,
+    start: Real,
+    stop: Real | None = None,
+    step: Real = 1,
     *,
     dtype: object = None,
     device: Any = None,
@@ -228,7 +236,7 @@ def arange(
     )
 
 
-def _range(start: Scalar, stop: Scalar, step: Scalar, target: DType, place: Device) -> Tensor:
+def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) -> Tensor:
     if step == 0:
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
@@ -243,20 +251,20 @@ def _range(start: Scalar, stop: Scalar, step: Scalar, target: DType, place: Devi
 _int_range = Composition(_range)  # of Python's ints, which are equal only where they are alike
 
 
-def _number(op: str, value: Any) -> Scalar:
+def _number(op: str, value: Any) -> Real:
     """An end or a step of a range; a tensor of one element is read where it is used."""
     if isinstance(value, Tensor):
-        return cast("Scalar", value)
-    return number_of(op, "an end or a step", value)
+        return cast("Real", value)
+    return real_number_of(op, "an end or a step", value)
 
 
-def _whole(value: Scalar) -> Scalar:
+def _whole(value: Real) -> Real:
     """An integer or bool tensor as the integer: the dtype of a range depends on it."""
     is_whole = isinstance(value, Tensor) and value.dtype.kind != "f"
     return int(value) if is_whole else value
 
 
-def _steps(start: Scalar, stop: Scalar, step: Scalar) -> int:
+def _steps(start: Real, stop: Real, step: Real) -> int:
     """How many numbers a range has; of integers, exactly."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
         return max(0, -((start - stop) // step))
@@ -266,7 +274,7 @@ def _steps(start: Scalar, stop: Scalar, step: Scalar) -> int:
         raise ValueError(f"arange: no range from {start} to {stop} by {step}") from None
 
 
-def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device: Device) -> Tensor:
+def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: Device) -> Tensor:
     """``start + i * step`` for i below `count`."""
     device.backend.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
@@ -286,7 +294,7 @@ def _ramp(op: str, count: int, start: Scalar, step: Scalar, dtype: DType, device
     return converted(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
 
 
-def _wrapped(value: Scalar, dtype: DType) -> Scalar:
+def _wrapped(value: Real, dtype: DType) -> Real:
     """A negative step of an unsigned range counts by wrapping around."""
     return int(value) % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
 
@@ -301,11 +309,19 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`, float32 by default.
+    """`num` evenly spaced numbers from `start` to `stop`, by default float32 or complex64.
 
     The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
-    the step as a Python float, which is NaN where there is none.
+    the step as a Python number, which is NaN where there is none.
     """
+    if isinstance(start, complex) or isinstance(stop, complex):
+        (real, step), (imag, turn) = (
+            linspace(*ends, num, endpoint, True, device=device)
+            for ends in ((start.real, stop.real), (start.imag, stop.imag))
+        )
+        made = apply(COMPLEX, (real, imag))
+        made = made if dtype is None else converted(made, dtypes.parse(dtype))
+        return (made, complex(step, turn)) if retstep else made
     start, stop = (
         float(v) if isinstance(v, Tensor) else v
         for v in (_number("linspace", start), _number("linspace", stop))

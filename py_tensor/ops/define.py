@@ -127,7 +127,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         dtypes.check_range(op.name, x, dtype)
     device = device_of(given)
     if not size_of(shape):
-        return Tensor(empty_node(meta_of(shape, op.gives or dtype, device)))
+        return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
     kinds = [dtypes.bool_] * op.conditions + [dtype] * len(rest)
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
     if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
@@ -203,9 +203,8 @@ def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
 
 def _number(dtype: DType, device: Device) -> Number:
     low, high = dtypes.integers_held(dtype)
-    convert: Callable[[Any], Scalar] = {"f": float, "b": bool}.get(dtype.kind, int)
     meta = meta_of((), dtype, device)
-    return Number(low, high, convert, meta, key_of(CONST, None, meta))
+    return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
 
 
 # What `_recorded` gives, by an op and the kinds of its operands.
@@ -243,7 +242,7 @@ def unary(
     *,
     vjp: UnaryVjp | NotDifferentiable,
     doc: str,
-    result: DType | None = None,
+    result: DType | Callable[[DType], DType] | None = None,
     cost: int = 1,
     method: bool = True,
 ) -> Unary:
@@ -288,7 +287,7 @@ def binary(
     *,
     vjp: BinaryVjp | NotDifferentiable,
     doc: str,
-    result: DType | None = None,
+    result: DType | Callable[[DType], DType] | None = None,
     cost: int = 1,
     operator: str | None = None,
 ) -> Binary:
@@ -349,7 +348,7 @@ def _lack_a_dtype(a: DType, b: DType) -> bool:
 
 
 def _has_integers(x: Tensor | Scalar) -> bool:
-    return isinstance(x, Tensor) and x.dtype.kind != "f"
+    return isinstance(x, Tensor) and x.dtype.kind not in "fc"
 
 
 def _beside_integers(operator: str, number: float) -> Scalar:
@@ -367,8 +366,9 @@ def _decided(
 ) -> Tensor | None:
     """A comparison of integers with what is none of them: for all elements the same as for 0."""
     tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
-    if not isinstance(tensor, Tensor) or isinstance(scalar, Tensor) or tensor.dtype.kind == "f":
+    if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
+    assert isinstance(tensor, Tensor)
     dtype = dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype
     if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
         return None
@@ -398,7 +398,7 @@ def binary_of(
         return first, second, found.meta, found.key
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
-        if op.decide is not None and kind is float and meta.dtype.kind != "f":
+        if op.decide is not None and kind is float and meta.dtype.kind not in "fc":
             return None  # integers are not converted to be compared
         found = _recorded(op, meta, kind)
         if found is None:

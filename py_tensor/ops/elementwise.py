@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import Any, overload
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, INTEGRAL_AS_INT, LOGICAL, NUMERIC, integer_range
+from py_tensor.dtypes import (
+    ANY,
+    FLOATING,
+    INTEGRAL_AS_INT,
+    LOGICAL,
+    NUMERIC,
+    REAL,
+    REAL_FLOATING,
+    REAL_NUMERIC,
+    integer_range,
+)
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
@@ -78,7 +88,7 @@ class Methods:
 exp = unary(
     "exp",
     FLOATING,
-    "exp_f32({0})",
+    "exp_{t}({0})",
     lambda np, x: np.exp(x),
     vjp=lambda g, y, x, _: (g * y,),
     cost=12,
@@ -87,7 +97,7 @@ exp = unary(
 log = unary(
     "log",
     FLOATING,
-    "log_f32({0})",
+    "log_{t}({0})",
     lambda np, x: np.log(x),
     vjp=lambda g, y, x, _: (g / x,),
     cost=12,
@@ -96,7 +106,7 @@ log = unary(
 sqrt = unary(
     "sqrt",
     FLOATING,
-    "sqrt_f32({0})",
+    "sqrt_{t}({0})",
     lambda np, x: np.sqrt(x),
     vjp=lambda g, y, x, _: (g / (2 * y),),
     cost=4,
@@ -105,7 +115,7 @@ sqrt = unary(
 sin: Unary = unary(  # annotated, since its derivative is made from it
     "sin",
     FLOATING,
-    "sin_f32({0})",
+    "sin_{t}({0})",
     lambda np, x: np.sin(x),
     vjp=lambda g, y, x, _: (g * cos(x),),
     cost=30,
@@ -114,7 +124,7 @@ sin: Unary = unary(  # annotated, since its derivative is made from it
 cos: Unary = unary(
     "cos",
     FLOATING,
-    "cos_f32({0})",
+    "cos_{t}({0})",
     lambda np, x: np.cos(x),
     vjp=lambda g, y, x, _: (-(g * sin(x)),),
     cost=30,
@@ -123,7 +133,7 @@ cos: Unary = unary(
 tan = unary(
     "tan",
     FLOATING,
-    "tan_f32({0})",
+    "tan_{t}({0})",
     lambda np, x: np.tan(x),
     vjp=lambda g, y, x, _: (g * (1 + y * y),),
     cost=34,
@@ -132,7 +142,7 @@ tan = unary(
 tanh = unary(
     "tanh",
     FLOATING,
-    "tanh_f32({0})",
+    "tanh_{t}({0})",
     lambda np, x: np.tanh(x),
     vjp=lambda g, y, x, _: (g * (1 - y * y),),
     cost=16,
@@ -140,7 +150,7 @@ tanh = unary(
 )
 sigmoid = unary(
     "sigmoid",
-    FLOATING,
+    REAL_FLOATING,
     "sigmoid_f32({0})",
     lambda np, x: _sigmoid(np, x),
     vjp=lambda g, y, x, _: (g * y * (1 - y),),
@@ -150,8 +160,8 @@ sigmoid = unary(
 reciprocal = unary(
     "reciprocal",
     FLOATING,
-    "reciprocal_f32({0})",
-    lambda np, x: np.divide(1, x, dtype=x.dtype),
+    "reciprocal_{t}({0})",
+    lambda np, x: np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype),
     vjp=lambda g, y, x, _: (-(g * y * y),),
     cost=4,
     doc="One divided by each element, in floating point.",
@@ -175,6 +185,7 @@ negative = unary(
         # As Tint writes it: NVIDIA's driver drops the sign of naga's in the maximum of -x.
         "i32": "bitcast<i32>(~bitcast<u32>({0}) + 1u)",
         "64": "neg_64({0})",
+        "complex64": "neg_complex64({0})",
     },
     lambda np, x: np.negative(x),
     vjp=lambda g, y, x, _: (-g,),
@@ -191,30 +202,48 @@ positive = unary(
 abs = unary(
     "abs",
     ANY,
-    {"f32": "abs_f32({0})", "i32": "abs_i32({0})", "int64": "abs_int64({0})", "*": "{0}"},
+    {
+        "f32": "abs_f32({0})",
+        "i32": "abs_i32({0})",
+        "int64": "abs_int64({0})",
+        "complex64": "abs_complex64({0})",
+        "*": "{0}",
+    },
     lambda np, x: np.abs(x),
-    vjp=lambda g, y, x, _: (g * sign(x),),
-    doc="Absolute value of each element; the least integer stays as it is, as in NumPy.",
+    vjp=lambda g, y, x, _: (g * sign(x).conj(),),
+    result=dtypes.real_of,
+    doc="""Absolute value of each element; the least integer stays as it is, as in NumPy.
+
+    Of complex numbers it is real.
+    """,
 )
 sign = unary(
     "sign",
     NUMERIC,
-    {"f32": "sign_f32({0})", "*": "sign_{t}({0})"},
+    "sign_{t}({0})",
     lambda np, x: np.sign(x),
     vjp=NOT_DIFFERENTIABLE,
-    doc="-1, 0 or 1 by the sign of each element; NaN stays NaN.",
+    doc="""-1, 0 or 1 by the sign of each element; NaN stays NaN.
+
+    Of a complex number ``x / abs(x)``, or 0.
+    """,
 )
 square = unary(
     "square",
     INTEGRAL_AS_INT,
-    {"f32": "square_f32({0})", "64": "mul_64({0}, {0})", "*": "{0} * {0}"},
+    {
+        "f32": "square_f32({0})",
+        "64": "mul_64({0}, {0})",
+        "complex64": "mul_complex64({0}, {0})",
+        "*": "{0} * {0}",
+    },
     lambda np, x: np.square(x),
     vjp=lambda g, y, x, _: (g * (2 * x),),
     doc="Each element times itself.",
 )
 relu = unary(
     "relu",
-    NUMERIC,
+    REAL_NUMERIC,
     {
         "f32": "relu_f32({0})",
         "i32": "max({0}, 0)",
@@ -227,7 +256,7 @@ relu = unary(
 )
 floor = unary(
     "floor",
-    ANY,
+    REAL,
     {"f32": "floor_f32({0})", "*": "{0}"},
     lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
@@ -235,7 +264,7 @@ floor = unary(
 )
 ceil = unary(
     "ceil",
-    ANY,
+    REAL,
     {"f32": "ceil_f32({0})", "*": "{0}"},
     lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
@@ -246,7 +275,7 @@ ceil = unary(
 isnan = unary(
     "isnan",
     ANY,
-    {"f32": "is_nan({0})", "*": "false"},
+    {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"},
     lambda np, x: np.isnan(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
@@ -255,7 +284,7 @@ isnan = unary(
 isinf = unary(
     "isinf",
     ANY,
-    {"f32": "is_inf({0})", "*": "false"},
+    {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"},
     lambda np, x: np.isinf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
@@ -264,7 +293,7 @@ isinf = unary(
 isfinite = unary(
     "isfinite",
     ANY,
-    {"f32": "is_finite({0})", "*": "true"},
+    {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"},
     lambda np, x: np.isfinite(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
@@ -293,7 +322,12 @@ add = binary(
 subtract = binary(
     "subtract",
     NUMERIC,
-    {"f32": "subtract_f32({0}, {1})", "64": "sub_64({0}, {1})", "*": "{0} - {1}"},
+    {
+        "f32": "subtract_f32({0}, {1})",
+        "64": "sub_64({0}, {1})",
+        "complex64": "{0} + neg_complex64({1})",
+        "*": "{0} - {1}",
+    },
     lambda np, x, y: np.subtract(x, y),
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
@@ -307,7 +341,7 @@ multiply = binary_of(
 divide = binary(
     "divide",
     FLOATING,
-    "divide_f32({0}, {1})",
+    "divide_{t}({0}, {1})",
     lambda np, x, y: np.divide(x, y),
     vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)),
     operator="truediv",
@@ -316,7 +350,7 @@ divide = binary(
 )
 floor_divide = binary(
     "floor_divide",
-    NUMERIC,
+    REAL_NUMERIC,
     "floor_divide_{t}({0}, {1})",
     lambda np, x, y: np.floor_divide(x, y),
     vjp=NOT_DIFFERENTIABLE,
@@ -326,7 +360,7 @@ floor_divide = binary(
 )
 remainder = binary(
     "remainder",
-    NUMERIC,
+    REAL_NUMERIC,
     "remainder_{t}({0}, {1})",
     lambda np, x, y: np.remainder(x, y),
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
@@ -344,7 +378,11 @@ POWER = Elementwise(
     "power",
     wgsl={"*": "pow_{t}({0}, {1})"},
     numpy=lambda np, x, y: (
-        _integer_power(np, x, y) if x.dtype.kind in "iu" else _float_power(np, x, y)
+        _integer_power(np, x, y)
+        if x.dtype.kind in "iu"
+        else np.power(x, y)
+        if x.dtype.kind == "c"
+        else _float_power(np, x, y)
     ),
     accepts=NUMERIC,
     vjp=_grad_power,
@@ -358,6 +396,7 @@ maximum = binary(
         "f32": "maximum_f32({0}, {1})",
         "bool": "{0} | {1}",
         "64": "max_{t}({0}, {1})",
+        "complex64": "max_{t}({0}, {1})",
         "*": "max({0}, {1})",
     },
     lambda np, x, y: np.maximum(x, y),
@@ -371,6 +410,7 @@ minimum = binary(
         "f32": "minimum_f32({0}, {1})",
         "bool": "{0} & {1}",
         "64": "min_{t}({0}, {1})",
+        "complex64": "min_{t}({0}, {1})",
         "*": "min({0}, {1})",
     },
     lambda np, x, y: np.minimum(x, y),
@@ -449,7 +489,12 @@ equal = comparison(
     "equal",
     "eq",
     ANY,
-    {"f32": "eq_f32({0}, {1})", "64": "all({0} == {1})", "*": "{0} == {1}"},
+    {
+        "f32": "eq_f32({0}, {1})",
+        "64": "all({0} == {1})",
+        "complex64": "eq_{t}({0}, {1})",
+        "*": "{0} == {1}",
+    },
     lambda np, x, y: np.equal(x, y),
     doc="Whether the elements are equal; NaN equals nothing.",
 )
@@ -457,7 +502,12 @@ not_equal = comparison(
     "not_equal",
     "ne",
     ANY,
-    {"f32": "ne_f32({0}, {1})", "64": "any({0} != {1})", "*": "{0} != {1}"},
+    {
+        "f32": "ne_f32({0}, {1})",
+        "64": "any({0} != {1})",
+        "complex64": "!eq_{t}({0}, {1})",
+        "*": "{0} != {1}",
+    },
     lambda np, x, y: np.not_equal(x, y),
     doc="Whether the elements differ.",
 )
@@ -465,7 +515,12 @@ less = comparison(
     "less",
     "lt",
     INTEGRAL_AS_INT,
-    {"f32": "lt_f32({0}, {1})", "64": "less_{t}({0}, {1})", "*": "{0} < {1}"},
+    {
+        "f32": "lt_f32({0}, {1})",
+        "64": "less_{t}({0}, {1})",
+        "complex64": "less_{t}({0}, {1})",
+        "*": "{0} < {1}",
+    },
     lambda np, x, y: np.less(x, y),
     doc="Whether the first element is below the second.",
 )
@@ -473,7 +528,12 @@ less_equal = comparison(
     "less_equal",
     "le",
     INTEGRAL_AS_INT,
-    {"f32": "le_f32({0}, {1})", "64": "!less_{t}({1}, {0})", "*": "{0} <= {1}"},
+    {
+        "f32": "le_f32({0}, {1})",
+        "64": "!less_{t}({1}, {0})",
+        "complex64": "less_equal_{t}({0}, {1})",
+        "*": "{0} <= {1}",
+    },
     lambda np, x, y: np.less_equal(x, y),
     doc="Whether the first element is below the second, or equal.",
 )
@@ -481,7 +541,12 @@ greater = comparison(
     "greater",
     "gt",
     INTEGRAL_AS_INT,
-    {"f32": "lt_f32({1}, {0})", "64": "less_{t}({1}, {0})", "*": "{0} > {1}"},
+    {
+        "f32": "lt_f32({1}, {0})",
+        "64": "less_{t}({1}, {0})",
+        "complex64": "less_{t}({1}, {0})",
+        "*": "{0} > {1}",
+    },
     lambda np, x, y: np.greater(x, y),
     doc="Whether the first element is above the second.",
 )
@@ -489,7 +554,12 @@ greater_equal = comparison(
     "greater_equal",
     "ge",
     INTEGRAL_AS_INT,
-    {"f32": "le_f32({1}, {0})", "64": "!less_{t}({0}, {1})", "*": "{0} >= {1}"},
+    {
+        "f32": "le_f32({1}, {0})",
+        "64": "!less_{t}({0}, {1})",
+        "complex64": "less_equal_{t}({1}, {0})",
+        "*": "{0} >= {1}",
+    },
     lambda np, x, y: np.greater_equal(x, y),
     doc="Whether the first element is above the second, or equal.",
 )

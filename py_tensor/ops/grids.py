@@ -24,7 +24,7 @@ from py_tensor.ops.movement import (
     stack,
     widened,
 )
-from py_tensor.ops.operands import Operand, Scalar, numbers_of
+from py_tensor.ops.operands import Operand, Real, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, parse_shape, row_major, size_of
@@ -85,11 +85,11 @@ def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Ten
 
 
 def logspace(
-    start: Scalar,
-    stop: Scalar,
+    start: Real,
+    stop: Real,
     num: int = 50,
     endpoint: bool = True,
-    base: Scalar = 10.0,
+    base: Real = 10.0,
     dtype: object = None,
     *,
     device: Any = None,
@@ -100,8 +100,8 @@ def logspace(
 
 
 def geomspace(
-    start: Scalar,
-    stop: Scalar,
+    start: Real,
+    stop: Real,
     num: int = 50,
     endpoint: bool = True,
     dtype: object = None,

@@ -7,7 +7,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
@@ -41,7 +41,12 @@ def histogram_bin_edges(
     weights: Operand | None = None,
 ) -> Tensor:
     """The edges that `histogram` uses; `weights` change nothing."""
-    return _edges("histogram_bin_edges", ravel(as_floating(x, "histogram_bin_edges")), bins, range)
+    return _edges(
+        "histogram_bin_edges",
+        ravel(as_floating(x, "histogram_bin_edges", REAL_FLOATING)),
+        bins,
+        range,
+    )
 
 
 def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Tensor:
@@ -84,7 +89,7 @@ def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
     """
     count = edges.size - 1
     if edges.dtype.kind not in "iu":
-        x = as_floating(x, "histogram")
+        x = as_floating(x, "histogram", REAL_FLOATING)
     if x.dtype.kind == "f":
         edges = converted(edges, x.dtype)
     else:
@@ -136,7 +141,7 @@ def histogram(
         that do not; those in a tensor are not read.
     """
     x = ravel(tensor_of(x, "histogram"))
-    edges = _edges("histogram", as_floating(x, "histogram"), bins, range)
+    edges = _edges("histogram", as_floating(x, "histogram", REAL_FLOATING), bins, range)
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
         raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
@@ -171,8 +176,9 @@ def histogram2d(
     ShapeError
         Unless there are as many `x` as `y`, in vectors.
     """
-    first = as_floating(x, "histogram2d")
-    second = as_floating(tensor_of(y, "histogram2d", device=first.device), "histogram2d")
+    first = as_floating(x, "histogram2d", REAL_FLOATING)
+    y = tensor_of(y, "histogram2d", device=first.device)
+    second = as_floating(y, "histogram2d", REAL_FLOATING)
     if first.ndim != 1 or first.shape != second.shape:
         raise ShapeError(f"histogram2d: points of shapes {first.shape} and {second.shape}")
     is_pair = type(bins) in (list, tuple) and len(bins) == 2

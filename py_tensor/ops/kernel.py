@@ -22,7 +22,7 @@ from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.graph.primitives import constant
 from py_tensor.ops.movement import tensor_of
-from py_tensor.ops.operands import Operand, Scalar, coerce, node_of, number_of
+from py_tensor.ops.operands import Operand, Real, coerce, node_of, real_number_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -245,7 +245,7 @@ def kernel(
         vjp=NOT_DIFFERENTIABLE,
     )  # fmt: skip
 
-    def function(*operands: Operand, **given: Scalar) -> Any:
+    def function(*operands: Operand, **given: Real) -> Any:
         if len(operands) != len(named):
             raise TypeError(f"{name}: takes {', '.join(named)}, got {len(operands)} tensors")
         if given.keys() != numbers.keys():
@@ -276,9 +276,9 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
     return where, kind if isinstance(kind, str) and kind in inputs else dtypes.parse(kind)
 
 
-def _number(name: str, word: str, given: object, dtype: DType) -> Scalar:
+def _number(name: str, word: str, given: object, dtype: DType) -> Real:
     """A parameter, which an integer dtype takes only if it is whole."""
-    number = number_of(name, word, given)
+    number = real_number_of(name, word, given)
     if dtype.kind in "iu" and number != int(number):
         raise DTypeError(f"{name}: {word} is {dtype}, not {number}")
     return number

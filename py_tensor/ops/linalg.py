@@ -10,6 +10,7 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
+from py_tensor.ops.complex import joined
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
@@ -60,10 +61,23 @@ def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
     a, b = node_of(x), node_of(y)
+    if a.meta.dtype.kind == "c" or b.meta.dtype.kind == "c":
+        return _of_parts(x, y)
     found = _recipes[a.meta, b.meta]
     if isinstance(found, Meta):
         return zeros(found.shape, dtype=found.dtype, device=found.device)
     return Tensor(record(found, a, b))
+
+
+def _of_parts(x: Tensor, y: Tensor) -> Tensor:
+    """A product of complex matrices, by products of their parts, which have a kernel in tiles."""
+    dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
+    if x.dtype.kind != "c":
+        return joined(*(matmul(x.astype(dtype, copy=False), part) for part in (y.real, y.imag)))
+    if y.dtype.kind != "c":
+        return joined(*(matmul(part, y.astype(dtype, copy=False)) for part in (x.real, x.imag)))
+    real = matmul(x.real, y.real) - matmul(x.imag, y.imag)
+    return joined(real, matmul(x.real, y.imag) + matmul(x.imag, y.real))
 
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
+from warnings import warn
 
 from py_tensor import dtypes
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.dtypes import FLOATING, Accepts, DType
+from py_tensor.errors import ComplexWarning, DeviceError, ShapeError
 from py_tensor.graph.bind import Recipes, bind
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
@@ -75,7 +76,8 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
     """The elements converted to another dtype, as a new tensor.
 
     A float becomes an integer by dropping its fraction. NaN, infinities and what does not fit
-    give the least int32, and wrap or give 0 in uint32.
+    give the least int32, and wrap or give 0 in uint32. A complex number becomes a real one by
+    dropping its imaginary part, with a `ComplexWarning`.
 
     Parameters
     ----------
@@ -93,14 +95,16 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     """The elements in a dtype; the tensor itself if it has it."""
     if x.dtype is dtype:
         return x
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        warn("complex numbers become real: their imaginary parts are dropped", ComplexWarning, 3)
     x.device.backend.check("astype", meta_of((), dtype, x.device))
     return build(CAST, (x,), dtype)
 
 
-def as_floating(x: Operand, op: str) -> Tensor:
+def as_floating(x: Operand, op: str, accepts: Accepts = FLOATING) -> Tensor:
     """The operand in floating point: integers and bools are converted."""
     x = tensor_of(x, op)
-    return converted(x, dtypes.floating(x.dtype))
+    return converted(x, accepts.check(op, x.dtype))
 
 
 def _layout(x: Tensor) -> Layout:
@@ -387,7 +391,7 @@ def pad(
     """
     x = tensor_of(x, "pad")
     node = node_of(x)
-    if mode == "constant" and type(pad_width) is int and type(constant_values) in (int, float):
+    if mode == "constant" and type(pad_width) is int and isinstance(constant_values, int | float):
         kept = _padded.get((node.meta, pad_width))
         if kept is not None and dtypes.holds(node.meta.dtype, constant_values):
             pairs, meta, key, number_meta, number_key = kept

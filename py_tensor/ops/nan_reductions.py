@@ -80,7 +80,7 @@ def nanvar(
     least = ddof if correction is None else correction
     x, where = _without_nan("nanvar", x, where)
     found = var(x, axis, dtype, None, least, keepdims, where=where)
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
     return stored_whole("nanvar", found, out)
 
@@ -105,7 +105,7 @@ def nanstd(
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
     """A tensor, and which of its elements count: those of `where` that are no NaN."""
     x = tensor_of(x, op)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return x, where
     return x, ~isnan(x) if where is True else logical_and(where, ~isnan(x))
 
@@ -113,7 +113,7 @@ def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
 def _replaced(x: Operand, op: str, value: float) -> Tensor:
     """The elements, with a number in place of NaN."""
     x = tensor_of(x, op)
-    return choose(isnan(x), value, x) if x.dtype.kind == "f" else x
+    return choose(isnan(x), value, x) if x.dtype.kind in "fc" else x
 
 
 def nanmax(
@@ -153,7 +153,7 @@ def _extreme(
 ) -> Tensor:
     x = tensor_of(x, op)
     found = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
-    if initial is None and x.dtype.kind == "f":
+    if initial is None and x.dtype.kind in "fc":
         found = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
     return stored(op, found, out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from py_tensor import dtypes
-from py_tensor.dtypes import FLOATING
+from py_tensor.dtypes import REAL_FLOATING
 from py_tensor.errors import ShapeError
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
@@ -19,7 +19,7 @@ __all__ = ["layer_norm", "log_softmax", "softmax"]
 
 def _floating(x: Operand, op: str) -> Tensor:
     x = tensor_of(x, op)
-    return converted(x, FLOATING.check(op, x.dtype))
+    return converted(x, REAL_FLOATING.check(op, x.dtype))
 
 
 def softmax(x: Operand, axis: Axes = -1) -> Tensor:

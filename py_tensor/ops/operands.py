@@ -17,7 +17,8 @@ from py_tensor.graph.primitives import CAST, EXPAND, constant
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor, tensor_of
 
-Scalar = bool | int | float
+Real = bool | int | float
+Scalar = Real | complex
 Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
 
 
@@ -40,7 +41,7 @@ def copy_or_scalar(x: Tensor) -> Tensor:
 def takes(y: object) -> bool:
     """Whether an operator accepts the other operand, or leaves it to that operand's own."""
     return (
-        isinstance(y, Tensor | bool | int | float | complex | list | tuple)
+        isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
         or hasattr(y, "dtype")
     )
@@ -51,9 +52,15 @@ def number_of(op: str, name: str, value: object) -> Scalar:
     number = number_like(value)
     if number is not None:
         return number
-    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
-        raise dtypes.no_complex(op)
     raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
+
+
+def real_number_of(op: str, name: str, value: object) -> Real:
+    """A Python number that is not complex; as `number_of` in all else."""
+    number = number_of(op, name, value)
+    if isinstance(number, complex):
+        raise TypeError(f"{op}: {name} is a real number, not {number}")
+    return number
 
 
 def whole_number(op: str, name: str, value: Any) -> int:
@@ -72,12 +79,12 @@ def whole_number(op: str, name: str, value: Any) -> int:
 
 def number_like(value: object) -> Scalar | None:
     """A Python number, also where it comes as one of NumPy's; None for anything else."""
-    if isinstance(value, bool | int | float):
+    if isinstance(value, Scalar):
         return value
     if not isinstance(value, Tensor) and _is_number(value):
         given = cast("Any", value)
         found = float(given) if given.dtype.kind == "f" else given.item()
-        return found if isinstance(found, bool | int | float) else None
+        return found if isinstance(found, Scalar) else None
     return None
 
 
@@ -125,9 +132,9 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                     f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
                 )
             device = x.device
-            wide = x.dtype if x.dtype.itemsize == 8 else wide
+            wide = x.dtype if dtypes.real_of(x.dtype).itemsize == 8 else wide
     for x in operands:
-        if isinstance(x, Tensor | bool | int | float):
+        if isinstance(x, Tensor | Scalar):
             result.append(x)
         elif device is not None and _is_number(x):
             strong = _is_wider(x, operands)
@@ -147,7 +154,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
     An array keeps its own dtype there. Integers of a list take the tensor's, if it holds them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-    if wide is None or wide.kind == "f" or own is not None:
+    if wide is None or wide.kind in "fc" or own is not None:
         return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
     try:
         found = tensor_of(x, op, device=device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
+from py_tensor.dtypes import KINDS, DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.ops.operands import Operand, node_of, steps_to
@@ -19,12 +19,11 @@ _SYMBOLS = {
     "ipow": "**", "imatmul": "@", "iand": "&", "ior": "|", "ixor": "^", "ilshift": "<<",
     "irshift": ">>",
 }  # fmt: skip
-_KINDS = "buif"  # a result is stored in a tensor of the same or a later kind
 
 
 def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
     """Raise DTypeError where a dtype's kind is beyond that of where it is to be stored."""
-    if _KINDS.index(given.kind) > _KINDS.index(target.kind):
+    if KINDS.index(given.kind) > KINDS.index(target.kind):
         raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
 
 

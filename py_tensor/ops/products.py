@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
+from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
@@ -50,9 +51,16 @@ def inner(x: Operand, y: Operand, /) -> Tensor:
 
 
 def vdot(x: Operand, y: Operand, /) -> Tensor:
-    """The sum of the products of all elements, both flat. Raises ShapeError unless as many."""
+    """The sum of the products of all elements, both flat, those of `x` conjugated.
+
+    Raises ShapeError unless as many.
+    """
     a, b = in_common_dtype("vdot", x, y)
-    return matmul(ravel(a), ravel(b))
+    return matmul(_conjugated(ravel(a)), ravel(b))
+
+
+def _conjugated(x: Tensor) -> Tensor:
+    return conjugate(x) if x.dtype.kind == "c" else x
 
 
 def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
@@ -166,7 +174,9 @@ def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
 
 
 def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
-    """The products of one vector with another that slides along it; `mode` as of `convolve`.
+    """The products of one vector with another that slides along it, conjugated.
+
+    `mode` is as of `convolve`.
 
     Raises
     ------
@@ -174,6 +184,7 @@ def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
         For anything but vectors of at least one element.
     """
     a, b = in_common_dtype("correlate", x, v)
+    b = _conjugated(b)
     if b.size > a.size:
         return flip(_slid("correlate", b, a, mode))
     return _slid("correlate", a, b, mode)

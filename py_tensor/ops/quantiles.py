@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import WORDS
+from py_tensor.dtypes import REAL, WORDS
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import apply, register
@@ -64,7 +64,10 @@ def _quantiles(
     numbers, of_shares = numbers_of(op, q)
     if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
         method = "lower"  # 0 and 1, at which elements are
-    x = tensor_of(x, op) if method in _EXACT else as_floating(x, op)
+    x = tensor_of(x, op)
+    if method != "mean":
+        REAL.check(op, x.dtype)
+    x = x if method in _EXACT else as_floating(x, op)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")

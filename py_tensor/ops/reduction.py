@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, SUMMED, Accepts, DType
+from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
 from py_tensor.graph.node import Meta
 from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import CAST, RESHAPE, SUM
+from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import build, register
@@ -27,7 +28,6 @@ from py_tensor.ops.elementwise import (
     minimum,
     multiply,
     sqrt,
-    square,
     subtract,
 )
 from py_tensor.ops.elementwise import where as choose
@@ -46,24 +46,14 @@ __all__ = [
 Axes = int | tuple[int, ...] | None
 
 
-def _lowest(dtype: DType) -> float:
-    return (
-        -math.inf
-        if dtype.kind == "f"
-        else 0
-        if dtype.kind == "b"
-        else dtypes.integer_range(dtype)[0]
-    )
+def _lowest(dtype: DType) -> complex:
+    ends = {"f": -math.inf, "c": complex(-math.inf, -math.inf), "b": 0}
+    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[0]
 
 
-def _highest(dtype: DType) -> float:
-    return (
-        math.inf
-        if dtype.kind == "f"
-        else 1
-        if dtype.kind == "b"
-        else dtypes.integer_range(dtype)[1]
-    )
+def _highest(dtype: DType) -> complex:
+    ends = {"f": math.inf, "c": complex(math.inf, math.inf), "b": 1}
+    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[1]
 
 
 def _rank_of_lowest(dtype: DType) -> tuple[int]:
@@ -99,7 +89,12 @@ PROD = Reduction(
     parts=("T",),
     identity=lambda dtype: (1,),
     element={"*": ("{x}",)},
-    combine={"bool": ("{a0} & {b0}",), "64": ("mul_64({a0}, {b0})",), "*": ("{a0} * {b0}",)},
+    combine={
+        "bool": ("{a0} & {b0}",),
+        "64": ("mul_64({a0}, {b0})",),
+        "complex64": ("mul_complex64({a0}, {b0})",),
+        "*": ("{a0} * {b0}",),
+    },
     result="{a0}",
     numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
@@ -113,6 +108,7 @@ MAX = Reduction(
     combine={
         "bool": ("{a0} | {b0}",),
         "64": ("max_{t}({a0}, {b0})",),
+        "complex64": ("max_{t}({a0}, {b0})",),
         "*": ("max({a0}, {b0})",),
     },
     result="{a0}",
@@ -127,6 +123,7 @@ MIN = Reduction(
     combine={
         "bool": ("{a0} & {b0}",),
         "64": ("min_{t}({a0}, {b0})",),
+        "complex64": ("min_{t}({a0}, {b0})",),
         "*": ("min({a0}, {b0})",),
     },
     result="{a0}",
@@ -141,7 +138,7 @@ MAX_OF_FLOATS = replace(
     element={"f32": ("rank_f32({x})",)},
     combine={"f32": ("max({a0}, {b0})",)},
     result="f32_from_rank({a0})",
-    accepts=FLOATING,
+    accepts=REAL_FLOATING,
 )
 MIN_OF_FLOATS = replace(
     MIN,
@@ -150,7 +147,7 @@ MIN_OF_FLOATS = replace(
     element={"f32": ("rank_min_f32({x})",)},
     combine={"f32": ("min({a0}, {b0})",)},
     result="f32_from_rank({a0})",
-    accepts=FLOATING,
+    accepts=REAL_FLOATING,
 )
 ANY_TRUE = Reduction(
     "any",
@@ -186,13 +183,15 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
         take = f"{more} | ({equal} & ({{b1}} < {{a1}}))"
         return f"select({{a0}}, {{b0}}, {take})", f"select({{a1}}, {{b1}}, {take})"
 
+    of_words = larger("less_uint64({a0}, {b0})", "all({a0} == {b0})")
     return Reduction(
         name,
         parts=("key", "u32"),
         identity=lambda dtype: (0, 2**32 - 1),
         element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
         combine={
-            "64": larger("less_uint64({a0}, {b0})", "all({a0} == {b0})"),
+            "64": of_words,
+            "complex64": of_words,
             "*": larger("({b0} > {a0})", "({b0} == {a0})"),
         },
         result="i32({a1})",
@@ -221,7 +220,7 @@ def _reduce(
     axis: Axes,
     keepdims: bool,
     *,
-    empty: float | bool | None,
+    empty: Scalar | None,
 ) -> Tensor:
     """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
     axes = normalize_axes(op.name, axis, x.ndim)
@@ -305,7 +304,7 @@ def _fold(
     out: Out = None,
     initial: Scalar | None = None,
     where: Operand = True,
-    empty: float | bool | None,
+    empty: Scalar | None,
 ) -> Tensor:
     """A reduction with NumPy's options, of which few are given at a time."""
     if out is None and initial is None and where is True and dtype is None:
@@ -428,7 +427,7 @@ def all(
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
 _PLACED = Accepts(
-    "biuf", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
+    "biufc", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
 )
 # What these take, and what they convert it to.
 _CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _PLACED, "argmin": _PLACED}
@@ -560,15 +559,15 @@ def _variance(
     else:
         divisor = builtins.max(count - correction, 0.0)
     centred = subtract(x, mean(x, axes, keepdims=True, where=where))
-    total = sum(square(centred), axes, keepdims=keepdims, where=where)
-    return converted(total / divisor, x.dtype)
+    total = sum(squared_length(centred), axes, keepdims=keepdims, where=where)
+    return converted(total / divisor, dtypes.real_of(x.dtype))
 
 
 @Composition
 def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdims: bool) -> Tensor:
     centred = subtract(x, mean(x, axes, keepdims=True))
     divisor = builtins.max(_count(x, axes, "var") - correction, 0.0)
-    return sum(square(centred), axes, keepdims=keepdims) / divisor
+    return sum(squared_length(centred), axes, keepdims=keepdims) / divisor
 
 
 def std(

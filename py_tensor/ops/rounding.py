@@ -6,7 +6,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY
+from py_tensor.dtypes import ANY, REAL
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.define import UnaryMethod, install, register, unary, unary_of
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
@@ -25,7 +25,7 @@ class Methods:
 
 trunc = unary(
     "trunc",
-    ANY,
+    REAL,
     {"f32": "trunc_f32({0})", "*": "{0}"},
     lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
@@ -33,8 +33,12 @@ trunc = unary(
 )
 ROUND = Elementwise(
     "round",
-    wgsl={"f32": "round_f32({0})", "*": "{0}"},
-    numpy=lambda np, x: np.rint(x) if x.dtype.kind == "f" else x,
+    wgsl={
+        "f32": "round_f32({0})",
+        "complex64": "vec2f(round_f32({0}.x), round_f32({0}.y))",
+        "*": "{0}",
+    },
+    numpy=lambda np, x: np.rint(x) if x.dtype.kind in "fc" else x,
     accepts=ANY,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -55,7 +59,7 @@ def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     if out is not None:
         return stored("round", round(x, decimals), out)
     x, places = tensor_of(x, "round"), _places(decimals)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
     scale = float(f"1e{abs(places)}")
     if places > 0:

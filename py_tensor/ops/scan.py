@@ -42,9 +42,9 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
     return (where(first, without, where(equal(zeros, 0), before, 0.0)),)
 
 
-def _identity(dtype: DType) -> tuple[float]:
+def _identity(dtype: DType) -> tuple[complex]:
     """-0 and not 0, which would make 0 of a first element of -0."""
-    return (-0.0,) if dtype.kind == "f" else (0,)
+    return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
 
 
 CUMSUM = Scan(

@@ -21,7 +21,7 @@ from py_tensor.ops.movement import (
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.operands import Operand, Scalar, node_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min
 from py_tensor.ops.scan import cumsum
@@ -90,7 +90,7 @@ def scattered(
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
     """Values in the dtype and on the device of `x`, expanded to a shape."""
-    if isinstance(values, bool | int | float):
+    if isinstance(values, Scalar):
         return full(shape, values, dtype=x.dtype, device=x.device)
     given = converted(tensor_of(values, op, device=x.device), x.dtype)
     if broadcast(op, given.shape, shape) != shape:

@@ -117,6 +117,7 @@ def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
         For edges in a list or an array that neither rise nor fall; those in a tensor are not read.
     """
     edges, x = in_common_dtype("digitize", bins, x)
+    dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins is a vector of edges, not of shape {edges.shape}")
     if not (rise(bins) or fall(bins)):
@@ -152,10 +153,11 @@ def interp(
     ShapeError
         Unless there are as many places as values, in vectors of at least one.
     """
-    at, values = in_common_dtype("interp", xp, fp)
-    at, places = in_common_dtype("interp", at, x)
-    dtype = dtypes.floating(at.dtype)
-    at, values, places = (converted(v, dtype) for v in (at, values, places))
+    at, places = in_common_dtype("interp", xp, x)
+    dtypes.REAL.check("interp", at.dtype)
+    at, values = in_common_dtype("interp", at, fp)
+    at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
+    places = converted(places, at.dtype)
     if at.ndim != 1 or at.shape != values.shape or not at.size:
         raise ShapeError(f"interp: points of shapes {at.shape} and {values.shape}")
     if period is not None:

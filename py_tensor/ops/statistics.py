@@ -7,6 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
+from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, maximum, sqrt
@@ -105,20 +106,24 @@ def cov(
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
-        converted(tensor_of(w, "cov", device=x.device), x.dtype)
+        converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
         for w in (fweights, aweights)
         if w is not None
     ]
     if not given:
         centred = x - mean(x, 1, keepdims=True)
         divisor: Any = builtins.max(float(x.shape[1] - less_by), 0.0)
-        return squeeze(matmul(centred, transpose(centred)) / divisor)
+        return squeeze(matmul(centred, _conjugate_transpose(centred)) / divisor)
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum(w)
     spread = total if aweights is None else sum(w * given[-1])
     divisor = total - less_by * spread / total if aweights is not None else total - less_by
     centred = x - sum(x * w, 1, keepdims=True) / total
-    return squeeze(matmul(centred * w, transpose(centred)) / maximum(divisor, 0.0))
+    return squeeze(matmul(centred * w, _conjugate_transpose(centred)) / maximum(divisor, 0.0))
+
+
+def _conjugate_transpose(x: Tensor) -> Tensor:
+    return transpose(conjugate(x) if x.dtype.kind == "c" else x)
 
 
 def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
@@ -138,8 +143,11 @@ def corrcoef(
     found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return found / found
-    spread = sqrt(diag(found))
-    return clip(found / expand_dims(spread, 1) / spread, -1, 1)
+    spread = sqrt(diag(found).real)
+    found = found / expand_dims(spread, 1) / spread
+    if found.dtype.kind == "c":
+        return joined(clip(found.real, -1, 1), clip(found.imag, -1, 1))
+    return clip(found, -1, 1)
 
 
 for _function in (average, corrcoef, cov):

@@ -5,25 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.dtypes import FLOATING
+from py_tensor.dtypes import FLOATING, REAL_FLOATING
 from py_tensor.ops.define import Unary, UnaryMethod, unary
 from py_tensor.ops.elementwise import exp, sqrt, square
 
 __all__ = [
-    "acos",
-    "arccos",
-    "arcsin",
-    "arctan",
-    "asin",
-    "atan",
-    "cosh",
-    "erf",
-    "exp2",
-    "expm1",
-    "log1p",
-    "log2",
-    "log10",
-    "sinh",
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh",
+    "atan", "atanh", "cosh", "erf", "exp2", "expm1", "log1p", "log2", "log10", "sinh",
 ]  # fmt: skip
 
 
@@ -31,8 +19,11 @@ class Methods:
     """For type checkers: the ops of this module that are methods of tensors too."""
 
     acos: UnaryMethod
+    acosh: UnaryMethod
     asin: UnaryMethod
+    asinh: UnaryMethod
     atan: UnaryMethod
+    atanh: UnaryMethod
     cosh: UnaryMethod
     erf: UnaryMethod
     exp2: UnaryMethod
@@ -48,7 +39,7 @@ LN2, LN10 = math.log(2), math.log(10)
 exp2 = unary(
     "exp2",
     FLOATING,
-    "exp2_f32({0})",
+    "exp2_{t}({0})",
     lambda np, x: np.exp2(x),
     vjp=lambda g, y, x, _: (g * y * LN2,),
     cost=12,
@@ -57,7 +48,7 @@ exp2 = unary(
 expm1 = unary(
     "expm1",
     FLOATING,
-    "expm1_f32({0})",
+    "expm1_{t}({0})",
     lambda np, x: np.expm1(x),
     vjp=lambda g, y, x, _: (g * (y + 1),),
     cost=16,
@@ -66,7 +57,7 @@ expm1 = unary(
 log2 = unary(
     "log2",
     FLOATING,
-    "log2_f32({0})",
+    "log2_{t}({0})",
     lambda np, x: np.log2(x),
     vjp=lambda g, y, x, _: (g / (x * LN2),),
     cost=40,
@@ -75,7 +66,7 @@ log2 = unary(
 log10 = unary(
     "log10",
     FLOATING,
-    "log10_f32({0})",
+    "log10_{t}({0})",
     lambda np, x: np.log10(x),
     vjp=lambda g, y, x, _: (g / (x * LN10),),
     cost=40,
@@ -84,8 +75,8 @@ log10 = unary(
 log1p = unary(
     "log1p",
     FLOATING,
-    "log1p_f32({0})",
-    lambda np, x: np.log1p(x),
+    "log1p_{t}({0})",
+    lambda np, x: _log1p_complex(np, x) if x.dtype.kind == "c" else np.log1p(x),
     vjp=lambda g, y, x, _: (g / (1 + x),),
     cost=16,
     doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below.",
@@ -93,7 +84,7 @@ log1p = unary(
 sinh: Unary = unary(  # annotated, since its derivative is made from it
     "sinh",
     FLOATING,
-    "sinh_f32({0})",
+    "sinh_{t}({0})",
     lambda np, x: np.sinh(x),
     vjp=lambda g, y, x, _: (g * cosh(x),),
     cost=20,
@@ -102,7 +93,7 @@ sinh: Unary = unary(  # annotated, since its derivative is made from it
 cosh: Unary = unary(
     "cosh",
     FLOATING,
-    "cosh_f32({0})",
+    "cosh_{t}({0})",
     lambda np, x: np.cosh(x),
     vjp=lambda g, y, x, _: (g * sinh(x),),
     cost=16,
@@ -111,7 +102,7 @@ cosh: Unary = unary(
 asin = unary(
     "asin",
     FLOATING,
-    "asin_f32({0})",
+    "asin_{t}({0})",
     lambda np, x: np.arcsin(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),),
     cost=24,
@@ -120,7 +111,7 @@ asin = unary(
 acos = unary(
     "acos",
     FLOATING,
-    "acos_f32({0})",
+    "acos_{t}({0})",
     lambda np, x: np.arccos(x),
     vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),),
     cost=24,
@@ -129,21 +120,57 @@ acos = unary(
 atan = unary(
     "atan",
     FLOATING,
-    "atan_f32({0})",
+    "atan_{t}({0})",
     lambda np, x: np.arctan(x),
     vjp=lambda g, y, x, _: (g / (1 + square(x)),),
     cost=16,
     doc="Arc tangent of each element, in radians.",
 )
+asinh = unary(
+    "asinh",
+    FLOATING,
+    "asinh_{t}({0})",
+    lambda np, x: np.arcsinh(x),
+    vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),),
+    cost=30,
+    doc="Inverse hyperbolic sine of each element.",
+)
+acosh = unary(
+    "acosh",
+    FLOATING,
+    "acosh_{t}({0})",
+    lambda np, x: np.arccosh(x),
+    vjp=lambda g, y, x, _: (g / sqrt(square(x) - 1),),
+    cost=30,
+    doc="Inverse hyperbolic cosine of each element; NaN of a real number below 1.",
+)
+atanh = unary(
+    "atanh",
+    FLOATING,
+    "atanh_{t}({0})",
+    lambda np, x: np.arctanh(x),
+    vjp=lambda g, y, x, _: (g / (1 - square(x)),),
+    cost=24,
+    doc="Inverse hyperbolic tangent of each element; NaN of a real number beyond [-1, 1].",
+)
 erf = unary(
     "erf",
-    FLOATING,
+    REAL_FLOATING,
     "erf_f32({0})",
     lambda np, x: _erf(np, x),
     vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
     cost=40,
     doc="The error function of each element.",
 )
+
+
+def _log1p_complex(np: Any, x: Any) -> Any:
+    """NumPy's is log(1 + x), which loses the digits of a small x."""
+    found = np.log1p(x)
+    is_small = np.maximum(np.abs(x.real), np.abs(x.imag)) <= 0.5
+    small = np.where(is_small, x, 0)
+    found.real[is_small] = (np.log1p(small.real * (2 + small.real) + small.imag**2) / 2)[is_small]
+    return found
 
 
 def _erf(np: Any, x: Any) -> Any:
@@ -153,3 +180,4 @@ def _erf(np: Any, x: Any) -> Any:
 
 # NumPy's names.
 arcsin, arccos, arctan = asin, acos, atan
+arcsinh, arccosh, arctanh = asinh, acosh, atanh

@@ -43,12 +43,13 @@ def as_strided(
     x = tensor_of(x, "as_strided")
     sizes = x.shape if shape is None else parse_shape("as_strided", shape)
     steps = x.strides if strides is None else tuple(strides)
-    if len(sizes) != len(steps) or any(s % x.itemsize for s in steps):
-        raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {x.itemsize} bytes")
-    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
-    layout = Layout(sizes, tuple(s // x.itemsize for s in steps), own.offset)
-    low, high = layout.extent
     whole = x if x.base is None else x.base
+    step = whole.itemsize
+    if len(sizes) != len(steps) or any(s % step for s in steps):
+        raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {step} bytes")
+    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
+    layout = Layout(sizes, tuple(s // step for s in steps), own.offset)
+    low, high = layout.extent
     if layout.size and not 0 <= low <= high < whole.size:
         raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
     return view_by(x, layout, writeable=writeable and layout.is_injective)

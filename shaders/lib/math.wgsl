@@ -270,6 +270,52 @@ fn atan_f32(x: f32) -> f32 {
   return copysign_f32(offset + fma(p * z, t, t), x);
 }
 
+// The length of the hypotenuse for these legs: 3 ulp. It is the longer one times the length for 1 and the quotient, which
+// does not overflow. An infinite leg gives inf, whatever the other is.
+fn hypot_f32(x: f32, y: f32) -> f32 {
+  let a = abs_f32(x);
+  let b = abs_f32(y);
+  if (is_inf(a) | is_inf(b)) { return f32_inf(); }
+  if (is_nan(a) | is_nan(b)) { return f32_nan(); }
+  let is_small = max(a, b) < 0x1p-60f;
+  let scale = select(1.0, 0x1p60f, is_small);
+  let long = max(a, b) * scale;
+  if (long == 0.0) { return 0.0; }
+  let quotient = divide_f32(min(a, b) * scale, long);
+  return long * sqrt_f32(1.0 + quotient * quotient) * select(1.0, 0x1p-60f, is_small);
+}
+
+// The angle of the point whose height is y and whose width is x: 4 ulp. The signs of zeros count.
+fn atan2_f32(y: f32, x: f32) -> f32 {
+  if (is_nan(y) | is_nan(x)) { return f32_nan(); }
+  var quotient = divide_f32(abs_f32(y), abs_f32(x));
+  quotient = select(quotient, 0.0, is_nan(quotient));  // 0 / 0, or of subnormals
+  let angle = atan_f32(select(quotient, 1.0, is_inf(y) & is_inf(x)));
+  return copysign_f32(select(angle, 3.14159265 - (angle + 8.742278e-8), sign_bit(x)), y);
+}
+
+// The inverse hyperbolic sine: 4 ulp; keeps -0 and infinities.
+fn asinh_f32(x: f32) -> f32 {
+  let a = abs_f32(x);
+  if (is_nan(a) | is_inf(a)) { return x; }
+  if (a > 1e9) { return copysign_f32(log_f32(a) + 0.6931472, x); }
+  return copysign_f32(log1p_f32(a + divide_f32(a * a, 1.0 + sqrt_f32(1.0 + a * a))), x);
+}
+
+// The inverse hyperbolic cosine: 4 ulp; NaN below 1.
+fn acosh_f32(x: f32) -> f32 {
+  if (is_nan(x) || x < 1.0) { return f32_nan(); }
+  if (x > 1e9) { return log_f32(x) + 0.6931472; }
+  let t = x - 1.0;
+  return log1p_f32(t + sqrt_f32(t * (2.0 + t)));
+}
+
+// The inverse hyperbolic tangent: 4 ulp; infinite at -1 and 1, NaN beyond.
+fn atanh_f32(x: f32) -> f32 {
+  let a = abs_f32(x);
+  return copysign_f32(0.5 * log1p_f32(divide_f32(2.0 * a, 1.0 - a)), x);
+}
+
 // The error function: 3 ulp; keeps -0, saturates at -1 and 1. Cephes ndtrf.c.
 fn erf_f32(x: f32) -> f32 {
   let a = abs(x);

@@ -30,8 +30,10 @@ fn store_uint32(value: u32) -> u32 { return value; }
 fn load_float32(raw: f32) -> f32 { return raw; }
 fn store_float32(value: f32) -> f32 { return value; }
 
-// Two words: int64, uint64, as they are.
+// Two words: int64, uint64, complex64, as they are.
 fn load_int64(raw: vec2u) -> vec2u { return raw; }
 fn store_int64(value: vec2u) -> vec2u { return value; }
 fn load_uint64(raw: vec2u) -> vec2u { return raw; }
 fn store_uint64(value: vec2u) -> vec2u { return value; }
+fn load_complex64(raw: vec2f) -> vec2f { return raw; }
+fn store_complex64(value: vec2f) -> vec2f { return value; }

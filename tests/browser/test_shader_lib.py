@@ -369,6 +369,11 @@ CASES: dict[str, Case] = {
     "asin_f32": Case(np.arcsin, 3, [(bits,), (between(-1, 1),), (spread(1e-6, 1),)]),
     "acos_f32": Case(np.arccos, 3, [(bits,), (between(-1, 1),), (between(0.99, 1),)]),
     "atan_f32": Case(np.arctan, 3, [(bits,), (between(-4, 4),), (spread(1e-6, 1e9),)]),
+    "asinh_f32": Case(np.arcsinh, 4, [(bits,), (between(-4, 4),), (spread(1e-6, 1e12),)]),
+    "acosh_f32": Case(np.arccosh, 4, [(bits,), (between(1, 4),), (spread(1, 1e12),)]),
+    "atanh_f32": Case(np.arctanh, 4, [(bits,), (between(-1, 1),), (spread(1e-6, 1),)]),
+    "atan2_f32": Case(np.arctan2, 4, PAIRS),
+    "hypot_f32": Case(np.hypot, 3, PAIRS),
     "erf_f32": Case(
         np.vectorize(math.erf, otypes=[float]),
         3,
@@ -436,7 +441,7 @@ RANKS = ["rank_f32", "rank_min_f32"]
 TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 
 ITEMS = lib.library()
-OF_KERNELS = ("int64.wgsl", "storage.wgsl")  # tested by tests/ops
+OF_KERNELS = ("complex64.wgsl", "int64.wgsl", "storage.wgsl")  # tested by tests/ops
 SCALAR = {name for name, item in ITEMS.items() if item.file not in OF_KERNELS}
 
 

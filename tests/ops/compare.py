@@ -23,6 +23,8 @@ def same(tensor: Any, expected: Array, what: str) -> None:
         f"{what}: shape {got.shape}, not {expected.shape}"
     )
     assert got.dtype == expected.dtype, f"{what}: dtype {got.dtype}, not {expected.dtype}"
+    if got.dtype.kind == "c":
+        got, expected = parts_of(got), parts_of(expected)
     bad = got != expected
     if got.dtype.kind == "f":
         bad &= ~(np.isnan(got) & np.isnan(expected))
@@ -33,6 +35,11 @@ def same(tensor: Any, expected: Array, what: str) -> None:
             f"{what}: element {at} is {got[at]!r}, not {expected[at]!r} "
             f"({np.count_nonzero(bad)} of {got.size} are wrong)"
         )
+
+
+def parts_of(numbers: Array) -> Array:
+    """Real and imaginary parts, along a last axis of two."""
+    return np.stack([numbers.real, numbers.imag], -1)
 
 
 def ulp_of(reference: Array, dtype: str) -> Array:

@@ -374,8 +374,9 @@ OTHERS: dict[str, list[Call]] = {
         lambda np, a: np.select([a < 1, a < 1.5], [a, a * 2], 9),
         lambda np, a: np.select([a > 5], [a]),
     ],
-    "conjugate": [lambda np, a: np.conjugate(a), lambda np, a: np.conjugate(a) * 1],
+    "angle": [lambda np, a: np.angle(a), lambda np, a: np.angle(a, deg=True)],
     "imag": [lambda np, a: np.imag(a) * 1],
+    "iscomplex": [lambda np, a: np.iscomplex(a)],
     "isreal": [lambda np, a: np.isreal(a)],
     "real": [lambda np, a: np.real(a), lambda np, a: np.real(a) * 1],
 }

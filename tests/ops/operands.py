@@ -6,6 +6,7 @@ hold. The tensor is a view wherever the library can express one, so that kernels
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -103,11 +104,18 @@ SPECIAL: dict[str, list[Any]] = {
         float("nan"),
     ],
 }
+SPECIAL["complex64"] = [complex(a, b) for a in SPECIAL["float32"][:4] for b in (0.0, -0.0, 1.5, -7)]
+SPECIAL["complex64"] += [complex(a, b) for a in SPECIAL["float32"][-3:] for b in (1, math.inf)]
 SPECIAL["float64"] = [*SPECIAL["float32"], 1e300, -1e-300, 5e-324, 1.7976931348623157e308]
 
 
 def pool(dtype: str, rng: np.random.Generator, count: int = LONG) -> Array:
     """Special values first, then small ones, then any bits at all."""
+    if dtype == "complex64":
+        found = np.empty(count, dtype)
+        found.real = rng.permutation(pool("float32", rng, count))
+        found.imag = rng.permutation(pool("float32", rng, count))
+        return found
     special = np.array(SPECIAL[dtype], dtype)
     if dtype == "bool":
         return np.concatenate([special, rng.random(count) < 0.5])[:count]

@@ -17,7 +17,8 @@ import numpy as np
 Array = Any
 
 DTYPES = ("bool", "int32", "uint32", "int64", "uint64", "float32")  # on every device
-WIDE_DTYPES = ("float64",)  # on the cpu alone
+ANY_DTYPES = (*DTYPES, "complex64")  # whose functions test_complex has
+WIDE_DTYPES = ("float64",)  # on the cpu alone; test_complex has complex128
 
 SMALL_DTYPES = (
     "int8",
@@ -187,6 +188,9 @@ UNARY: dict[str, Entry] = {
     "asin": _floating(np.arcsin, 4),
     "acos": _floating(np.arccos, 4),
     "atan": _floating(np.arctan, 4),
+    "asinh": _floating(np.arcsinh, 4),
+    "acosh": _floating(np.arccosh, 4),
+    "atanh": _floating(np.arctanh, 4),
     "erf": _floating(np.vectorize(math.erf, otypes=[np.float64]), 4),
     "sqrt": _floating(np.sqrt, 4),
     "sin": _floating(np.sin, 4),
@@ -197,6 +201,7 @@ UNARY: dict[str, Entry] = {
     "reciprocal": _floating(lambda x: 1 / x, 4),
     "negative": Entry(np.negative, NUMBERS),
     "positive": Entry(lambda x: x, NUMBERS),
+    "conjugate": Entry(lambda x: x, SAME),
     "abs": Entry(np.abs, SAME),
     "sign": Entry(np.sign, NUMBERS, zero_sign=False),
     "square": Entry(np.square, COUNTED, COUNTED),

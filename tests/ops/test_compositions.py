@@ -20,7 +20,7 @@ OF_NUMBERS |= {"tensordot", "vdot", "nan_to_num"}
 OF_INTEGERS = ("ix_", "ravel_multi_index", "unravel_index")
 """Functions of integers, which NaN and infinities are not."""
 SKIPPED = {
-    *((name, "bool") for name in (*OF_NUMBERS, "conjugate", "logaddexp", "logaddexp2")),
+    *((name, "bool") for name in (*OF_NUMBERS, "logaddexp", "logaddexp2")),
     *((name, "uint32") for name in ("vander", "diff")),
     *((name, kind) for name in OF_INTEGERS for kind in ("NaN and infinities", "a row of NaN")),
     *((name, "nothing") for name in ("nanpercentile", "nanquantile")),

@@ -22,7 +22,7 @@ def test_constants(device: str) -> None:
         same(pt.zeros(shape, device=device), np.zeros(shape, np.float32), f"zeros({shape})")
         same(pt.ones(shape, device=device), np.ones(shape, np.float32), f"ones({shape})")
         same(pt.empty(shape, device=device) * 0, np.zeros(shape, np.float32), f"empty({shape})")
-        for dtype in ref.DTYPES:
+        for dtype in ref.ANY_DTYPES:
             same(
                 pt.zeros(shape, dtype=dtype, device=device),
                 np.zeros(shape, dtype),
@@ -125,7 +125,7 @@ def test_full_takes_the_values_dtype(device: str) -> None:
 
 @pytest.mark.computes
 def test_like(device: str) -> None:
-    for dtype in ref.DTYPES:
+    for dtype in ref.ANY_DTYPES:
         x = pt.ones((2, 3), dtype=dtype, device=device)
         for name, value in (("zeros_like", 0), ("ones_like", 1)):
             same(getattr(pt, name)(x), np.full((2, 3), value, dtype), f"{name}, {dtype}")
@@ -160,7 +160,7 @@ def test_eye(device: str) -> None:
             np.eye(n, m, k, dtype=np.float32),
             f"eye({n}, {m}, k={k})",
         )
-    for dtype in ref.DTYPES:
+    for dtype in ref.ANY_DTYPES:
         same(pt.eye(3, 4, dtype=dtype, device=device), np.eye(3, 4, dtype=dtype), f"eye, {dtype}")
 
 
@@ -355,7 +355,7 @@ def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
         (lambda: pt.zeros((2, -3), device=device), pt.ShapeError, r"-3"),
         (lambda: pt.zeros(half, device=device), TypeError, r"0\.5"),
         (lambda: pt.zeros((1,) * 9, device=device), pt.ShapeError, "9 axes"),
-        (lambda: pt.zeros(3, dtype="complex64", device=device), pt.DTypeError, "complex64"),
+        (lambda: pt.zeros(3, dtype="complex256", device=device), pt.DTypeError, "complex128"),
         (lambda: pt.zeros(3, device="tpu"), pt.DeviceError, "tpu"),
     ):
         with pytest.raises(error, match=match):

@@ -31,8 +31,9 @@ from py_tensor.convert.printing import (
 assert tuple(map(int, np.__version__.split(".")[:2])) >= (2, 3), np.__version__
 
 Array = np.ndarray[Any, Any]
-DTYPES = ("float16", "float32", "float64", "int32", "uint32", "bool")
+DTYPES = ("float16", "float32", "float64", "int32", "uint32", "bool", "complex64", "complex128")
 FLOATS = ("float16", "float32", "float64")
+PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 class tensor(np.ndarray):  # noqa: N801  NumPy prints the name of the class
@@ -90,7 +91,7 @@ def our_str(a: Array, options: PrintOptions) -> str:
 
 def numpy_suffix(a: Array) -> str:
     """The dtype where NumPy's repr has it."""
-    implied = a.dtype.name in ("float64", "bool") and a.size > 0
+    implied = a.dtype.name in ("float64", "complex128", "bool") and a.size > 0
     return "" if implied else f", dtype={a.dtype.name}"
 
 
@@ -143,6 +144,10 @@ FLOAT_VALUES: tuple[Callable[[np.random.Generator, int, str], Array], ...] = (
 def random_values(rng: np.random.Generator, n: int, dtype: str) -> Array:
     if dtype == "bool":
         return rng.integers(0, 2, n)
+    if dtype in PARTS:
+        made = np.empty(n, dtype)
+        made.real, made.imag = (random_values(rng, n, PARTS[dtype]) for _ in range(2))
+        return made
     if dtype not in FLOATS:
         return from_bits(rng, n, dtype) >> np.asarray(rng.integers(0, 32), dtype)
     with np.errstate(all="ignore"):

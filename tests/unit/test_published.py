@@ -87,7 +87,7 @@ def test_names_that_are_not_there_differ() -> None:
         ("pt.no_such", "missing name"),
         ("pt.zeros(3).no_such", "missing method"),
         ("pt.zeros(3, no_such=1)", "argument"),
-        ("pt.zeros(3, dtype='complex64')", "dtype"),
+        ("pt.zeros(3, dtype='complex256')", "dtype"),
         ("1 / 0", "other"),
     ],
 )

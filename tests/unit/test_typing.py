@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.ops import bitwise, define, elementwise, rounding, transcendental
+from py_tensor.ops import bitwise, complex, define, elementwise, rounding, transcendental
 from py_tensor.tensor import INSTALLED, Tensor
 from py_tensor.typing import Methods
 
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
     name: getattr(define, protocol).__call__
-    for module in (bitwise, elementwise, rounding, transcendental)
+    for module in (bitwise, complex, elementwise, rounding, transcendental)
     for name, protocol in inspect.get_annotations(module.Methods).items()
 }
 OTHERS = {name: value for name, value in vars(Methods).items() if inspect.isfunction(value)}

@@ -44,7 +44,12 @@ Content = tuple[dict[str, Any], Any]
 
 
 async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -> Content:
-    """One view as a bundle; `place` is where to look, by "plane", "row" and "column"."""
+    """One view as a bundle; `place` is where to look, by "plane", "row" and "column".
+
+    Of complex numbers the absolute values are drawn.
+    """
+    if x.dtype.kind == "c" and name != "table":
+        x = abs(x)
     makers = {"table": _table, "plot": _plot, "heatmap": _heatmap, "histogram": _histogram}
     return await (makers | {"image": _image})[name](x, place, blocking)
 
@@ -71,12 +76,12 @@ def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, An
     return x[tuple(index)], {"plane": plane, "planes": planes, "index": index}
 
 
-def _text_of(value: float, kind: str) -> str:
+def _text_of(value: complex, kind: str) -> str:
     return format_str((), kind, [value], edge=False)
 
 
 def _kind(x: pt.Tensor) -> str:
-    return {"b": "bool", "f": str(x.dtype)}.get(x.dtype.kind, "int")
+    return {"b": "bool", "f": str(x.dtype), "c": str(x.dtype)}.get(x.dtype.kind, "int")
 
 
 async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:

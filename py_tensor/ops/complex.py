@@ -1,0 +1,131 @@
+"""Complex numbers: their parts, conjugates and angles, and which numbers are real."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import ANY
+from py_tensor.graph.primitives import COMPLEX, IMAG_PART, REAL_PART
+from py_tensor.ops.arithmetic import arctan2
+from py_tensor.ops.creation import ones_like, zeros_like
+from py_tensor.ops.define import Unary, UnaryMethod, apply, register, unary
+from py_tensor.ops.elementwise import equal, not_equal, square
+from py_tensor.ops.movement import as_floating
+from py_tensor.ops.operands import Operand
+from py_tensor.tensor import Tensor, install, tensor_of
+
+__all__ = [
+    "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj",
+    "real",
+]  # fmt: skip
+
+
+class Methods:
+    """For type checkers: the ops of this module that are methods of tensors too."""
+
+    conj: UnaryMethod
+    conjugate: UnaryMethod
+
+
+conjugate: Unary = unary(  # annotated, since its derivative is made from it
+    "conjugate",
+    ANY,
+    {"complex64": "conj_complex64({0})", "*": "{0}"},
+    lambda np, x: np.conjugate(x) if x.dtype.kind == "c" else x,
+    vjp=lambda g, y, x, _: (conjugate(g),),
+    doc="The complex conjugate of each element; of a real dtype the element.",
+)
+
+
+def joined(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers of their real and their imaginary parts."""
+    return apply(COMPLEX, (real, imag))
+
+
+def real(x: Operand, /) -> Tensor:
+    """The real part of each element: a view; of a tensor of a real dtype the tensor itself."""
+    return tensor_of(x, "real").real
+
+
+def imag(x: Operand, /) -> Tensor:
+    """The imaginary part of each element: a view; of a tensor of a real dtype read-only zeros."""
+    return tensor_of(x, "imag").imag
+
+
+def _real(self: Tensor) -> Tensor:
+    """The real part of each element: a view, which may be assigned."""
+    return _part(self, REAL_PART) if self.dtype.kind == "c" else self
+
+
+def _imag(self: Tensor) -> Tensor:
+    """The imaginary part of each element: a view, which may be assigned; else read-only zeros."""
+    if self.dtype.kind == "c":
+        return _part(self, IMAG_PART)
+    made = zeros_like(self)
+    if not self.is_scalar:
+        made.flags.writeable = False
+    return made
+
+
+def _part(x: Tensor, part: Any) -> Tensor:
+    return x._view_of_part(part)  # pyright: ignore[reportPrivateUsage]
+
+
+def _set_real(self: Tensor, value: Operand) -> None:
+    self.real[...] = value
+
+
+def _set_imag(self: Tensor, value: Operand) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError(f"imag: {self.dtype} has no imaginary part to set")
+    self.imag[...] = value
+
+
+def angle(z: Operand, /, deg: bool = False) -> Tensor:
+    """The angle of each complex number in (-pi, pi], in radians; of a negative number pi.
+
+    Parameters
+    ----------
+    deg : bool
+        Whether it is in degrees.
+    """
+    z = as_floating(z, "angle")
+    found = arctan2(z.imag, z.real) if z.dtype.kind == "c" else arctan2(0.0, z)
+    return found * (180 / math.pi) if deg else found
+
+
+def squared_length(x: Tensor) -> Tensor:
+    """The square of the absolute value of each element, real."""
+    return square(x.real) + square(x.imag) if x.dtype.kind == "c" else square(x)
+
+
+def isreal(x: Operand, /) -> Tensor:
+    """Whether each element has no imaginary part."""
+    x = tensor_of(x, "isreal")
+    return equal(x.imag, 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
+
+
+def iscomplex(x: Operand, /) -> Tensor:
+    """Whether each element has an imaginary part that is not 0."""
+    x = tensor_of(x, "iscomplex")
+    return not_equal(x.imag, 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
+
+
+def isrealobj(x: Any, /) -> bool:
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+def iscomplexobj(x: Any, /) -> bool:
+    """Whether the dtype is complex."""
+    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
+conj = conjugate
+install("conj", conjugate)
+install("real", property(_real, _set_real))
+install("imag", property(_imag, _set_imag))
+for _function in (angle, imag, iscomplex, isreal, real):
+    register(_function, method=False)
