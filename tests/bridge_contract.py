@@ -76,7 +76,7 @@ class Contract:
     def ready(self, driver: Driver) -> Driver:
         """The same with a device, and with program 1."""
         assert json.loads(driver.call("acquire", "", 0))["ok"]
-        driver.call("definePipeline", 1, COPY, "copied", 2, 0b10)
+        driver.call("definePipeline", 1, COPY, "copied", 2, 0b10, False)
         return driver
 
     def test_without_a_device_nothing_is_done(self, driver: Driver) -> None:

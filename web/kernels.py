@@ -77,7 +77,7 @@ class NotingBridge:
         self.pipelines: list[dict[str, Any]] = []
 
     def definePipeline(  # noqa: N802 - JavaScript's name
-        self, number: int, wgsl: str, label: str, storage_count: int, writable_mask: int
+        self, number: int, wgsl: str, label: str, storage_count: int, writable_mask: int, _: bool
     ) -> None:
         code = {"wgsl": wgsl, "storageCount": storage_count, "writableMask": writable_mask}
         if code not in self.pipelines:

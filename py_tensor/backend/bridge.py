@@ -39,12 +39,13 @@ class Bridge(Protocol):
     # -- Pipelines, which outlive a device
 
     def definePipeline(
-        self, number: int, wgsl: str, label: str, buffers: int, writable: int, /
+        self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool, /
     ) -> None:
         """Name a program, without compiling it.
 
         Its entry point is "main". Storage buffers are at bindings 0 to `buffers` - 1, read_write
-        where `writable` has the bit; then the parameters, a uniform.
+        where `writable` has the bit; then the parameters, a uniform. A foreign program is a user's:
+        all its accesses are checked, though the host may leave checks out of the library's own.
         """
         ...
 

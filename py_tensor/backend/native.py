@@ -142,12 +142,12 @@ class NativeBridge:
 
     @undisturbed
     def definePipeline(
-        self, number: int, wgsl: str, label: str, buffers: int, writable: int
+        self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool
     ) -> None:
         self._drop_compiled(number)
         # naga knows subgroups, and refuses this line.
         wgsl = wgsl.replace("enable subgroups;\n", "")
-        self._sources[number] = Source(wgsl, label, buffers, writable)
+        self._sources[number] = Source(wgsl, label, buffers, writable, is_foreign)
 
     @undisturbed
     def dropPipeline(self, number: int) -> None:
@@ -402,7 +402,7 @@ def _tried(session: Session, sources: dict[int, Source], wgsl: str, count: int) 
     """What a kernel counts in one buffer of u32; nothing where it does not compile or run."""
     create = CREATE, TRIAL, -(-count // 4) * 16, 0
     dispatch = DISPATCH, TRIAL, 0, 0, TRIAL_WORKGROUPS, 1, 1, 1, 0
-    sources[TRIAL] = Source(wgsl, "trial", 1, 1)
+    sources[TRIAL] = Source(wgsl, "trial", 1, 1, is_foreign=False)
     session.replay((*create, *dispatch), [TRIAL], 0, 0)
     memory = session.fetch(TRIAL, 0, 4 * count).arrived()
     counted: list[int] = ffi.unpack(ffi.cast("uint32_t *", memory), count)

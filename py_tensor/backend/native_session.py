@@ -63,6 +63,7 @@ class Source:
     label: str
     buffers: int
     writable: int
+    is_foreign: bool
 
 
 @dataclass(slots=True)
@@ -291,7 +292,8 @@ class Session:
         if source is None:
             raise StreamError(f"pipeline {number} is not defined")
         of_group, of_pipeline = self._layout(source)
-        compiled = self.device.create_pipeline(of_pipeline, source.wgsl, source.label)
+        is_trusted = not source.is_foreign
+        compiled = self.device.create_pipeline(of_pipeline, source.wgsl, is_trusted, source.label)
         self._counts["compiles"] += 1
         pipeline = self.pipelines[number] = Pipeline(source, of_group, compiled)
         return pipeline

@@ -477,7 +477,12 @@ class WebGPU(Connection):
                 self._defined.move_to_end(program.number)
             else:
                 self.bridge.definePipeline(
-                    program.number, program.wgsl, program.label, program.buffers, program.writable
+                    program.number,
+                    program.wgsl,
+                    program.label,
+                    program.buffers,
+                    program.writable,
+                    program.family == "custom",
                 )
                 self._defined[program.number] = None
         while len(self._defined) > max(MAX_PIPELINES, len(programs)):

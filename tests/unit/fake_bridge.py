@@ -154,7 +154,7 @@ class FakeBridge:
         return Promise(lambda: "")
 
     def definePipeline(  # noqa: N802
-        self, number: int, wgsl: str, label: str, count: int, mask: int
+        self, number: int, wgsl: str, label: str, count: int, mask: int, is_foreign: bool
     ) -> None:
         self.pipelines[number] = wgsl, label, count, mask
 

@@ -38,9 +38,10 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {(text: string) => Promise<string>} keepChoices for the next session with this adapter; "" forgets what is
  *   kept. "", or why it is not kept; "interrupted": it may be.
  *
- * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number) => void} definePipeline
+ * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number, isForeign?: boolean) => void} definePipeline
  *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
- *   the mask has its bit; the parameters, a uniform, at binding storageCount. Needs no device.
+ *   the mask has its bit; the parameters, a uniform, at binding storageCount. Needs no device. A browser checks the
+ *   accesses of every program, of a user's (isForeign) and of the library's.
  * @property {(id: number) => void} warm starts to compile in the background, if there is a device
  * @property {() => Promise<string>} warmed "" when that has ended, well or not
  * @property {(id: number) => void} dropPipeline
