@@ -662,8 +662,8 @@ class Tensor(Methods):
         """The elements, read-only and contiguous, for `memoryview(x)` from Python 3.12 on."""
         if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
             raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
-        if self.dtype.typecode == "e":
-            raise BufferError("a memoryview has no float16; there is x.numpy()")
+        if self.dtype.typecode == "e" or self.dtype.kind == "c":
+            raise BufferError(f"a memoryview has no {self.dtype}; there is x.numpy()")
         shape = self.shape if self.size else None
         return typed(self._read().toreadonly(), self.dtype.typecode, shape)
 

@@ -254,7 +254,7 @@ fn acos_f32(x: f32) -> f32 {
   return select(v, 3.14159265 - v, x < 0.0);
 }
 
-// The arc tangent: 3 ulp; keeps -0; inf gives pi/2. Cephes atanf.c.
+// The arc tangent: 4 ulp; keeps -0; inf gives pi/2. Cephes atanf.c.
 fn atan_f32(x: f32) -> f32 {
   let a = abs(x);
   if (a < 1e-4 || is_nan(x)) { return x; }

@@ -368,7 +368,7 @@ CASES: dict[str, Case] = {
     "tan_f32": Case(np.tan, 4, ANGLES),
     "asin_f32": Case(np.arcsin, 3, [(bits,), (between(-1, 1),), (spread(1e-6, 1),)]),
     "acos_f32": Case(np.arccos, 3, [(bits,), (between(-1, 1),), (between(0.99, 1),)]),
-    "atan_f32": Case(np.arctan, 3, [(bits,), (between(-4, 4),), (spread(1e-6, 1e9),)]),
+    "atan_f32": Case(np.arctan, 4, [(bits,), (between(-4, 4),), (spread(1e-6, 1e9),)]),
     "asinh_f32": Case(np.arcsinh, 4, [(bits,), (between(-4, 4),), (spread(1e-6, 1e12),)]),
     "acosh_f32": Case(np.arccosh, 4, [(bits,), (between(1, 4),), (spread(1, 1e12),)]),
     "atanh_f32": Case(np.arctanh, 4, [(bits,), (between(-1, 1),), (spread(1e-6, 1),)]),

@@ -109,6 +109,11 @@ def _sigmoid(x: Array) -> Array:
     return np.where(np.isnan(x), np.nan, np.where(x >= 0, 1 / (1 + e), e / (1 + e)))
 
 
+def _acosh(x: Array) -> Array:
+    """NaN below 1, where Pyodide's library of C has a number."""
+    return np.where(x < 1, np.nan, np.arccosh(np.where(x < 1, 1, x)))
+
+
 def _relu(x: Array) -> Array:
     return np.where((x > 0) | np.isnan(x), x, 0) if _kind(x) == "f" else np.maximum(x, 0)
 
@@ -189,7 +194,7 @@ UNARY: dict[str, Entry] = {
     "acos": _floating(np.arccos, 4),
     "atan": _floating(np.arctan, 4),
     "asinh": _floating(np.arcsinh, 4),
-    "acosh": _floating(np.arccosh, 4),
+    "acosh": _floating(_acosh, 4),
     "atanh": _floating(np.arctanh, 4),
     "erf": _floating(np.vectorize(math.erf, otypes=[np.float64]), 4),
     "sqrt": _floating(np.sqrt, 4),
