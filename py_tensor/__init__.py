@@ -91,9 +91,11 @@ ubyte, ushort, ulong, ulonglong = uint8, uint16, uint64, uint64
 uint = uintc = uintp = uint32
 bool = bool_
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 
 if _typing.TYPE_CHECKING:
+    from py_tensor import fft as fft
     from py_tensor import lib as lib
     from py_tensor import linalg as linalg
     from py_tensor import typing as typing
@@ -104,11 +106,15 @@ if _typing.TYPE_CHECKING:
     from py_tensor.inspect.explaining import explain as explain
     from py_tensor.inspect.profiling import Profile as Profile
     from py_tensor.inspect.profiling import profile as profile
+    from py_tensor.namespace import __array_namespace_info__ as __array_namespace_info__
+    from py_tensor.namespace import from_dlpack as from_dlpack
+    from py_tensor.numeric import can_cast as can_cast
     from py_tensor.numeric import dtype as dtype
     from py_tensor.numeric import errstate as errstate
     from py_tensor.numeric import finfo as finfo
     from py_tensor.numeric import geterr as geterr
     from py_tensor.numeric import iinfo as iinfo
+    from py_tensor.numeric import isdtype as isdtype
     from py_tensor.numeric import promote_types as promote_types
     from py_tensor.numeric import result_type as result_type
     from py_tensor.numeric import seterr as seterr
@@ -131,11 +137,15 @@ else:
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
+        "fft": "fft",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
         "lib": "lib",
         "linalg": "linalg",
-        "numeric": "dtype errstate finfo geterr iinfo promote_types result_type seterr",
+        "namespace": "__array_namespace_info__ from_dlpack",
+        "numeric": (
+            "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
+        ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
         "ops.differences": "diff ediff1d gradient polyval trapezoid trapz",
         "ops.functional": (
@@ -158,10 +168,15 @@ else:
             "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
             "nanvar"
         ),
-        "ops.products": "convolve correlate cross einsum inner kron tensordot vdot",
+        "ops.products": (
+            "convolve correlate cross einsum inner kron matvec tensordot vdot vecdot vecmat"
+        ),
         "ops.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
         "ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
-        "ops.setops": "intersect1d setdiff1d setxor1d union1d unique",
+        "ops.setops": (
+            "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts "
+            "unique_inverse unique_values"
+        ),
         "ops.statistics": "average corrcoef cov",
         "ops.windows": "as_strided sliding_window_view",
         "typing": "typing",

@@ -10,7 +10,6 @@ _IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
-    "fft": _IN_NUMPY.format("fft"),
     "bfloat16": "there is pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
     "cat": "it is pt.concat",

@@ -25,6 +25,7 @@ from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.out import stored
 from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
+from py_tensor.ops.products import vecdot as vecdot
 from py_tensor.ops.rearrange import outer as outer
 from py_tensor.ops.reduction import Axes, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ContextDecorator
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
@@ -143,3 +143,75 @@ def result_type(*operands: Any) -> DType:
 
 
 promote_types = result_type
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}  # of the array API standard
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind, or is another dtype.
+
+    Parameters
+    ----------
+    kind
+        A dtype; "bool", "signed integer", "unsigned integer", "integral", "real floating",
+        "complex floating" or "numeric"; or a tuple of these, of which one is enough.
+
+    Raises
+    ------
+    ValueError
+        For another text.
+    """
+    given = dtypes.parse(dtype)
+    if isinstance(kind, tuple):
+        return any(isdtype(given, one) for one in cast("tuple[Any, ...]", kind))
+    if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
+        if kind not in _KINDS:
+            raise ValueError(f"isdtype: there are the kinds {', '.join(_KINDS)}, not {kind!r}")
+        return given.kind in _KINDS[kind]
+    return given is dtypes.parse(kind)
+
+
+def can_cast(given: Any, to: Any, /, casting: str = "safe") -> bool:
+    """Whether a dtype, or that of a tensor, may be converted to another one.
+
+    Parameters
+    ----------
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
+        "safe" keeps every value, but for integers of 64 bits in float64 or complex128, as NumPy has
+        it; "same_kind" may lose bits, and keeps the kind or widens it; "unsafe" is always true.
+    """
+    source, target = _dtype_of(given), dtypes.parse(to)
+    if casting in ("no", "equiv"):
+        return source is target
+    if casting == "unsafe":
+        return True
+    if casting not in ("safe", "same_kind"):
+        raise ValueError(f"can_cast: there is no casting {casting!r}")
+    if casting == "same_kind" and source.kind != "i":
+        return dtypes.KINDS.index(source.kind) <= dtypes.KINDS.index(target.kind)
+    if casting == "same_kind":
+        return target.kind in "ifc"
+    return _keeps(source, target)
+
+
+def _keeps(source: DType, target: DType) -> bool:
+    """Whether a dtype has all values of another one, as NumPy counts them."""
+    least = {"b": 0, "u": source.itemsize, "i": source.itemsize}.get(source.kind)
+    room = dtypes.real_of(target).itemsize
+    if target.kind in "fc" and least is not None:
+        return room > least or room == 8  # a float of twice the bytes has every integer
+    if source.kind in "fc":
+        return target.kind in ("fc" if source.kind == "f" else "c") and (
+            room >= dtypes.real_of(source).itemsize
+        )
+    if source.kind == "u" and target.kind == "i":
+        return room > source.itemsize
+    return source.kind in ("b", target.kind) and room >= source.itemsize

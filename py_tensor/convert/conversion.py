@@ -448,6 +448,58 @@ def to(x: Tensor, device: str | Device) -> Tensor:
     return _uploaded(data, meta)
 
 
+def to_device(x: Tensor, device: str | Device, /, *, stream: Any = None) -> Tensor:
+    """`to`, by the array API standard's name; `stream` is None, as there are no streams."""
+    if stream is not None:
+        raise ValueError(f"to_device: there are no streams, got {stream!r}")
+    return to(x, device)
+
+
+def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The library, as the array API standard asks for it."""
+    import py_tensor
+
+    if api_version not in (None, *API_VERSIONS):
+        raise ValueError(f"__array_namespace__: there is {API_VERSIONS[-1]}, not {api_version!r}")
+    return py_tensor
+
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""Of the array API standard: each has the names of those before it."""
+
+
+def _dlpack(
+    x: Tensor,
+    /,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A copy of the elements in the host's memory, for other libraries' `from_dlpack`.
+
+    Raises
+    ------
+    BufferError
+        If `copy` is False, or another device is asked for.
+    """
+    if copy is False:
+        raise BufferError("__dlpack__: the elements cannot be given away without a copy")
+    if dl_device is not None and tuple(dl_device) != _HOST:
+        raise BufferError(f"__dlpack__: elements come in the host's memory, not on {dl_device}")
+    array = x.numpy()
+    return array.__dlpack__() if max_version is None else array.__dlpack__(max_version=max_version)
+
+
+_HOST = (1, 0)  # DLPack's number of the CPU, and which of them
+
+
+def _dlpack_device(x: Tensor, /) -> tuple[int, int]:
+    """Where `__dlpack__` puts the elements: in the host's memory."""
+    return _HOST
+
+
 def _reduced(x: Tensor) -> tuple[Any, ...]:
     """What a pickle holds; the tensor comes back on the default device."""
     data = bytes(x._read())  # pyright: ignore[reportPrivateUsage]
@@ -462,4 +514,8 @@ def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
 
 convert_by(asarray)
 install("to", to)
+install("to_device", to_device)
+install("__array_namespace__", _namespace)
+install("__dlpack__", _dlpack)
+install("__dlpack_device__", _dlpack_device)
 install("__reduce__", _reduced)

@@ -100,6 +100,12 @@ FUNCTIONS: dict[str, str] = {
     "setdiff1d": "ar1 ar2 / assume_unique",
     "setxor1d": "ar1 ar2 / assume_unique",
     "union1d": "ar1 ar2",
+    "can_cast": "from_ to / casting",
+    "unstack": "x / axis",
+    "unique_all": "x",
+    "unique_counts": "x",
+    "unique_inverse": "x",
+    "unique_values": "x",
     "unique": "ar / return_index return_inverse return_counts axis equal_nan",
     # -- Elementwise
     "angle": "z / deg",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC
+from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC, Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
@@ -30,8 +30,8 @@ from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "arctan2", "atan2", "copysign", "deg2rad", "degrees", "fabs", "fix", "float_power", "fmax",
-    "fmin", "fmod", "heaviside", "hypot", "logaddexp", "logaddexp2", "nan_to_num", "rad2deg",
-    "radians", "rint", "signbit", "sinc",
+    "fmin", "fmod", "heaviside", "hypot", "logaddexp", "logaddexp2", "nan_to_num", "nextafter",
+    "rad2deg", "radians", "rint", "signbit", "sinc",
 ]  # fmt: skip
 
 
@@ -54,6 +54,14 @@ copysign = binary(
     lambda np, x, y: np.copysign(x, y),
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
     doc="Each element of `x` with the sign of that of `y`, the sign of a zero too.",
+)
+nextafter = binary(
+    "nextafter",
+    Accepts("biuf", lambda dtype: dtypes.promote(dtype, dtypes.float32), "real dtypes"),
+    "nextafter_f32({0}, {1})",
+    lambda np, x, y: np.nextafter(x, y),
+    vjp=lambda g, y, a, b, _: (g, None),
+    doc="The next number from that of `x` towards that of `y`; of halves in float32.",
 )
 heaviside = composed_binary(
     "heaviside",

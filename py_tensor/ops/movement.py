@@ -13,6 +13,7 @@ from typing import Any, cast
 from warnings import warn
 
 from py_tensor import dtypes
+from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, Accepts, DType
 from py_tensor.errors import ComplexWarning, DeviceError, ShapeError
 from py_tensor.graph.bind import Recipes, bind
@@ -48,11 +49,33 @@ from py_tensor.shapes import (
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
-    "array_split", "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "diagonal",
-    "expand", "expand_dims",
-    "flatten", "flip", "matrix_transpose", "may_share_memory", "pad", "permute", "permute_dims",
-    "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes", "transpose",
+    "array_split",
+    "astype",
+    "broadcast_to",
+    "concat",
+    "concatenate",
+    "copy",
+    "crop",
+    "diagonal",
+    "expand",
+    "expand_dims",
+    "flatten",
+    "flip",
+    "matrix_transpose",
+    "may_share_memory",
+    "pad",
+    "permute",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "shares_memory",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "transpose",
     "unsqueeze",
+    "unstack",
 ]  # fmt: skip
 
 
@@ -72,7 +95,9 @@ def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequenc
     return _ints((by_name,))
 
 
-def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
+def astype(
+    x: Operand, dtype: object, /, *, copy: bool = True, device: str | Device | None = None
+) -> Tensor:
     """The elements converted to another dtype, as a new tensor.
 
     A float becomes an integer by dropping its fraction. NaN, infinities and what does not fit
@@ -83,8 +108,11 @@ def astype(x: Operand, dtype: object, /, *, copy: bool = True) -> Tensor:
     ----------
     copy : bool
         Whether a tensor that has the dtype is copied; otherwise it is returned itself.
+    device : optional
+        To which it is moved first.
     """
     x, target = tensor_of(x, "astype"), dtypes.parse(dtype)
+    x = x if device is None else x.to(device)
     if x.dtype is target:
         return x.copy() if copy else x
     cast = converted(x, target)
@@ -148,7 +176,7 @@ def _are_ints(sizes: tuple[Any, ...]) -> bool:
 
 
 def reshape(
-    x: Operand, /, *sizes: Any, shape: Any = None, order: str = "C", copy: bool | None = None
+    x: Operand, /, shape: Any = None, *sizes: Any, order: str = "C", copy: bool | None = None
 ) -> Tensor:
     """The same elements in another shape; one size may be -1.
 
@@ -157,8 +185,8 @@ def reshape(
 
     Parameters
     ----------
-    *sizes
-        The shape, as one tuple or size by size; `shape` is the same by name.
+    shape
+        The sizes as one tuple; or the first size, with the others in `sizes`.
     order : {"C", "F", "A"}
         Whether the last or the first axis changes fastest as elements are read and placed. "A" is
         "F" where the elements lie in column-major order.
@@ -172,14 +200,14 @@ def reshape(
     ValueError
         Where a copy is needed and `copy` is False, or for another `order`.
     """
-    if copy is None and shape is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
+    if shape is not None:
+        sizes = (shape, *sizes)
+    if copy is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
         known = _reshapes[*_key_of(x), sizes]
         if known is not None:
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
-    target = resolve_reshape(
-        "reshape", x.shape, parse_sizes("reshape", _given("reshape", "shape", sizes, shape))
-    )
+    target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(sizes)))
     if _is_column_major("reshape", order, x, ("C", "F", "A")):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -245,6 +273,12 @@ def permute(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
         Unless the order names each axis once.
     """
     return _permuted("permute", tensor_of(x, "permute"), _given("permute", "axes", order, axes))
+
+
+def permute_dims(x: Operand, /, axes: Sequence[int] | None = None) -> Tensor:
+    """`permute` by a tuple, as the array API standard has it; None reverses the axes."""
+    x = tensor_of(x, "permute_dims")
+    return _permuted("permute_dims", x, range(x.ndim)[::-1] if axes is None else axes)
 
 
 def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
@@ -605,6 +639,14 @@ def _parts(op: str, given: Any) -> int | None:
         raise TypeError(f"{op}: takes a number of parts, or indices, not {given!r}") from None
 
 
+def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along `axis`, which has as many: what `stack` puts together; views."""
+    x = tensor_of(x, "unstack")
+    at = normalize_axis("unstack", axis, x.ndim)
+    before = (slice(None),) * at
+    return tuple(x[(*before, i)] for i in range(x.shape[at]))
+
+
 def array_split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`split` into parts that need not be equal: the first are longer by one element."""
     x = tensor_of(x, "array_split")
@@ -709,11 +751,20 @@ for _function in (
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-for _function in (concatenate, stack, array_split, copy, shares_memory, may_share_memory):
+for _function in (
+    permute_dims,
+    unstack,
+    concatenate,
+    stack,
+    array_split,
+    copy,
+    shares_memory,
+    may_share_memory,
+):
     register(_function, method=False)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))
 install("mT", property(matrix_transpose))
 
 # The array API's aliases, and others that users look for.
-permute_dims, unsqueeze = permute, expand_dims
+unsqueeze = expand_dims

@@ -38,7 +38,8 @@ from py_tensor.shapes import normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "convolve", "correlate", "cross", "einsum", "inner", "kron", "tensordot", "vdot",
+    "convolve", "correlate", "cross", "einsum", "inner", "kron", "matvec", "tensordot", "vdot",
+    "vecdot", "vecmat",
 ]  # fmt: skip
 
 
@@ -57,6 +58,35 @@ def vdot(x: Operand, y: Operand, /) -> Tensor:
     """
     a, b = in_common_dtype("vdot", x, y)
     return matmul(_conjugated(ravel(a)), ravel(b))
+
+
+def vecdot(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
+    """The sums of products of vectors along `axis`, those of `x` conjugated; the rest broadcasts.
+
+    Raises
+    ------
+    ShapeError
+        If the vectors differ in length, or an operand has no axis.
+    """
+    a, b = in_common_dtype("vecdot", x, y)
+    if not a.ndim or not b.ndim:
+        raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
+    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    if a.shape[-1] != b.shape[-1]:
+        raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
+    return matmul(expand_dims(_conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+
+
+def matvec(x: Operand, y: Operand, /) -> Tensor:
+    """The products of matrices with vectors, which lie along the last axis of `y`."""
+    a, b = in_common_dtype("matvec", x, y)
+    return matmul(a, expand_dims(b, -1))[..., 0]
+
+
+def vecmat(x: Operand, y: Operand, /) -> Tensor:
+    """The products of vectors, along the last axis of `x` and conjugated, with matrices."""
+    a, b = in_common_dtype("vecmat", x, y)
+    return matmul(expand_dims(_conjugated(a), -2), b)[..., 0, :]
 
 
 def _conjugated(x: Tensor) -> Tensor:
@@ -370,5 +400,7 @@ def _product(
     return reshape(product, tuple(size[c] for c in found)), found
 
 
-for _function in (convolve, correlate, cross, einsum, inner, kron, tensordot, vdot):
+for _function in (
+    convolve, correlate, cross, einsum, inner, kron, matvec, tensordot, vdot, vecdot, vecmat,
+):  # fmt: skip
     register(_function, method=False)

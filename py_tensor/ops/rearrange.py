@@ -100,7 +100,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     counts = [_count("repeat", number) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
         raise ShapeError(f"repeat: repeats of shape {shape} for axis {at} of shape {x.shape}")
-    if len(counts) > 1:
+    if len(counts) != 1:
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
     (count,) = counts
     return reshape_copy(
@@ -127,7 +127,7 @@ def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
 
 
 def roll(
-    x: Operand, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None
+    x: Operand, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
 ) -> Tensor:
     """The elements moved up by `shift` along `axis`, those past the end to the front.
 
@@ -209,7 +209,7 @@ def hstack(tensors: Sequence[Operand], /) -> Tensor:
     return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
-def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> list[Tensor]:
+def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> tuple[Tensor, ...]:
     """Each vector along an axis of its own, repeated along the others.
 
     Parameters
@@ -231,7 +231,7 @@ def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> list
         expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
         for n, x in enumerate(flat)
     ]
-    return [x.copy() for x in grids] if copy else grids
+    return tuple(x.copy() for x in grids) if copy else tuple(grids)
 
 
 def outer(x: Operand, y: Operand, /, out: Out = None) -> Tensor:

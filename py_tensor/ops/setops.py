@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builtins import min as least
-from typing import Any
+from typing import Any, NamedTuple
 
 from py_tensor import dtypes
 from py_tensor.ops.creation import full, ones, zeros
@@ -21,7 +21,10 @@ from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]
+__all__ = [
+    "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
 
 
 def unique(
@@ -79,6 +82,49 @@ def unique(
     return tuple(found) if len(found) > 1 else values
 
 
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def unique_all(x: Operand, /) -> UniqueAll:
+    """`unique` with all that it can tell; each NaN counts by itself. Waits for the GPU."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Operand, /) -> UniqueCounts:
+    """`unique`, and how often each occurs; each NaN counts by itself. Waits for the GPU."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Operand, /) -> UniqueInverse:
+    """`unique`, and where each element of `x` is in it; each NaN counts by itself. Waits."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Operand, /) -> Tensor:
+    """The different elements, sorted; each NaN counts by itself. Waits for the GPU."""
+    return unique(x, equal_nan=False)
+
+
 def intersect1d(
     x: Operand, /, y: Operand, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
@@ -124,5 +170,8 @@ def setxor1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
     return sort(concat(apart))
 
 
-for _function in (intersect1d, setdiff1d, setxor1d, union1d, unique):
+for _function in (
+    intersect1d, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
+    unique_values,
+):  # fmt: skip
     register(_function, method=False)

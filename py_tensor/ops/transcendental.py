@@ -49,7 +49,7 @@ expm1 = unary(
     "expm1",
     FLOATING,
     "expm1_{t}({0})",
-    lambda np, x: np.expm1(x),
+    lambda np, x: _expm1_complex(np, x) if x.dtype.kind == "c" else np.expm1(x),
     vjp=lambda g, y, x, _: (g * (y + 1),),
     cost=16,
     doc="``exp(x) - 1`` of each element, accurate near 0.",
@@ -164,9 +164,21 @@ erf = unary(
 )
 
 
+def _expm1_complex(np: Any, x: Any) -> Any:
+    """NumPy's is NaN at infinities where exp(x) has a value."""
+    found = np.asarray(np.exp(x) - x.dtype.type(1))
+    is_small = np.abs(x.real) <= 1
+    half = np.sin(x.imag / 2)
+    small = np.expm1(np.where(is_small, x.real, 0)) * np.cos(x.imag) - 2 * half * half
+    found.real[is_small] = small[is_small]
+    is_real = x.imag == 0
+    found.real[is_real], found.imag[is_real] = np.expm1(x.real)[is_real], x.imag[is_real]
+    return found
+
+
 def _log1p_complex(np: Any, x: Any) -> Any:
     """NumPy's is log(1 + x), which loses the digits of a small x."""
-    found = np.log1p(x)
+    found = np.asarray(np.log1p(x))
     is_small = np.maximum(np.abs(x.real), np.abs(x.imag)) <= 0.5
     small = np.where(is_small, x, 0)
     found.real[is_small] = (np.log1p(small.real * (2 + small.real) + small.imag**2) / 2)[is_small]

@@ -36,6 +36,17 @@ fn ordered_i32(x: f32) -> i32 {
   return select(magnitude, -magnitude, b < -8388607);  // -0 to -inf
 }
 
+// The next number from x towards y: y where they are equal, and -0 from below towards 0. Exact, subnormals included.
+fn nextafter_f32(x: f32, y: f32) -> f32 {
+  if (is_nan(x) | is_nan(y)) { return f32_nan(); }
+  let from_x = ordered_i32(x);
+  let to_y = ordered_i32(y);
+  if (from_x == to_y) { return y; }
+  let next = from_x + select(-1, 1, to_y > from_x);
+  let magnitude = bitcast<f32>(bitcast<u32>(max(next, -next)));
+  return copysign_f32(magnitude, select(f32(next), x, next == 0));
+}
+
 // A magnitude taken apart: |x| = mantissa * 2^(exponent - 150), mantissa in [2^23, 2^24).
 struct Float32Parts { mantissa: u32, exponent: i32 }
 

@@ -317,6 +317,7 @@ CASES: dict[str, Case] = {
     "f32_inf": Case(lambda: np.asarray(np.inf)),
     "f32_nan": Case(lambda: np.asarray(np.nan)),
     "copysign_f32": Case(np.copysign, native=True),
+    "nextafter_f32": Case(np.nextafter, native=True),
     "mulhi_u32": Case(mulhi, domains=WORDS),
     # arithmetic.wgsl
     "neg_f32": Case(np.negative),

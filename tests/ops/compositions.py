@@ -97,6 +97,8 @@ JOINED: dict[str, list[Call]] = {
     "rollaxis": [lambda np, a: np.rollaxis(a, 1), lambda np, a: np.rollaxis(a, 0, 2)],
     "rot90": [lambda np, a, k=k: np.rot90(a, k) for k in range(-1, 4)]
     + [lambda np, a: np.rot90(a, 1, (1, 0))],
+    "unstack": [lambda np, a: np.unstack(a), lambda np, a: np.unstack(a, axis=-1)],
+    "permute_dims": [lambda np, a: np.permute_dims(a), lambda np, a: np.permute_dims(a, (1, 0))],
     "vsplit": [lambda np, a: np.vsplit(a, 3), lambda np, a: np.vsplit(a, [1])],
 }
 
@@ -156,6 +158,12 @@ PRODUCTS: dict[str, list[Call]] = {
         lambda np, a: np.tensordot(a, a, axes=((1, 0), (1, 0))),
         lambda np, a: np.tensordot(a.reshape(3, 2, 2), a.reshape(2, 2, 3), axes=([1, 2], [0, 1])),
     ],
+    "matvec": [lambda np, a: np.matvec(a, a[0])],
+    "vecdot": [
+        lambda np, a: np.vecdot(a, a[0]),
+        lambda np, a: np.vecdot(a, a[::-1], axis=0),
+    ],
+    "vecmat": [lambda np, a: np.vecmat(a[:, 0], a)],
     "vdot": [lambda np, a: np.vdot(a, a), lambda np, a: np.vdot(a[0], a[1])],
 }
 
@@ -248,6 +256,10 @@ SETS: dict[str, list[Call]] = {
     ],
     "setxor1d": [lambda np, a: np.setxor1d(a[:2], a[1:])],
     "union1d": [lambda np, a: np.union1d(a[0], a[1]), lambda np, a: np.union1d(a[0], [1, 2])],
+    "unique_all": [lambda np, a: tuple(np.unique_all(a))],
+    "unique_counts": [lambda np, a: tuple(np.unique_counts(a))],
+    "unique_inverse": [lambda np, a: tuple(np.unique_inverse(a))],
+    "unique_values": [lambda np, a: np.unique_values(a[:1, :1])],  # NumPy leaves the order open
     "unique": [
         lambda np, a: np.unique(a),
         lambda np, a: np.unique(a[:0]),

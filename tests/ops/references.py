@@ -109,6 +109,12 @@ def _sigmoid(x: Array) -> Array:
     return np.where(np.isnan(x), np.nan, np.where(x >= 0, 1 / (1 + e), e / (1 + e)))
 
 
+def _nextafter(x: Array, y: Array) -> Array:
+    """In the type whose numbers the operands are."""
+    own = np.float32 if x.dtype == np.float64 else np.float64
+    return np.nextafter(x.astype(own), y.astype(own))
+
+
 def _acosh(x: Array) -> Array:
     """NaN below 1, where Pyodide's library of C has a number."""
     return np.where(x < 1, np.nan, np.arccosh(np.where(x < 1, 1, x)))
@@ -254,6 +260,7 @@ BINARY: dict[str, Entry] = {
     "arctan2": _floating(np.arctan2, 4),
     "hypot": _floating(np.hypot, 4),
     "copysign": _floating(np.copysign, 0.5),
+    "nextafter": Entry(_nextafter, FLOATING, FLOATING, ulp=1),
     "heaviside": _floating(np.heaviside, 0.5),
     "float_power": _floating(_power, 4),
     "fmax": Entry(np.fmax, SAME, zero_sign=False),

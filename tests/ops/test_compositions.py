@@ -15,7 +15,7 @@ from tests.ops.compositions import CALLS
 Array = np.ndarray[Any, Any]
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 OF_NUMBERS = {*("convolve", "correlate", "cross", "diff", "ediff1d", "einsum", "inner", "kron")}
-OF_NUMBERS |= {"tensordot", "vdot", "nan_to_num"}
+OF_NUMBERS |= {"matvec", "tensordot", "vdot", "vecdot", "vecmat", "nan_to_num"}
 """Functions that take no bools with us."""
 OF_INTEGERS = ("ix_", "ravel_multi_index", "unravel_index")
 """Functions of integers, which NaN and infinities are not."""

@@ -189,6 +189,7 @@ CALLS |= {
     "iscomplexobj": [np.iscomplexobj],
     "isrealobj": [np.isrealobj],
     "ndim": [np.ndim],
+    "can_cast": [lambda a: np.can_cast(a, np.float64)],
     "result_type": [lambda a: np.result_type(a, a)],
     "shape": [np.shape],
     "size": [np.size, lambda a: np.size(a, 1)],
@@ -196,7 +197,7 @@ CALLS |= {
 
 ANSWERS = {
     *("allclose", "array_equal", "array_equiv", "may_share_memory", "shares_memory"),
-    *("iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"),
+    *("can_cast", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"),
 }
 """Functions that give no tensors."""
 READING = {

@@ -146,7 +146,6 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
         (pt, "grad", "there is no automatic differentiation yet"),
         (pt, "cat", "it is pt.concat"),
-        (pt, "fft", "there is NumPy's np.fft, for x.numpy()"),
         (pt.linalg, "inv", "NumPy's np.linalg.inv takes x.numpy()"),
         (pt.ones(2, device="cpu"), "shape_", "'Tensor' object has no attribute 'shape_'"),
         (pt.ones(2, device="cpu"), "numpy_", "'Tensor' object has no attribute 'numpy_'"),

@@ -1,0 +1,343 @@
+"""Discrete Fourier transforms of any length, under the names of NumPy's `fft`.
+
+A length with small prime factors is split into radices (Cooley and Tukey, An algorithm for the
+machine calculation of complex Fourier series, 1965). Each is a product with a small matrix. A
+length with a large prime factor becomes a convolution of a length that is a power of two
+(Bluestein, A linear filtering approach to the computation of discrete Fourier transform, 1970).
+Transforms are computed in complex64, or in complex128 of operands with 64 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import ShapeError
+from py_tensor.graph.primitives import COMPLEX
+from py_tensor.ops.complex import conjugate
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import apply
+from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
+from py_tensor.ops.linalg import matmul
+from py_tensor.ops.movement import concat, converted, expand_dims, flip, pad, reshape, swapaxes
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.rearrange import moveaxis, roll
+from py_tensor.shapes import normalize_axes, normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+MOST_RADIX = 64  # of a product with a matrix; larger prime factors take a convolution
+LEAST_LONG = 1 << 28  # from this length on, products of indices need 64 bits
+
+Axes = Sequence[int] | None
+
+
+# -- One axis -----------------------------------------------------------------------------------
+
+
+def fft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    n : int, optional
+        The length of the result, to which the axis is cut, or filled up with zeros.
+    norm : {"backward", "ortho", "forward"}
+        Which transforms are divided by the length: the inverse ones, both by its square root, or
+        these.
+
+    Raises
+    ------
+    ValueError
+        For a length below 1, or another `norm`.
+    """
+    return _along("fft", x, n, axis, norm, -1)
+
+
+def ifft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`, whose parameters it has."""
+    return _along("ifft", x, n, axis, norm, 1)
+
+
+def rfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """`fft` of real numbers: the first ``n // 2 + 1`` of its results, of which the others follow.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    """
+    x = _real("rfft", x)
+    at = normalize_axis("rfft", axis, x.ndim)
+    length = x.shape[at] if n is None else as_index(n)
+    return _part(_along("rfft", x, n, at, norm, -1), at, 0, length // 2 + 1)
+
+
+def irfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `rfft`: real numbers, by default an even number of them.
+
+    Parameters
+    ----------
+    n : int, optional
+        The length of the result; by default twice that of the axis, less 2.
+    """
+    x = _floating("irfft", x)
+    at = normalize_axis("irfft", axis, x.ndim)
+    length = 2 * (x.shape[at] - 1) if n is None else as_index(n)
+    _check_length("irfft", length)
+    half = _sized(x, at, length // 2 + 1)
+    rest = flip(conjugate(_part(half, at, 1, (length + 1) // 2)), at)
+    return _along("irfft", concat([half, rest], at), None, at, norm, 1).real.copy()
+
+
+def hfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """`fft` of the first half of numbers that are their own conjugates backwards: real numbers."""
+    x = _floating("hfft", x)
+    length = 2 * (x.shape[normalize_axis("hfft", axis, x.ndim)] - 1) if n is None else as_index(n)
+    return irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)])
+
+
+def ihfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`: the first ``n // 2 + 1`` numbers, of which the others follow."""
+    x = _real("ihfft", x)
+    return conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)]))
+
+
+# -- Several axes -------------------------------------------------------------------------------
+
+
+def fftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+    """`fft` along several axes, by default all.
+
+    Parameters
+    ----------
+    s : tuple of int, optional
+        The lengths of the result along these axes; by default along the last ones.
+    """
+    return _along_axes("fftn", fft, _floating("fftn", x), s, axes, norm)
+
+
+def ifftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+    """The inverse of `fftn`, whose parameters it has."""
+    return _along_axes("ifftn", ifft, _floating("ifftn", x), s, axes, norm)
+
+
+def rfftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+    """`fftn` of real numbers: along the last of the axes the results of `rfft`."""
+    x = _real("rfftn", x)
+    lengths, found = _axes("rfftn", x, s, axes)
+    first = rfft(x, lengths[-1], found[-1], norm)
+    return _along_axes("rfftn", fft, first, lengths[:-1], found[:-1], norm)
+
+
+def irfftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+    """The inverse of `rfftn`: real numbers."""
+    x = _floating("irfftn", x)
+    lengths, found = _axes("irfftn", x, s, axes)
+    if s is None:
+        lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
+    before = _along_axes("irfftn", ifft, x, lengths[:-1], found[:-1], norm)
+    return irfft(before, lengths[-1], found[-1], norm)
+
+
+def fft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`fftn` along the last two axes."""
+    return fftn(x, s, axes, norm)
+
+
+def ifft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`ifftn` along the last two axes."""
+    return ifftn(x, s, axes, norm)
+
+
+def rfft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`rfftn` along the last two axes."""
+    return rfftn(x, s, axes, norm)
+
+
+def irfft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`irfftn` along the last two axes."""
+    return irfftn(x, s, axes, norm)
+
+
+# -- Frequencies --------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: object = None, device: Any = None) -> Tensor:
+    """The frequencies of the results of `fft`, in cycles per unit of the spacing `d` of samples."""
+    _check_length("fftfreq", n)
+    half = (n + 1) // 2
+    places = arange(n, device=device)
+    return _scaled(where(places < half, places, places - n), n, d, dtype)
+
+
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: object = None, device: Any = None) -> Tensor:
+    """The frequencies of the results of `rfft`, as `fftfreq` has them for `fft`."""
+    _check_length("rfftfreq", n)
+    return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
+
+
+def _scaled(places: Tensor, n: int, d: float, dtype: object) -> Tensor:
+    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    return converted(places, target) / float(n * d)
+
+
+def fftshift(x: Operand, /, axes: int | Axes = None) -> Tensor:
+    """The results of `fft` with frequency 0 in the middle of these axes, by default all."""
+    x = tensor_of(x, "fftshift")
+    found = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [x.shape[a] // 2 for a in found], found) if found else x
+
+
+def ifftshift(x: Operand, /, axes: int | Axes = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    x = tensor_of(x, "ifftshift")
+    found = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [-(x.shape[a] // 2) for a in found], found) if found else x
+
+
+# -- How ----------------------------------------------------------------------------------------
+
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _checked(op: str, norm: str | None) -> str:
+    found = "backward" if norm is None else norm
+    if found not in _SWAPPED:
+        raise ValueError(f"{op}: norm is one of {', '.join(_SWAPPED)}, not {norm!r}")
+    return found
+
+
+def _check_length(op: str, n: int) -> None:
+    if n < 1:
+        raise ValueError(f"{op}: a transform has at least 1 point, not {n}")
+
+
+def _floating(op: str, x: Operand) -> Tensor:
+    """An operand in floating point, of 32 bits at least."""
+    x = tensor_of(x, op)
+    return converted(x, dtypes.promote(dtypes.FLOATING.check(op, x.dtype), dtypes.float32))
+
+
+def _real(op: str, x: Operand) -> Tensor:
+    x = tensor_of(x, op)
+    dtypes.REAL.check(op, x.dtype)
+    return _floating(op, x)
+
+
+def _several(axes: Any) -> tuple[int, ...]:
+    return (as_index(axes),) if hasattr(axes, "__index__") else tuple(axes)
+
+
+def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lengths of a transform along several axes, and these axes."""
+    if axes is None:
+        found = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
+    else:
+        found = tuple(normalize_axis(op, a, x.ndim) for a in axes)
+    if s is not None and len(s) != len(found):
+        raise ShapeError(f"{op}: lengths {tuple(s)} for axes {found}")
+    lengths = [x.shape[a] for a in found] if s is None else [as_index(n) for n in s]
+    return tuple(x.shape[a] if n == -1 else n for n, a in zip(lengths, found, strict=True)), found
+
+
+def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | None) -> Tensor:
+    _checked(op, norm)
+    lengths, found = _axes(op, x, s, axes)
+    for n, axis in reversed(list(zip(lengths, found, strict=True))):
+        x = one(x, n, axis, norm)
+    return x if x.dtype.kind == "c" else converted(x, dtypes.complex_of(x.dtype))
+
+
+def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    return x[(*(slice(None),) * axis, slice(start, stop))]
+
+
+def _sized(x: Tensor, axis: int, n: int) -> Tensor:
+    """The axis cut, or filled up with zeros, to a length."""
+    if x.shape[axis] >= n:
+        return _part(x, axis, 0, n)
+    return pad(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
+
+
+def _along(op: str, x: Operand, n: int | None, axis: int, norm: str | None, sign: int) -> Tensor:
+    """A transform along an axis; with a sign of 1 the inverse one."""
+    norm, x = _checked(op, norm), _floating(op, x)
+    at = normalize_axis(op, axis, x.ndim)
+    length = x.shape[at] if n is None else as_index(n)
+    _check_length(op, length)
+    given = moveaxis(_sized(x, at, length), at, -1)
+    found = _transformed(given, sign)
+    power = {"ortho": 0.5, "backward": sign == 1, "forward": sign == -1}[norm]
+    return moveaxis(found * float(length) ** -power if power else found, -1, at)
+
+
+def _transformed(x: Tensor, sign: int) -> Tensor:
+    """The transform along the last axis, without a factor."""
+    n = x.shape[-1]
+    radix = _radix(n)
+    if radix is None:
+        return _convolved(x, sign)
+    indices = arange(radix, device=x.device)
+    factors = _turns(expand_dims(indices, 1) * indices, radix, sign, x)
+    if radix == n:
+        return matmul(factors, expand_dims(x, -1))[..., 0]
+    rest = n // radix
+    columns = matmul(factors, reshape(x, (*x.shape[:-1], radix, rest)))
+    twiddles = _turns(expand_dims(indices, 1) * arange(rest, device=x.device), n, sign, x)
+    rows = _transformed(columns * twiddles, sign)
+    return reshape(swapaxes(rows, -1, -2), x.shape)
+
+
+def _radix(n: int) -> int | None:
+    """The largest divisor of up to `MOST_RADIX`; None if a prime factor is larger than that."""
+    left, factor = n, 2
+    while left > 1 and factor <= MOST_RADIX:
+        while left % factor == 0:
+            left //= factor
+        factor += 1
+    if left > 1:
+        return None
+    if n <= MOST_RADIX:
+        return n
+    return next(radix for radix in range(MOST_RADIX, 0, -1) if n % radix == 0)
+
+
+def _turns(numbers: Tensor, n: int, sign: int, x: Tensor) -> Tensor:
+    """``exp(sign * 2 pi i * number / n)`` of integers, for a tensor of this precision.
+
+    The angle is measured from the nearest quarter of a turn, so that it is small, and exact.
+    """
+    real: DType = dtypes.real_of(x.dtype)
+    numbers = converted(numbers, dtypes.int64) if n >= LEAST_LONG else numbers
+    numbers = remainder(numbers, n)
+    quarter = floor_divide(numbers * 8 + n, 2 * n)
+    angle = converted(numbers * 4 - quarter * n, real) * (sign * math.pi / 2 / n)
+    quarter = quarter * sign
+    along, across = cos(angle), sin(angle)
+    is_odd, is_behind = (quarter & 1) != 0, (quarter & 2) != 0
+    first, second = where(is_odd, -across, along), where(is_odd, along, across)
+    return apply(COMPLEX, (where(is_behind, -first, first), where(is_behind, -second, second)))
+
+
+def _convolved(x: Tensor, sign: int) -> Tensor:
+    """The transform as a convolution with a chirp, of a length that is a power of two."""
+    n = x.shape[-1]
+    length = 1 << (2 * n - 2).bit_length()
+    indices = arange(n, device=x.device)
+    indices = converted(indices, dtypes.int64) if n > 46340 else indices
+    chirp = _turns(indices * indices, 2 * n, sign, x)
+    mirrored = conjugate(chirp)
+    gap = pad(mirrored, (0, length - 2 * n + 1))
+    filter_ = concat([gap, flip(mirrored[1:])])
+    spread = pad(x * chirp, [(0, 0)] * (x.ndim - 1) + [(0, length - n)])
+    product = _transformed(spread, -1) * _transformed(filter_, -1)
+    return _transformed(product, 1)[..., :n] * chirp * (1 / length)

@@ -1,0 +1,82 @@
+"""What the array API standard asks of a namespace: what it and its devices can do, and DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, Device, default_device, parse
+from py_tensor.backend.host import host
+from py_tensor.convert.conversion import asarray
+from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError
+from py_tensor.numeric import isdtype
+from py_tensor.shapes import MAX_RANK
+from py_tensor.tensor import Tensor
+
+
+class Info:
+    """What `__array_namespace_info__` gives: what the library can do, and on which devices."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Boolean masks and results of unknown shapes, which wait for the GPU; the most axes."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": MAX_RANK,
+        }
+
+    def default_device(self) -> Device:
+        """Where tensors are made unless a device is named."""
+        return default_device()
+
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that there are: the GPU is asked for."""
+        try:
+            GPU_DEVICE.backend.info()
+        except DeviceError:
+            return (CPU_DEVICE,)
+        return GPU_DEVICE, CPU_DEVICE
+
+    def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
+        """What Python's numbers become, and indices."""
+        return {
+            "real floating": dtypes.DEFAULT_FLOAT,
+            "complex floating": dtypes.DEFAULT_COMPLEX,
+            "integral": dtypes.DEFAULT_INT,
+            "indexing": dtypes.DEFAULT_INT,
+        }
+
+    def dtypes(self, *, device: str | Device | None = None, kind: Any = None) -> dict[str, DType]:
+        """The dtypes of the standard that a device has, of some kinds or of all."""
+        has_all = parse(device).name == "cpu"
+        return {
+            dtype.name: dtype
+            for dtype in dtypes.ALL
+            if dtype is not dtypes.float16
+            and (has_all or dtype.on_gpu)
+            and (kind is None or isdtype(dtype, kind))
+        }
+
+
+def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name
+    """What the library can do, by the methods of the array API standard."""
+    return Info()
+
+
+def from_dlpack(
+    x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
+) -> Tensor:
+    """A tensor of what another library holds, as a copy; NumPy reads it.
+
+    Raises
+    ------
+    BufferError
+        If `copy` is False, or the memory is not the host's.
+    """
+    if isinstance(x, Tensor):
+        return asarray(x, device=device, copy=copy)
+    if copy is False:
+        raise BufferError("from_dlpack: a tensor has memory of its own; leave out copy=False")
+    array = host.load_numpy().from_dlpack(x)
+    return asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")

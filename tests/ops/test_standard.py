@@ -1,0 +1,99 @@
+"""What the array API standard asks for, beside what NumPy answers."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import dtypes
+from tests.ops.compare import same
+
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+KINDS = (
+    *("bool", "signed integer", "unsigned integer", "integral"),
+    *("real floating", "complex floating", "numeric"),
+)
+
+
+def test_casting() -> None:
+    for a, b, casting in itertools.product(dtypes.ALL, dtypes.ALL, CASTINGS):
+        expected = np.can_cast(a.name, b.name, casting)
+        assert pt.can_cast(a, b, casting) == expected, (a, b, casting)
+    assert pt.can_cast(pt.ones(2, "int8"), "float16")
+    with pytest.raises(ValueError, match="can_cast: there is no casting 'other'"):
+        pt.can_cast("int8", "int16", "other")
+
+
+def test_kinds() -> None:
+    for dtype, kind in itertools.product(dtypes.ALL, KINDS):
+        assert pt.isdtype(dtype, kind) == np.isdtype(np.dtype(dtype.name), kind), (dtype, kind)
+    assert pt.isdtype("float32", pt.float32)
+    assert pt.isdtype(pt.bool, ("integral", pt.bool))
+    assert not pt.isdtype(pt.bool, ("integral", "real floating"))
+    with pytest.raises(ValueError, match="isdtype: there are the kinds"):
+        pt.isdtype(pt.bool, "whole")
+
+
+def test_the_namespace(device: str) -> None:
+    x = pt.ones(2, device=device)
+    assert x.__array_namespace__() is pt
+    assert x.__array_namespace__(api_version=pt.__array_api_version__) is pt
+    with pytest.raises(ValueError, match=r"2025\.12"):
+        x.__array_namespace__(api_version="1999.1")
+    info = pt.__array_namespace_info__()
+    assert info.default_device() in info.devices()
+    assert info.capabilities()["boolean indexing"]
+    for name in map(str, info.devices()):
+        known = info.dtypes(device=name)
+        assert ("float64" in known) == (name == "cpu")
+        assert set(info.default_dtypes(device=name).values()) <= set(known.values())
+        assert info.dtypes(device=name, kind="bool") == {"bool": pt.bool}
+        for dtype in known.values():
+            assert pt.zeros(1, dtype, device=name).dtype is dtype
+    assert str(x.to_device("cpu").device) == "cpu"
+    with pytest.raises(ValueError, match="no streams"):
+        x.to_device("cpu", stream=1)
+    assert str(x.astype("int32", device="cpu").device) == "cpu"
+
+
+@pytest.mark.computes
+def test_dlpack(device: str) -> None:
+    """To NumPy and from it, by copies in the host's memory."""
+    for dtype in ("float32", "int64", "uint8", "complex64"):
+        a = np.arange(6).astype(dtype).reshape(2, 3)
+        x = pt.tensor(a, dtype=dtype, device=device)
+        assert np.array_equal(np.from_dlpack(x.T), a.T), dtype
+        same(pt.from_dlpack(a, device=device), a, dtype)
+        same(pt.from_dlpack(x), a, f"a tensor of {dtype}")
+    assert x.__dlpack_device__() == (1, 0)
+    given: Any = np.ones(2)
+    for refused in (
+        lambda: x.__dlpack__(copy=False),
+        lambda: x.__dlpack__(dl_device=(2, 0)),
+        lambda: pt.from_dlpack(given, copy=False),
+    ):
+        with pytest.raises(BufferError, match=r"copy|memory"):
+            refused()
+
+
+def test_signatures_of_the_standard(device: str) -> None:
+    x = pt.arange(6, device=device)
+    y = pt.reshape(x, shape=(2, 3))
+    same(pt.reshape(x, (2, 3)), y.numpy(), "a shape by place")
+    same(x.reshape(2, 3), y.numpy(), "sizes by themselves")
+    same(pt.permute_dims(y, axes=(1, 0)), y.numpy().T, "axes by name")
+    same(pt.roll(x, shift=2), np.roll(np.arange(6, dtype=np.int32), 2), "a shift by name")
+    assert type(pt.meshgrid(x, x)) is tuple
+    none = pt.zeros(0, "int32", device=device)
+    same(pt.repeat(none, none), np.zeros(0, np.int32), "nothing, repeated")
+    named = pt.unique_counts(x)
+    assert named._fields == ("values", "counts")
+    a = np.array([np.nan, 1, np.nan, 1], np.float32)
+    assert pt.unique_values(pt.tensor(a, device=device)).size == 3  # each NaN by itself
+    for op in (pt.vecdot, pt.matvec):
+        with pytest.raises(pt.ShapeError, match=r"vecdot|matmul"):
+            op(pt.ones((2, 3), device=device), pt.ones(2, device=device))
