@@ -403,7 +403,11 @@ Size = int | Shape | None
 
 def _own(value: Operand) -> Operand:
     """A parameter of a distribution: a number, or a tensor."""
-    return value if isinstance(value, bool | int | float) else tensor_of(value, "random")
+    if isinstance(value, bool | int | float):
+        return value
+    found = tensor_of(value, "random")
+    dtypes.REAL.check("random", found.dtype)
+    return found
 
 
 def _spread(size: Size, *parameters: Operand) -> Any:

@@ -220,30 +220,25 @@ class Tensor(Methods):
         meta = self._node.meta
         return meta_of(shape, meta.dtype, meta.device).layout
 
-    def _view_by(self, layout: Layout, *, writeable: bool = True) -> Tensor:
-        """A view of this tensor's memory; of a scalar, which never changes, its value."""
+    def _view_by(
+        self, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
+    ) -> Tensor:
+        """A view of this tensor's memory; of a scalar, which never changes, its value.
+
+        With a `part`, of the real or the imaginary parts of complex elements.
+        """
         alias = self._alias
-        part = None
         if type(alias) is View:
-            base, writeable, part = alias.base, writeable and alias.writeable, alias.part
+            base, writeable = alias.base, writeable and alias.writeable
+            part = alias.part or part
         elif alias is not None:
             base, writeable = self, writeable and alias.writeable
         elif self._node.meta.shape:
             base = self
         else:  # `is_scalar`, without a call
-            return Tensor(_seen(self._node, layout))
+            return Tensor(_seen(self._node, layout, part))
         seen = base._node
         view = View(base, layout, writeable, part=part)
-        return Tensor(_seen(seen, layout, part))._as_view(view, seen)
-
-    def _view_of_part(self, part: Elementwise) -> Tensor:
-        """The real or the imaginary parts of complex elements: a view; of a scalar a value."""
-        if self.is_scalar:
-            return Tensor(bind(part, (self._node,)))
-        alias = self._alias
-        base = alias.base if type(alias) is View else self
-        layout, seen = self._layout, base._node
-        view = View(base, layout, alias is None or alias.writeable, part=part)
         return Tensor(_seen(seen, layout, part))._as_view(view, seen)
 
     def _element(self, place: int) -> Tensor:
@@ -346,21 +341,25 @@ class Tensor(Methods):
             return
         alias = self._alias
         base = alias.base if type(alias) is View else self
-        if type(alias) is View and alias.part is not None:
-            other = IMAG_PART if alias.part is REAL_PART else REAL_PART
-            beside = _seen(base._node, layout, other)
-            value = bind(COMPLEX, (value, beside) if other is IMAG_PART else (beside, value))
+        part = alias.part if type(alias) is View else None
         meta = base._node.meta
         if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
             value = _apart(value)
-            if value.meta is not meta:
-                value = bind(RESHAPE if value.meta.shape else EXPAND, (value,), meta.shape)
-            base._replace(lambda _: value)
+
+            def made(whole: Node) -> Node:
+                found = _with_part(whole, layout, value, part)
+                if found.meta is not meta:
+                    found = bind(RESHAPE if found.meta.shape else EXPAND, (found,), meta.shape)
+                return found
+
+            base._replace(made)
         else:
             if meta.device.is_ready:
                 meta.device.backend.check("setitem", meta)
             attrs = layout.shape, layout.strides, layout.offset
-            base._replace(lambda whole: bind(ASSIGN, (whole, value), attrs))
+            base._replace(
+                lambda whole: bind(ASSIGN, (whole, _with_part(whole, layout, value, part)), attrs)
+            )
 
     def _replace(self, make: Callable[[Node], Node]) -> None:
         """Have a tensor that owns its memory stand for what is made of its node."""
@@ -743,7 +742,10 @@ class Flags:
         return self._is_contiguous(tuple(reversed(range(self._tensor.ndim))))
 
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
+        alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         layout = self._tensor._layout  # pyright: ignore[reportPrivateUsage]
+        if type(alias) is View and alias.part is not None:
+            return layout.size <= 1
         return replace(layout, offset=0).permuted(order).is_contiguous or not layout.size
 
     def __getitem__(self, name: str) -> bool:
@@ -782,6 +784,15 @@ def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
     if steps is None:
         return leaf(meta_of(layout.shape, node.meta.dtype, node.meta.device), EMPTY)
     return follow(node, steps)
+
+
+def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
+    """What is written where `value` is to be a part of complex elements, whose other one stays."""
+    if part is None:
+        return value
+    if part is REAL_PART:
+        return bind(COMPLEX, (value, _seen(whole, layout, IMAG_PART)))
+    return bind(COMPLEX, (_seen(whole, layout, REAL_PART), value))
 
 
 def _steps_to(source: Meta, layout: Layout) -> tuple[Step, ...] | None:

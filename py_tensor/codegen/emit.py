@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from py_tensor.codegen.codec import Binding, from_words
 from py_tensor.codegen.program import Params
-from py_tensor.dtypes import DType, includes, uint32
+from py_tensor.dtypes import DType, complex64, float32, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
     Access,
@@ -358,7 +358,12 @@ class BodyCode:
                 computed = self.body.dtype(i.args[-1])
                 return wrapped(i.dtype, apply_text(i.op, computed, names))
             case Convert():
-                return convert_text(i.dtype, self.body.dtype(i.arg), names[0])
+                source = self.body.dtype(i.arg)
+                if i.dtype is not complex64 or source is complex64:
+                    return convert_text(i.dtype, source, names[0])
+                # A parameter, or a compiler would leave out what a product with 0 adds.
+                zero = params.value(0.0, float32)
+                return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
                 number = self.binding(i)
                 return self.bindings[number].element(number, i.dtype, names[0])

@@ -5,6 +5,7 @@ What ops take as operands comes here too, by `py_tensor.tensor.tensor_of`.
 
 from __future__ import annotations
 
+import sys
 from array import array as packed
 from collections.abc import Sequence
 from itertools import chain
@@ -457,11 +458,9 @@ def to_device(x: Tensor, device: str | Device, /, *, stream: Any = None) -> Tens
 
 def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
     """The library, as the array API standard asks for it."""
-    import py_tensor
-
     if api_version not in (None, *API_VERSIONS):
         raise ValueError(f"__array_namespace__: there is {API_VERSIONS[-1]}, not {api_version!r}")
-    return py_tensor
+    return sys.modules["py_tensor"]
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")

@@ -58,11 +58,13 @@ def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    if x.dtype.kind == "f" and g.dtype.kind == "c":
+        g = g.real
     return (g.astype(x.dtype) if x.dtype.kind in "fc" else None,)
 
 
 def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
-    return g.real, (g * 1j).real
+    return g.real, -g.imag
 
 
 def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -70,7 +72,9 @@ def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
 
 
 def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g * -1j,)
+    from py_tensor.ops.complex import joined
+
+    return (joined(g * 0, -g),)
 
 
 def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -280,7 +284,7 @@ IMAG_PART = Elementwise(
 SORT_KEY = Elementwise(
     "sort_key",
     wgsl={"complex64": "sort_key_complex64({0})"},
-    numpy=lambda np, x: x,
+    numpy=lambda np, x: NotImplemented,  # NumPy sorts complex numbers
     accepts=dtypes.COMPLEX,
     gives=dtypes.uint64,
     vjp=NOT_DIFFERENTIABLE,

@@ -7,7 +7,8 @@ import math
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC, Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
+from py_tensor.graph.primitives import COMPLEX
+from py_tensor.ops.define import apply, binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
     equal,
@@ -228,10 +229,12 @@ def nan_to_num(
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.kind == "c":
-        result = x.copy() if copy else x
-        for part in (result.real, result.imag):
-            part[...] = nan_to_num(part, True, nan, posinf, neginf)
-        return result
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
+        found = apply(COMPLEX, tuple(parts))
+        if copy:
+            return as_ndarray(found)
+        x[...] = found
+        return x
     if x.dtype.kind != "f":
         return x.copy() if copy else x
     largest = dtypes.largest(x.dtype)

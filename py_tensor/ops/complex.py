@@ -12,7 +12,7 @@ from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
 from py_tensor.ops.define import Unary, UnaryMethod, apply, register, unary
 from py_tensor.ops.elementwise import equal, not_equal, square
-from py_tensor.ops.movement import as_floating
+from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -39,6 +39,11 @@ conjugate: Unary = unary(  # annotated, since its derivative is made from it
 )
 
 
+def parts_of(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The real and the imaginary parts of complex numbers, as values."""
+    return apply(REAL_PART, (x,)), apply(IMAG_PART, (x,))
+
+
 def joined(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of their real and their imaginary parts."""
     return apply(COMPLEX, (real, imag))
@@ -56,21 +61,17 @@ def imag(x: Operand, /) -> Tensor:
 
 def _real(self: Tensor) -> Tensor:
     """The real part of each element: a view, which may be assigned."""
-    return _part(self, REAL_PART) if self.dtype.kind == "c" else self
+    return view_by(self, self._layout, part=REAL_PART) if self.dtype.kind == "c" else self  # pyright: ignore[reportPrivateUsage]
 
 
 def _imag(self: Tensor) -> Tensor:
     """The imaginary part of each element: a view, which may be assigned; else read-only zeros."""
     if self.dtype.kind == "c":
-        return _part(self, IMAG_PART)
+        return view_by(self, self._layout, part=IMAG_PART)  # pyright: ignore[reportPrivateUsage]
     made = zeros_like(self)
     if not self.is_scalar:
         made.flags.writeable = False
     return made
-
-
-def _part(x: Tensor, part: Any) -> Tensor:
-    return x._view_of_part(part)  # pyright: ignore[reportPrivateUsage]
 
 
 def _set_real(self: Tensor, value: Operand) -> None:
@@ -84,7 +85,7 @@ def _set_imag(self: Tensor, value: Operand) -> None:
 
 
 def angle(z: Operand, /, deg: bool = False) -> Tensor:
-    """The angle of each complex number in (-pi, pi], in radians; of a negative number pi.
+    """The angle of each complex number in [-pi, pi], in radians; of a negative number pi.
 
     Parameters
     ----------
@@ -92,25 +93,32 @@ def angle(z: Operand, /, deg: bool = False) -> Tensor:
         Whether it is in degrees.
     """
     z = as_floating(z, "angle")
-    found = arctan2(z.imag, z.real) if z.dtype.kind == "c" else arctan2(0.0, z)
+    if z.dtype.kind == "c":
+        real, imag = parts_of(z)
+        found = arctan2(imag, real)
+    else:
+        found = arctan2(0.0, z)
     return found * (180 / math.pi) if deg else found
 
 
 def squared_length(x: Tensor) -> Tensor:
     """The square of the absolute value of each element, real."""
-    return square(x.real) + square(x.imag) if x.dtype.kind == "c" else square(x)
+    if x.dtype.kind != "c":
+        return square(x)
+    real, imag = parts_of(x)
+    return square(real) + square(imag)
 
 
 def isreal(x: Operand, /) -> Tensor:
     """Whether each element has no imaginary part."""
     x = tensor_of(x, "isreal")
-    return equal(x.imag, 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
+    return equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
 
 
 def iscomplex(x: Operand, /) -> Tensor:
     """Whether each element has an imaginary part that is not 0."""
     x = tensor_of(x, "iscomplex")
-    return not_equal(x.imag, 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
+    return not_equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
 
 
 def isrealobj(x: Any, /) -> bool:
@@ -119,8 +127,14 @@ def isrealobj(x: Any, /) -> bool:
 
 
 def iscomplexobj(x: Any, /) -> bool:
-    """Whether the dtype is complex."""
-    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+    """Whether the dtype is complex, of lists too."""
+    kind = getattr(getattr(x, "dtype", None), "kind", None)
+    return (tensor_of(x, "iscomplexobj").dtype.kind if kind is None else kind) == "c"
+
+
+def conjugated(x: Tensor) -> Tensor:
+    """The conjugates; of a real dtype the tensor itself."""
+    return conjugate(x) if x.dtype.kind == "c" else x
 
 
 conj = conjugate

@@ -314,18 +314,18 @@ def linspace(
     The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
     the step as a Python number, which is NaN where there is none.
     """
+    start, stop = (
+        v.item() if isinstance(v, Tensor) else number_of("linspace", "an end", v)
+        for v in (start, stop)
+    )
     if isinstance(start, complex) or isinstance(stop, complex):
+        target = dtypes.DEFAULT_COMPLEX if dtype is None else dtypes.parse(dtype)
         (real, step), (imag, turn) = (
-            linspace(*ends, num, endpoint, True, device=device)
+            linspace(*ends, num, endpoint, True, dtypes.real_of(target), device=device)
             for ends in ((start.real, stop.real), (start.imag, stop.imag))
         )
-        made = apply(COMPLEX, (real, imag))
-        made = made if dtype is None else converted(made, dtypes.parse(dtype))
+        made = converted(apply(COMPLEX, (real, imag)), target)
         return (made, complex(step, turn)) if retstep else made
-    start, stop = (
-        float(v) if isinstance(v, Tensor) else v
-        for v in (_number("linspace", start), _number("linspace", stop))
-    )
     num = whole_number("linspace", "num", num)
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")

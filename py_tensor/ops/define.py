@@ -1,6 +1,6 @@
 """How an op is defined: one assignment gives the function, the method, the node and its meaning.
 
-    exp = unary("exp", FLOATING, "exp_f32({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
+    exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
 
 What depends on shapes, dtypes and devices alone is decided once for each combination and kept as a
 recipe, so that recording an op again costs one look-up.
@@ -313,7 +313,7 @@ def comparison(
     Integers are compared exactly with Python's numbers. An integer that the tensor's dtype cannot
     hold lies on one side of all that it can, and a float between two integers.
     """
-    decide: Callable[[Scalar, Scalar], bool] = getattr(python_operator, operator)
+    decide = _deciding(operator)
     op = Elementwise(
         name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE, decide=decide
     )
@@ -340,6 +340,23 @@ def comparison(
         return negative | alike if below else ~negative & alike
 
     return binary_of(op, doc=doc, operator=operator, record=record)
+
+
+def _deciding(operator: str) -> Callable[[Any, Any], bool]:
+    """A comparison of Python numbers; complex ones are in lexicographic order."""
+    plain: Callable[[Any, Any], bool] = getattr(python_operator, operator)
+    if operator in ("eq", "ne"):
+        return plain
+    strict = python_operator.lt if operator in ("lt", "le") else python_operator.gt
+
+    def decide(x: Any, y: Any) -> bool:
+        if not isinstance(x, complex) and not isinstance(y, complex):
+            return plain(x, y)
+        if x.real == y.real:
+            return plain(x.imag, y.imag)
+        return strict(x.real, y.real) and x.imag == x.imag and y.imag == y.imag
+
+    return decide
 
 
 def _lack_a_dtype(a: DType, b: DType) -> bool:

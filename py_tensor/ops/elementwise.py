@@ -371,7 +371,8 @@ remainder = binary(
 
 
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
-    return g * b * a ** (b - 1), g * y * log(where(a > 0, a, 1))
+    base = where(not_equal(a, 0) if a.dtype.kind == "c" else a > 0, a, 1)
+    return g * b * a ** (b - 1), g * y * log(base)
 
 
 POWER = Elementwise(

@@ -10,7 +10,7 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
-from py_tensor.ops.complex import joined
+from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
@@ -73,11 +73,12 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
     """A product of complex matrices, by products of their parts, which have a kernel in tiles."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
     if x.dtype.kind != "c":
-        return joined(*(matmul(x.astype(dtype, copy=False), part) for part in (y.real, y.imag)))
+        return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
+    a, b = parts_of(x)
     if y.dtype.kind != "c":
-        return joined(*(matmul(part, y.astype(dtype, copy=False)) for part in (x.real, x.imag)))
-    real = matmul(x.real, y.real) - matmul(x.imag, y.imag)
-    return joined(real, matmul(x.real, y.imag) + matmul(x.imag, y.real))
+        return joined(*(matmul(part, converted(y, dtype)) for part in (a, b)))
+    c, d = (a, b) if y is x else parts_of(y)
+    return joined(matmul(a, c) - matmul(b, d), matmul(a, d) + matmul(b, c))
 
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:

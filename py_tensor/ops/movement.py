@@ -18,6 +18,7 @@ from py_tensor.dtypes import FLOATING, Accepts, DType
 from py_tensor.errors import ComplexWarning, DeviceError, ShapeError
 from py_tensor.graph.bind import Recipes, bind
 from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.layout import Layout
 from py_tensor.ops.define import build, empty_node, filled, register
@@ -33,6 +34,7 @@ from py_tensor.ops.operands import (
     lift,
     node_of,
     number_of,
+    widest,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.shapes import (
@@ -139,9 +141,11 @@ def _layout(x: Tensor) -> Layout:
     return x._layout  # pyright: ignore[reportPrivateUsage]
 
 
-def view_by(x: Tensor, layout: Layout, *, writeable: bool = True) -> Tensor:
-    """A view of the memory of `x`."""
-    return x._view_by(layout, writeable=writeable)  # pyright: ignore[reportPrivateUsage]
+def view_by(
+    x: Tensor, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
+) -> Tensor:
+    """A view of the memory of `x`, or of a part of each complex element there."""
+    return x._view_by(layout, writeable=writeable, part=part)  # pyright: ignore[reportPrivateUsage]
 
 
 def _key_of(x: Tensor) -> tuple[Shape, tuple[int, ...], int]:
@@ -484,7 +488,7 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     if not hasattr(tensors, "__iter__"):
         raise TypeError(f"{op}: takes a sequence of tensors, not {type(tensors).__name__}")
     known = [x for x in tensors if isinstance(x, Tensor)]
-    wide = next((x.dtype for x in known if x.dtype.itemsize == 8), None)
+    wide = widest(known)
     given = [x if isinstance(x, Tensor) else beside(wide, x, op, None) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")
@@ -697,6 +701,9 @@ def copy(x: Operand, /, order: str = "C") -> Tensor:
 def shares_memory(x: Tensor, y: Tensor, /) -> bool:
     """Whether a write to one of two tensors can change the other: whether an element is in both."""
     if not may_share_memory(x, y):
+        return False
+    parts = [getattr(v._alias, "part", None) for v in (x, y)]  # pyright: ignore[reportPrivateUsage]
+    if None not in parts and parts[0] is not parts[1]:
         return False
     # A place in both: one sum of multiples of strides is the other, each multiple within its axis.
     # A stride that is taken away, counted from the other end of its axis, is one that is added.

@@ -124,7 +124,6 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     """
     result: list[Tensor | Scalar] = []
     device: Device | None = None
-    wide: DType | None = None
     for x in operands:
         if isinstance(x, Tensor):
             if device is not None and x.device is not device:
@@ -132,7 +131,7 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                     f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
                 )
             device = x.device
-            wide = x.dtype if dtypes.real_of(x.dtype).itemsize == 8 else wide
+    wide = widest(operands)
     for x in operands:
         if isinstance(x, Tensor | Scalar):
             result.append(x)
@@ -146,6 +145,12 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     if not any(isinstance(x, Tensor) for x in result):
         result[0] = tensor_of(result[0], op)
     return result
+
+
+def widest(operands: Sequence[Operand]) -> DType | None:
+    """The dtype of a tensor among them that has 64 bits, in each part if it is complex."""
+    given = (x.dtype for x in operands if isinstance(x, Tensor))
+    return next((dtype for dtype in given if dtypes.real_of(dtype).itemsize == 8), None)
 
 
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:

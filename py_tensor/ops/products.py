@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
-from py_tensor.ops.complex import conjugate
+from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
@@ -57,7 +57,7 @@ def vdot(x: Operand, y: Operand, /) -> Tensor:
     Raises ShapeError unless as many.
     """
     a, b = in_common_dtype("vdot", x, y)
-    return matmul(_conjugated(ravel(a)), ravel(b))
+    return matmul(conjugated(ravel(a)), ravel(b))
 
 
 def vecdot(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
@@ -74,7 +74,7 @@ def vecdot(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
-    return matmul(expand_dims(_conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
 
 
 def matvec(x: Operand, y: Operand, /) -> Tensor:
@@ -86,11 +86,7 @@ def matvec(x: Operand, y: Operand, /) -> Tensor:
 def vecmat(x: Operand, y: Operand, /) -> Tensor:
     """The products of vectors, along the last axis of `x` and conjugated, with matrices."""
     a, b = in_common_dtype("vecmat", x, y)
-    return matmul(expand_dims(_conjugated(a), -2), b)[..., 0, :]
-
-
-def _conjugated(x: Tensor) -> Tensor:
-    return conjugate(x) if x.dtype.kind == "c" else x
+    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
 
 
 def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
@@ -214,7 +210,7 @@ def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
         For anything but vectors of at least one element.
     """
     a, b = in_common_dtype("correlate", x, v)
-    b = _conjugated(b)
+    b = conjugated(b)
     if b.size > a.size:
         return flip(_slid("correlate", b, a, mode))
     return _slid("correlate", a, b, mode)

@@ -100,8 +100,8 @@ def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
     low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in places)
     first, second = ordered[..., low], ordered[..., high]
     found = first if method in _EXACT else _between(first, second, part)
-    is_float = found.dtype.kind == "f"
-    return choose(isnan(ordered[..., -1]), math.nan, found) if is_float else found
+    has_nan = found.dtype.kind in "fc"
+    return choose(isnan(ordered[..., -1]), math.nan, found) if has_nan else found
 
 
 def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:

@@ -513,7 +513,8 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
     count = _count(x, axis, op)
     if where is True:
         return float(count)
-    return sum(choose(where, ones_like(_summable(x)), 0.0), axis, keepdims=keepdims)
+    ones = ones_like(_summable(x), dtypes.real_of(_summable(x).dtype))
+    return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
 
 def var(

@@ -279,6 +279,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
 
 def _weights(x: Tensor, weights: Operand) -> Tensor:
     found = tensor_of(weights, "bincount", device=x.device)
+    dtypes.REAL.check("bincount", found.dtype)
     if found.shape != x.shape:
         raise ShapeError(f"bincount: weights of shape {found.shape} for elements of {x.shape}")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
-from py_tensor.ops.complex import conjugate, joined
+from py_tensor.ops.complex import conjugated, joined
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, maximum, sqrt
@@ -113,17 +113,13 @@ def cov(
     if not given:
         centred = x - mean(x, 1, keepdims=True)
         divisor: Any = builtins.max(float(x.shape[1] - less_by), 0.0)
-        return squeeze(matmul(centred, _conjugate_transpose(centred)) / divisor)
+        return squeeze(matmul(centred, transpose(conjugated(centred))) / divisor)
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum(w)
     spread = total if aweights is None else sum(w * given[-1])
     divisor = total - less_by * spread / total if aweights is not None else total - less_by
     centred = x - sum(x * w, 1, keepdims=True) / total
-    return squeeze(matmul(centred * w, _conjugate_transpose(centred)) / maximum(divisor, 0.0))
-
-
-def _conjugate_transpose(x: Tensor) -> Tensor:
-    return transpose(conjugate(x) if x.dtype.kind == "c" else x)
+    return squeeze(matmul(centred * w, transpose(conjugated(centred))) / maximum(divisor, 0.0))
 
 
 def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:

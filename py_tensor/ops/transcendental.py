@@ -140,7 +140,7 @@ acosh = unary(
     FLOATING,
     "acosh_{t}({0})",
     lambda np, x: np.arccosh(x),
-    vjp=lambda g, y, x, _: (g / sqrt(square(x) - 1),),
+    vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
     doc="Inverse hyperbolic cosine of each element; NaN of a real number below 1.",
 )

@@ -13,7 +13,7 @@ fn neg_complex64(x: vec2f) -> vec2f { return vec2f(neg_f32(x.x), neg_f32(x.y)); 
 fn times_i(x: vec2f) -> vec2f { return vec2f(neg_f32(x.y), x.x); }
 fn times_minus_i(x: vec2f) -> vec2f { return vec2f(x.y, neg_f32(x.x)); }
 
-// The number with the conjugate parts.
+// The complex conjugate.
 fn conj_complex64(x: vec2f) -> vec2f { return vec2f(x.x, neg_f32(x.y)); }
 
 // x * y.
@@ -48,8 +48,11 @@ fn sign_complex64(x: vec2f) -> vec2f {
   if (is_inf(x.x) != is_inf(x.y)) {
     return select(vec2f(0.0, copysign_f32(1.0, x.y)), vec2f(copysign_f32(1.0, x.x), 0.0), is_inf(x.x));
   }
-  let length = select(hypot_f32(x.x, x.y), f32_nan(), is_inf(x.x));
-  return vec2f(divide_f32(x.x, length), divide_f32(x.y, length));
+  let half = x * 0.5;  // whose length does not overflow
+  let is_small = max(abs_f32(x.x), abs_f32(x.y)) < 1e-37;
+  let y = select(half, x, is_small);
+  let length = select(hypot_f32(y.x, y.y), f32_nan(), is_inf(x.x));
+  return vec2f(divide_f32(y.x, length), divide_f32(y.y, length));
 }
 
 // Whether x == y; and x < y, x <= y, where a NaN makes neither true.
@@ -73,7 +76,7 @@ fn order_key_min_complex64(x: vec2f) -> vec2u {
 }
 
 // The key to sort by: numbers with a NaN come last, those whose imaginary part alone is NaN before the others, and each
-// of these kinds by the part that is none.
+// of these kinds by its other part.
 fn sort_key_complex64(x: vec2f) -> vec2u {
   let kind = select(0u, 1u, is_nan(x.y)) + select(0u, 2u, is_nan(x.x));
   let lower = order_key_f32(select(x.y, x.x, kind == 1u));
@@ -82,14 +85,6 @@ fn sort_key_complex64(x: vec2f) -> vec2u {
 
 // Whether x is not 0.
 fn bool_from_complex64(x: vec2f) -> bool { return bool_from_f32(x.x) | bool_from_f32(x.y); }
-
-// With an imaginary part of 0.
-fn complex64_from_bool(x: bool) -> vec2f { return vec2f(f32_from_bool(x), 0.0); }
-fn complex64_from_i32(x: i32) -> vec2f { return vec2f(f32_from_i32(x), 0.0); }
-fn complex64_from_u32(x: u32) -> vec2f { return vec2f(f32_from_u32(x), 0.0); }
-fn complex64_from_f32(x: f32) -> vec2f { return vec2f(x, 0.0); }
-fn complex64_from_int64(x: vec2u) -> vec2f { return vec2f(f32_from_int64(x), 0.0); }
-fn complex64_from_uint64(x: vec2u) -> vec2f { return vec2f(f32_from_uint64(x), 0.0); }
 
 // The real part.
 fn i32_from_complex64(x: vec2f) -> i32 { return i32_from_f32(x.x); }
@@ -124,7 +119,11 @@ fn exp_complex64(x: vec2f) -> vec2f {
 }
 
 // 2 to the power x. The error grows with the imaginary part.
-fn exp2_complex64(x: vec2f) -> vec2f { return exp_complex64(x * 0.6931472); }
+fn exp2_complex64(x: vec2f) -> vec2f {
+  let angle = x.y * 0.6931472;
+  if (is_finite(x.x) & is_finite(x.y) & (abs_f32(x.x) < 126.0)) { return exp2_f32(x.x) * circle(angle); }
+  return exp_complex64(vec2f(x.x * 0.6931472, angle));
+}
 
 // exp(x) - 1, accurate near 0.
 fn expm1_complex64(x: vec2f) -> vec2f {
@@ -186,7 +185,7 @@ fn pow_complex64(x: vec2f, y: vec2f) -> vec2f {
   if (!bool_from_complex64(x)) {
     return select(vec2f(f32_nan()), vec2f(0.0), (y.x > 0.0) & !is_nan_complex64(y));
   }
-  if (!bool_from_f32(y.y) && abs_f32(y.x) < 100.0 && y.x == floor(y.x)) {
+  if (!bool_from_f32(y.y) && is_finite(y.x) && abs_f32(y.x) < 100.0 && y.x == floor(y.x)) {
     var result = vec2f(1.0, 0.0);
     var square = x;
     var left = u32(abs_f32(y.x));
@@ -196,7 +195,7 @@ fn pow_complex64(x: vec2f, y: vec2f) -> vec2f {
       if (left == 0u) { break; }
       square = mul_complex64(square, square);
     }
-    if (y.x < 0.0) { return reciprocal_complex64(result); }
+    if (y.x < 0.0) { return divide_complex64(vec2f(1.0, 0.0), result); }
     return result;
   }
   return exp_complex64(mul_complex64(y, log_complex64(x)));
@@ -208,7 +207,7 @@ fn sinh_complex64(x: vec2f) -> vec2f {
   if (is_inf(x.x) & !is_finite(x.y)) { return vec2f(x.x, f32_nan()); }
   let turn = circle(x.y);
   if (abs_f32(x.x) > 80.0) {
-    let half = exp_times(abs_f32(x.x), turn) * 0.5;
+    let half = exp_times(abs_f32(x.x), turn * 0.5);
     return select(half, vec2f(neg_f32(half.x), half.y), sign_bit(x.x));
   }
   return vec2f(zero_or_product(sinh_f32(x.x), turn.x), cosh_f32(x.x) * turn.y);
@@ -219,7 +218,7 @@ fn cosh_complex64(x: vec2f) -> vec2f {
   if (is_inf(x.x) & !is_finite(x.y)) { return vec2f(f32_inf(), f32_nan()); }
   let turn = circle(x.y);
   if (abs_f32(x.x) > 80.0) {
-    let half = exp_times(abs_f32(x.x), turn) * 0.5;
+    let half = exp_times(abs_f32(x.x), turn * 0.5);
     return select(half, vec2f(half.x, neg_f32(half.y)), sign_bit(x.x));
   }
   return vec2f(cosh_f32(x.x) * turn.x, zero_or_product(sinh_f32(x.x), turn.y));
@@ -228,6 +227,7 @@ fn cosh_complex64(x: vec2f) -> vec2f {
 // W. Kahan, Branch cuts for complex elementary functions, 1987.
 fn tanh_complex64(x: vec2f) -> vec2f {
   if (!bool_from_f32(x.y)) { return vec2f(tanh_f32(x.x), x.y); }
+  if (is_nan(x.x)) { return vec2f(f32_nan()); }
   if (!is_finite(x.y) & !is_inf(x.x)) { return vec2f(select(f32_nan(), x.x, !bool_from_f32(x.x)), f32_nan()); }
   let turn = circle(x.y);
   if (abs_f32(x.x) > 11.0) {
@@ -250,7 +250,8 @@ fn tan_complex64(x: vec2f) -> vec2f { return times_minus_i(tanh_complex64(times_
 
 // The inverse functions are Kahan's too, with the roots of 1 - x and 1 + x.
 fn asin_complex64(x: vec2f) -> vec2f {
-  if (!is_finite(x.x) || !is_finite(x.y)) { return asin_without_end(x); }
+  if (!is_finite(x.x) || !is_finite(x.y)) { return asin_of_infinite(x); }
+  if (max(abs_f32(x.x), abs_f32(x.y)) > 1e9) { return asin_of_large(x); }
   let below = sqrt_complex64(vec2f(1.0 - x.x, neg_f32(x.y)));
   let above = sqrt_complex64(vec2f(1.0 + x.x, x.y));
   let real = atan2_f32(x.x, abs_f32(mul_complex64(below, above).x));
@@ -258,19 +259,26 @@ fn asin_complex64(x: vec2f) -> vec2f {
 }
 fn acos_complex64(x: vec2f) -> vec2f {
   if (!is_finite(x.x) || !is_finite(x.y)) {
-    let found = asin_without_end(x);
+    let found = asin_of_infinite(x);
     return vec2f(1.5707964 - found.x, neg_f32(found.y));
+  }
+  if (max(abs_f32(x.x), abs_f32(x.y)) > 1e9) {
+    return vec2f(abs_f32(atan2_f32(x.y, x.x)), copysign_f32(log_abs(x) + 0.6931472, neg_f32(x.y)));
   }
   let below = sqrt_complex64(vec2f(1.0 - x.x, neg_f32(x.y)));
   let above = sqrt_complex64(vec2f(1.0 + x.x, x.y));
   let imaginary = asinh_f32(mul_complex64(conj_complex64(above), below).y);
   return vec2f(2.0 * atan2_f32(below.x, above.x), copysign_f32(imaginary, neg_f32(x.y)));
 }
-// The arc sine where a part is infinite or NaN: an angle, and an imaginary part without end.
-fn asin_without_end(x: vec2f) -> vec2f {
+// The arc sine where a part is infinite or NaN.
+fn asin_of_infinite(x: vec2f) -> vec2f {
   if (is_inf(x.y)) { return vec2f(select(atan2_f32(x.x, f32_inf()), x.x, is_nan(x.x)), x.y); }
   if (is_inf(x.x)) { return vec2f(select(copysign_f32(1.5707964, x.x), x.y, is_nan(x.y)), copysign_f32(f32_inf(), x.y)); }
   return vec2f(select(x.x, f32_nan(), bool_from_f32(x.x)), f32_nan());
+}
+// The arc sine of a large number.
+fn asin_of_large(x: vec2f) -> vec2f {
+  return vec2f(atan2_f32(x.x, abs_f32(x.y)), copysign_f32(log_abs(x) + 0.6931472, x.y));
 }
 fn acosh_complex64(x: vec2f) -> vec2f {
   let found = acos_complex64(x);
