@@ -314,3 +314,20 @@ def test_interrupts_at_random_points(loop: Callable[[], None]) -> None:
     info = pt.memory_info()
     assert info["live_buffers"] <= 4, info
     assert info["device_buffers"] == info["live_buffers"], info
+
+
+def test_programs_of_users_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own are trusted."""
+    trusted: dict[str, bool] = {}
+    real = Device.create_pipeline
+
+    def noted(device: Device, layout: Any, wgsl: str, is_trusted: bool, label: str) -> Any:
+        trusted[label] = is_trusted
+        return real(device, layout, wgsl, is_trusted, label)
+
+    monkeypatch.setattr(Device, "create_pipeline", noted)
+    code = "y[index] = x[index] + 1.0;"
+    mine = pt.kernel("mine", code, inputs=("x",), outputs={"y": "x"})
+    (mine(pt.ones(3)) * 1.5).tolist()
+    assert trusted["mine"] is False
+    assert any(trusted.values())
