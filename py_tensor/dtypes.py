@@ -15,8 +15,9 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from warnings import warn
 
-from py_tensor.errors import DTypeError
+from py_tensor.errors import ComplexWarning, DTypeError
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
@@ -358,6 +359,12 @@ def complex_of(dtype: DType) -> DType:
 def real_of(dtype: DType) -> DType:
     """The dtype of the parts of complex numbers; any other dtype itself."""
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def warn_of_loss(source: DType, target: DType) -> None:
+    """Warn where a conversion drops the imaginary parts of complex numbers."""
+    if source.kind == "c" and target.kind not in "cb":
+        warn(f"{source} becomes {target}: the imaginary parts are dropped", ComplexWarning, 4)
 
 
 def converter(dtype: DType) -> Callable[[Any], Any]:

@@ -16,7 +16,7 @@ from weakref import ref
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, typed, values_of
+from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
@@ -613,13 +613,13 @@ class Tensor(Methods):
         return self._flat(self._read())[0]
 
     def __float__(self) -> float:
-        return float(self._scalar("float"))
+        return float(self._real("float"))
 
     def __complex__(self) -> complex:
         return complex(self._scalar("complex"))
 
     def __int__(self) -> int:
-        return int(self._scalar("int"))
+        return int(self._real("int"))
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -653,6 +653,11 @@ class Tensor(Methods):
         if self.size != 1:
             raise TypeError(f"{kind}: only one element is a scalar, not shape {self.shape}")
         return self.item()
+
+    def _real(self, kind: str) -> Any:
+        """The only element; of a complex one the real part, as NumPy has it."""
+        warn_of_loss(self.dtype, real_of(self.dtype))
+        return self._scalar(kind).real
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)

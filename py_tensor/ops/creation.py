@@ -315,7 +315,7 @@ def linspace(
     the step as a Python number, which is NaN where there is none.
     """
     start, stop = (
-        v.item() if isinstance(v, Tensor) else number_of("linspace", "an end", v)
+        v.item() if isinstance(v, Tensor) and not v.ndim else number_of("linspace", "an end", v)
         for v in (start, stop)
     )
     if isinstance(start, complex) or isinstance(stop, complex):

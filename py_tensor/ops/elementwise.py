@@ -457,6 +457,10 @@ def power(
     if out is not None or where is not True or dtype is not None:
         x = x if dtype is None else in_dtype("power", x, dtype)
         return stored("power", power(x, y), out, where)
+    if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
+        known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # which NumPy takes too
+        if known is not None:
+            return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
         if y == 2:
             return square(x)

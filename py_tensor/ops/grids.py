@@ -24,7 +24,7 @@ from py_tensor.ops.movement import (
     stack,
     widened,
 )
-from py_tensor.ops.operands import Operand, Real, numbers_of
+from py_tensor.ops.operands import Operand, Real, Scalar, number_of, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, parse_shape, row_major, size_of
@@ -100,8 +100,8 @@ def logspace(
 
 
 def geomspace(
-    start: Real,
-    stop: Real,
+    start: Scalar,
+    stop: Scalar,
     num: int = 50,
     endpoint: bool = True,
     dtype: object = None,
@@ -110,23 +110,27 @@ def geomspace(
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
-    They are computed on the host.
+    They are computed on the host. Complex ends are joined by a spiral.
 
     Raises
     ------
     ValueError
         Where an end is 0, or the ends have different signs; for a negative number of them.
     """
-    first, last, count = float(start), float(stop), as_index(num)
-    if first * last <= 0 or count < 0:
+    first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
+    count = as_index(num)
+    product = first * last
+    has_path = bool(product) if isinstance(product, complex) else product > 0
+    if not has_path or count < 0:
         raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, which have one sign")
-    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    default = dtypes.floating(dtypes.of_scalar(product))
+    target = default if dtype is None else dtypes.parse(dtype)
     gaps = max(count - 1 if endpoint else count, 1)
     found = [first * (last / first) ** (i / gaps) for i in range(count)]
     if endpoint and count > 1:
         found[-1] = last
-    if target.kind != "f":  # to 12 digits, that 9.999999999999998 is 10
-        found = [int(float(f"{v:.12g}")) for v in found]
+    if target.kind in "iu":  # to 12 digits, that 9.999999999999998 is 10
+        found = [int(float(f"{v.real:.12g}")) for v in found]
     return tensor_of(found, "geomspace", dtype=target, device=device)
 
 

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
-from warnings import warn
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, Accepts, DType
-from py_tensor.errors import ComplexWarning, DeviceError, ShapeError
+from py_tensor.errors import DeviceError, ShapeError
 from py_tensor.graph.bind import Recipes, bind
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise
@@ -125,8 +124,7 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     """The elements in a dtype; the tensor itself if it has it."""
     if x.dtype is dtype:
         return x
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        warn("complex numbers become real: their imaginary parts are dropped", ComplexWarning, 3)
+    dtypes.warn_of_loss(x.dtype, dtype)
     x.device.backend.check("astype", meta_of((), dtype, x.device))
     return build(CAST, (x,), dtype)
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Op
@@ -206,6 +206,8 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
     target = dtypes.parse(dtype)
     if given.dtype is target:
         return given
+    if given.dtype.kind == "c" and target.kind != "c":
+        raise DTypeError(f"{op}: {given.dtype} is not computed in {target}; take x.real")
     given.device.backend.check(op, meta_of((), target, given.device))
     return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import KINDS, DType
+from py_tensor.dtypes import KINDS, DType, warn_of_loss
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.ops.operands import Operand, node_of, steps_to
@@ -57,6 +57,7 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
 def _written(target: Tensor, result: Tensor) -> Tensor:
     """A tensor with a result in it, which broadcasts to its shape and is converted."""
     node = node_of(result)
+    warn_of_loss(node.meta.dtype, target.dtype)
     if node.meta is not node_of(target).meta:
         node = follow(node, steps_to(node.meta, target.shape, target.dtype))
     layout = target._layout  # pyright: ignore[reportPrivateUsage]
