@@ -1,7 +1,4 @@
-"""Norms, powers and products of matrices, under the names of NumPy's `linalg`.
-
-Decompositions, and what is made of them (`inv`, `solve`, `det`, `eig`, ...), are not there.
-"""
+"""Norms, powers, products and decompositions of matrices, under the names of NumPy's `linalg`."""
 
 from __future__ import annotations
 
@@ -9,9 +6,30 @@ import builtins
 import math
 import sys
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
+from py_tensor.decompositions import EighResult as EighResult
+from py_tensor.decompositions import EigResult as EigResult
+from py_tensor.decompositions import LinAlgError as LinAlgError
+from py_tensor.decompositions import QRResult as QRResult
+from py_tensor.decompositions import SlogdetResult as SlogdetResult
+from py_tensor.decompositions import SVDResult as SVDResult
+from py_tensor.decompositions import cholesky as cholesky
+from py_tensor.decompositions import cond as cond
+from py_tensor.decompositions import det as det
+from py_tensor.decompositions import eig as eig
+from py_tensor.decompositions import eigh as eigh
+from py_tensor.decompositions import eigvals as eigvals
+from py_tensor.decompositions import eigvalsh as eigvalsh
+from py_tensor.decompositions import inv as inv
+from py_tensor.decompositions import lstsq as lstsq
+from py_tensor.decompositions import matrix_rank as matrix_rank
+from py_tensor.decompositions import pinv as pinv
+from py_tensor.decompositions import qr as qr
+from py_tensor.decompositions import slogdet as slogdet
+from py_tensor.decompositions import solve as solve
+from py_tensor.decompositions import svd as svd
+from py_tensor.decompositions import svdvals as svdvals
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
 from py_tensor.ops import movement, rearrange
@@ -21,7 +39,7 @@ from py_tensor.ops.elementwise import abs, not_equal, power, sqrt
 from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
-from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
 from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
@@ -30,10 +48,6 @@ from py_tensor.ops.rearrange import outer as outer
 from py_tensor.ops.reduction import Axes, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
-
-
-class LinAlgError(ValueError):
-    """What NumPy raises for matrices that have no such result."""
 
 
 def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:
@@ -54,15 +68,16 @@ def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = Fal
     ord : optional
         Of vectors: a number p, for the p-th root of the sum of p-th powers; inf or -inf for the
         largest or the least absolute value; 0 for how many elements are not 0. Of matrices: "fro",
-        1 or -1 for the largest or least sum of a column, inf or -inf for those of a row. By default
-        the root of the sum of squares, of a tensor of any shape.
+        1 or -1 for the largest or least sum of a column, inf or -inf for those of a row, 2 or -2
+        for the largest or least singular value, "nuc" for their sum. By default the root of the sum
+        of squares, of a tensor of any shape.
     axis : int or tuple, optional
         The axis of the vectors, or the two of the matrices; None takes the whole tensor.
 
     Raises
     ------
     ValueError
-        For another `ord`, or one that takes the singular values of matrices: 2, -2 and "nuc".
+        For another `ord`.
     ShapeError
         For more than two axes.
     """
@@ -108,8 +123,13 @@ def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
 def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if order is None or order == "fro":
         return _length(x, axes, keepdims)
+    if order in (2, -2, "nuc"):
+        values = svdvals(rearrange.moveaxis(x, axes, (-2, -1)))
+        found = sum(values, -1) if order == "nuc" else values[..., 0 if order == 2 else -1]
+        one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+        return reshape(found, one) if keepdims else found
     if order not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"norm: {order!r} of matrices is not there; NumPy's takes x.numpy()")
+        raise ValueError(f"norm: {order!r} is no norm of matrices")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
     sums = sum(abs(x), summed, keepdims=True)
     found = _extreme(sums, order, chosen, True)
@@ -135,21 +155,19 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
 
 
 def matrix_power(x: Operand, n: int, /) -> Tensor:
-    """The product of `n` times the same square matrix; the identity for 0.
+    """The product of `n` times the same square matrix, or its inverse; the identity for 0.
 
     Raises
     ------
     ShapeError
         Unless the last two axes are of one length.
-    ValueError
-        If `n` is negative, which takes an inverse.
     """
     x = tensor_of(x, "matrix_power")
-    count = as_index(n)
+    count = whole_number("matrix_power", "n", n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"matrix_power: takes square matrices, not shape {x.shape}")
     if count < 0:
-        raise ValueError(f"matrix_power: there are no inverses, which the power {n} takes")
+        return matrix_power(inv(x), -count)
     if not count:
         return broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape).copy()
     found, base = None, x

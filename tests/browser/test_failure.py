@@ -63,7 +63,7 @@ class TestMessage:
         ("code", "suggested"),
         [
             ("pt.ones(2).shap", "shape"),
-            ("pt.ones(2).rea", None),  # nothing private: _read
+            ("pt.ones(2).drop_nod", None),  # nothing private: _drop_node
             ("pt.sesion", None),  # no module of the library's own
             ("pt.reshap", "reshape"),
             ("pt.random.rnd", "rand"),

@@ -146,7 +146,7 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
         (pt, "grad", "there is no automatic differentiation yet"),
         (pt, "cat", "it is pt.concat"),
-        (pt.linalg, "inv", "NumPy's np.linalg.inv takes x.numpy()"),
+        (pt.linalg, "tensorinv", "NumPy's np.linalg.tensorinv takes x.numpy()"),
         (pt.ones(2, device="cpu"), "shape_", "'Tensor' object has no attribute 'shape_'"),
         (pt.ones(2, device="cpu"), "numpy_", "'Tensor' object has no attribute 'numpy_'"),
         (pt, "nosuch", "module 'py_tensor' has no attribute 'nosuch'"),

@@ -25,10 +25,8 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {
-        *("autotune", "display", "fft", "lib", "linalg", "namespace", "numeric", "random"),
-        "session",
-    },
+    {"autotune", "decompositions", "display", "fft", "lib", "linalg", "namespace", "numeric"}
+    | {"random", "session"},
     {"absent", "testing"},
     {PACKAGE},
 )

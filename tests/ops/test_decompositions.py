@@ -1,0 +1,176 @@
+"""Solutions and decompositions of matrices: residuals, and values beside NumPy's in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+
+Array = Any
+EPS = 2.0**-23
+DTYPES = ("float32", "complex64")
+SQUARES = (1, 2, 5)
+SHAPES = ((4, 4), (5, 3), (3, 4), (1, 3))
+
+
+def matrices(rng: np.random.Generator, dtype: str, *shape: int) -> Array:
+    a = rng.standard_normal(shape)
+    return (a + 1j * rng.standard_normal(shape) if dtype == "complex64" else a).astype(dtype)
+
+
+def adjoint(a: Array) -> Array:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def wide(x: Any) -> Array:
+    """A result in 64 bits."""
+    found = x.numpy()
+    return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
+
+
+def close(got: Any, expected: Array, what: str, size: float = 1.0) -> None:
+    """Within 10 n eps of the largest element, `size` times."""
+    found = wide(got) if isinstance(got, pt.Tensor) else got
+    assert found.shape == np.shape(expected), f"{what}: shape {found.shape}"
+    n = max(found.shape[-2:], default=1)
+    bound = 10 * max(n, 2) * EPS * size * max(np.max(np.abs(expected), initial=0), 1)
+    apart = np.max(np.abs(found - expected), initial=0)
+    assert apart <= bound, f"{what}: off by {apart:.3g}, bound {bound:.3g}"
+
+
+def orthonormal(got: Any, what: str) -> None:
+    """Columns of length 1, at right angles."""
+    a = wide(got)
+    close(
+        adjoint(a) @ a,
+        np.broadcast_to(np.eye(a.shape[-1]), (*a.shape[:-2], *a.shape[-1:] * 2)),
+        what,
+    )
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_equations(dtype: str, device: str, rng: np.random.Generator) -> None:
+    for n in SQUARES:
+        a, b = matrices(rng, dtype, 2, n, n), matrices(rng, dtype, 2, n, 3)
+        a += 2 * np.eye(n, dtype=dtype)
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        condition = float(np.max(np.linalg.cond(a)))
+        close(a @ wide(pt.linalg.solve(x, y)), b, f"solve {n}", condition)
+        close(a @ wide(pt.linalg.inv(x)), np.broadcast_to(np.eye(n), a.shape), "inv", condition)
+        exact = np.linalg.det(a.astype(np.complex128))
+        close(pt.linalg.det(x), exact if dtype == "complex64" else exact.real, "det", condition)
+        sign, logarithm = pt.linalg.slogdet(x)
+        close(wide(sign) * np.exp(wide(logarithm)), exact, "slogdet", condition)
+        close(a[0] @ wide(pt.linalg.solve(x[0], y[0, :, 0])), b[0, :, 0], "a vector", condition)
+    pivoted = pt.tensor([[0.0, 1.0], [2.0, 0.0]], device=device)
+    close(pt.linalg.inv(pivoted), np.array([[0, 0.5], [1, 0]]), "a pivot that is 0")
+    assert pt.linalg.det(pivoted).item() == -2
+    singular = pt.linalg.inv(pt.ones((2, 2), device=device)).numpy()
+    assert not np.isfinite(singular).all()
+    many = matrices(rng, dtype, 3, 1, 2, 2) + 3 * np.eye(2, dtype=dtype)
+    right = matrices(rng, dtype, 4, 2, 1)
+    found = pt.linalg.solve(pt.tensor(many, device=device), pt.tensor(right, device=device))
+    close(many @ wide(found), np.broadcast_to(right, (3, 4, 2, 1)), "batches that broadcast", 4)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_definite_and_symmetric_matrices(dtype: str, device: str, rng: np.random.Generator) -> None:
+    for n in SQUARES:
+        a = matrices(rng, dtype, 2, n, n)
+        a = (a @ adjoint(a) + n * np.eye(n)).astype(dtype)
+        x = pt.tensor(a, device=device)
+        low = pt.linalg.cholesky(x)
+        close(wide(low) @ adjoint(wide(low)), a, f"cholesky {n}")
+        assert not np.triu(low.numpy(), 1).any()
+        up = wide(pt.linalg.cholesky(x, upper=True))
+        close(adjoint(up) @ up, a, "an upper triangle")
+        mixed = (a - 2 * n * np.eye(n)).astype(dtype)  # of both signs
+        values, vectors = pt.linalg.eigh(pt.tensor(mixed, device=device))
+        close(values, np.linalg.eigvalsh(mixed.astype(np.complex128)), f"eigenvalues {n}")
+        orthonormal(vectors, f"eigenvectors {n}")
+        v = wide(vectors)
+        close(v * wide(values)[..., None, :] @ adjoint(v), mixed, f"eigh {n}")
+    alike = pt.tensor(np.eye(4), device=device) * 3
+    close(pt.linalg.eigvalsh(alike), np.full(4, 3.0), "equal eigenvalues")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_orthogonal_factors(
+    shape: tuple[int, int], dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    a = matrices(rng, dtype, 2, *shape)
+    x, count = pt.tensor(a, device=device), min(shape)
+    for mode in ("reduced", "complete"):
+        q, r = pt.linalg.qr(x, mode=mode)
+        close(wide(q) @ wide(r), a, f"qr, {mode}")
+        orthonormal(q, f"Q, {mode}")
+        assert not np.tril(r.numpy(), -1).any()
+    for full in (True, False):
+        u, s, vh = pt.linalg.svd(x, full_matrices=full)
+        close(s, np.linalg.svd(a.astype(np.complex128), compute_uv=False), "singular values")
+        orthonormal(u, "U")
+        orthonormal(vh.mT.conj(), "V")
+        close(wide(u)[..., :count] * wide(s)[..., None, :] @ wide(vh)[..., :count, :], a, "svd")
+    close(
+        wide(pt.linalg.pinv(x)) @ a @ wide(pt.linalg.pinv(x)), wide(pt.linalg.pinv(x)), "pinv", 99
+    )
+    assert pt.linalg.matrix_rank(x).tolist() == [count, count]
+
+
+@pytest.mark.computes
+def test_ranks_and_least_squares(device: str, rng: np.random.Generator) -> None:
+    low = (rng.standard_normal((6, 2)) @ rng.standard_normal((2, 4))).astype(np.float32)
+    x = pt.tensor(low, device=device)
+    assert pt.linalg.matrix_rank(x, rtol=1e-5).item() == 2
+    u, _, vh = pt.linalg.svd(x)
+    orthonormal(u, "U of a matrix of rank 2")
+    orthonormal(vh.mT, "V of a matrix of rank 2")
+    a = rng.standard_normal((20, 3)).astype(np.float32)
+    b = rng.standard_normal(20).astype(np.float32)
+    found = pt.linalg.lstsq(pt.tensor(a, device=device), pt.tensor(b, device=device))
+    exact = np.linalg.lstsq(a.astype(float), b.astype(float), rcond=None)
+    close(found[0], exact[0], "least squares", 4)
+    close(found[1], exact[1], "residuals", 4)
+    assert found[2] == 3
+    close(found[3], exact[3], "singular values")
+    square = pt.tensor(a[:3], device=device)
+    for order in (2, -2, "nuc"):
+        wanted: Any = order
+        expected = np.linalg.norm(a.astype(float), wanted)
+        close(pt.linalg.norm(pt.tensor(a, device=device), order), np.asarray(expected), "norm")
+    condition = np.linalg.cond(a[:3].astype(float))
+    for order in (None, 1, "fro"):
+        p: Any = order
+        expected = np.linalg.cond(a[:3].astype(float), p)
+        close(pt.linalg.cond(square, p) / expected, np.asarray(1.0), "cond", condition)
+    cubed = np.linalg.matrix_power(a[:3].astype(float), -3)
+    got = pt.linalg.matrix_power(square, -3)
+    close(wide(got) / np.max(np.abs(cubed)), cubed / np.max(np.abs(cubed)), "a power", condition)
+    values, vectors = pt.linalg.eig(square)
+    v = wide(vectors)
+    close(a[:3] @ v, v * wide(values)[None, :], "eig", 9)
+
+
+def test_what_does_not_fit(device: str) -> None:
+    x = pt.ones((2, 3), device=device)
+    for name in ("inv", "det", "slogdet", "cholesky", "eigh", "eig"):
+        with pytest.raises(pt.linalg.LinAlgError, match=rf"^{name}: takes square matrices"):
+            getattr(pt.linalg, name)(x)
+    for name in ("qr", "svd", "pinv"):
+        with pytest.raises(pt.ShapeError, match=rf"^{name}: takes matrices, not shape \(3,\)"):
+            getattr(pt.linalg, name)(x[0])
+    with pytest.raises(pt.ShapeError, match=r"^solve: 2 equations"):
+        pt.linalg.solve(pt.ones((2, 2), device=device), x.T)
+    with pytest.raises(ValueError, match=r"^qr: mode"):
+        pt.linalg.qr(x, mode="other")
+    assert pt.linalg.inv(pt.zeros((0, 3, 3), device=device)).shape == (0, 3, 3)
+    assert (
+        pt.linalg.solve(pt.zeros((0, 0), device=device), pt.zeros((0, 2), device=device)).size == 0
+    )
