@@ -15,7 +15,7 @@ from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import arange, eye, zeros
-from py_tensor.ops.elementwise import abs, equal, log, multiply, sign, sqrt, where
+from py_tensor.ops.elementwise import abs, equal, log, sign, sqrt, where
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -468,15 +468,3 @@ def eig(x: Operand, /) -> EigResult:
 def eigvals(x: Operand, /) -> Tensor:
     """The eigenvalues of square matrices, complex always; as `eig` has them."""
     return eig(x).eigenvalues
-
-
-def cond(x: Operand, /, p: Any = None) -> Tensor:
-    """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`."""
-    if p in (None, 2, -2):
-        s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    from py_tensor.linalg import norm
-
-    x = _square("cond", x)
-    axes = (-2, -1)
-    return multiply(norm(x, p, axes), norm(inv(x), p, axes))

@@ -15,7 +15,6 @@ from py_tensor.decompositions import QRResult as QRResult
 from py_tensor.decompositions import SlogdetResult as SlogdetResult
 from py_tensor.decompositions import SVDResult as SVDResult
 from py_tensor.decompositions import cholesky as cholesky
-from py_tensor.decompositions import cond as cond
 from py_tensor.decompositions import det as det
 from py_tensor.decompositions import eig as eig
 from py_tensor.decompositions import eigh as eigh
@@ -35,7 +34,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.ops import movement, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import abs, not_equal, power, sqrt
+from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
 from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
@@ -152,6 +151,15 @@ def vector_norm(
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """`norm` of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
+
+
+def cond(x: Operand, /, p: Any = None) -> Tensor:
+    """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`."""
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    axes = (-2, -1)
+    return multiply(norm(x, p, axes), norm(inv(x), p, axes))
 
 
 def matrix_power(x: Operand, n: int, /) -> Tensor:
