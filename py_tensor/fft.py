@@ -1,31 +1,24 @@
 """Discrete Fourier transforms of any length, under the names of NumPy's `fft`.
 
-A length with small prime factors is split into radices (Cooley and Tukey, An algorithm for the
-machine calculation of complex Fourier series, 1965). Each is a product with a small matrix. A
-length with a large prime factor becomes a convolution of a length that is a power of two
-(Bluestein, A linear filtering approach to the computation of discrete Fourier transform, 1970).
-Transforms are computed in complex64, or in complex128 of operands with 64 bits.
+Transforms are computed in complex64, or in complex128 of operands with 64 bits. On a GPU a length
+with a prime factor above 13 becomes a convolution, of a length that is a power of two.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
-from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import apply
-from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
-from py_tensor.ops.linalg import matmul
-from py_tensor.ops.movement import concat, converted, expand_dims, flip, pad, reshape, swapaxes
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.fourier import transformed
+from py_tensor.ops.movement import concat, converted, flip, pad
 from py_tensor.ops.operands import Operand
-from py_tensor.ops.rearrange import moveaxis, roll
+from py_tensor.ops.rearrange import roll
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -33,9 +26,6 @@ __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
-
-MOST_RADIX = 64  # of a product with a matrix; larger prime factors take a convolution
-LEAST_LONG = 1 << 28  # from this length on, products of indices need 64 bits
 
 Axes = Sequence[int] | None
 
@@ -59,12 +49,12 @@ def fft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = 
     ValueError
         For a length below 1, or another `norm`.
     """
-    return _along("fft", x, n, axis, norm, -1)
+    return _along("fft", x, n, axis, norm)
 
 
 def ifft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`, whose parameters it has."""
-    return _along("ifft", x, n, axis, norm, 1)
+    return _along("ifft", x, n, axis, norm, is_inverse=True)
 
 
 def rfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
@@ -78,7 +68,7 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None =
     x = _real("rfft", x)
     at = normalize_axis("rfft", axis, x.ndim)
     length = x.shape[at] if n is None else as_index(n)
-    return _part(_along("rfft", x, n, at, norm, -1), at, 0, length // 2 + 1)
+    return _part(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1)
 
 
 def irfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
@@ -95,7 +85,7 @@ def irfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None 
     _check_length("irfft", length)
     half = _sized(x, at, length // 2 + 1)
     rest = flip(conjugate(_part(half, at, 1, (length + 1) // 2)), at)
-    return _along("irfft", concat([half, rest], at), None, at, norm, 1).real.copy()
+    return _along("irfft", concat([half, rest], at), None, at, norm, is_inverse=True).real.copy()
 
 
 def hfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
@@ -268,76 +258,13 @@ def _sized(x: Tensor, axis: int, n: int) -> Tensor:
     return pad(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
 
 
-def _along(op: str, x: Operand, n: int | None, axis: int, norm: str | None, sign: int) -> Tensor:
-    """A transform along an axis; with a sign of 1 the inverse one."""
+def _along(
+    op: str, x: Operand, n: int | None, axis: int, norm: str | None, *, is_inverse: bool = False
+) -> Tensor:
+    """A transform along an axis."""
     norm, x = _checked(op, norm), _floating(op, x)
     at = normalize_axis(op, axis, x.ndim)
     length = x.shape[at] if n is None else as_index(n)
     _check_length(op, length)
-    given = moveaxis(_sized(x, at, length), at, -1)
-    found = _transformed(given, sign)
-    power = {"ortho": 0.5, "backward": sign == 1, "forward": sign == -1}[norm]
-    return moveaxis(found * float(length) ** -power if power else found, -1, at)
-
-
-def _transformed(x: Tensor, sign: int) -> Tensor:
-    """The transform along the last axis, without a factor."""
-    n = x.shape[-1]
-    radix = _radix(n)
-    if radix is None:
-        return _convolved(x, sign)
-    indices = arange(radix, device=x.device)
-    factors = _turns(expand_dims(indices, 1) * indices, radix, sign, x)
-    if radix == n:
-        return matmul(factors, expand_dims(x, -1))[..., 0]
-    rest = n // radix
-    columns = matmul(factors, reshape(x, (*x.shape[:-1], radix, rest)))
-    twiddles = _turns(expand_dims(indices, 1) * arange(rest, device=x.device), n, sign, x)
-    rows = _transformed(columns * twiddles, sign)
-    return reshape(swapaxes(rows, -1, -2), x.shape)
-
-
-def _radix(n: int) -> int | None:
-    """The largest divisor of up to `MOST_RADIX`; None if a prime factor is larger than that."""
-    left, factor = n, 2
-    while left > 1 and factor <= MOST_RADIX:
-        while left % factor == 0:
-            left //= factor
-        factor += 1
-    if left > 1:
-        return None
-    if n <= MOST_RADIX:
-        return n
-    return next(radix for radix in range(MOST_RADIX, 0, -1) if n % radix == 0)
-
-
-def _turns(numbers: Tensor, n: int, sign: int, x: Tensor) -> Tensor:
-    """``exp(sign * 2 pi i * number / n)`` of integers, for a tensor of this precision.
-
-    The angle is measured from the nearest quarter of a turn, so that it is small, and exact.
-    """
-    real: DType = dtypes.real_of(x.dtype)
-    numbers = converted(numbers, dtypes.int64) if n >= LEAST_LONG else numbers
-    numbers = remainder(numbers, n)
-    quarter = floor_divide(numbers * 8 + n, 2 * n)
-    angle = converted(numbers * 4 - quarter * n, real) * (sign * math.pi / 2 / n)
-    quarter = quarter * sign
-    along, across = cos(angle), sin(angle)
-    is_odd, is_behind = (quarter & 1) != 0, (quarter & 2) != 0
-    first, second = where(is_odd, -across, along), where(is_odd, along, across)
-    return apply(COMPLEX, (where(is_behind, -first, first), where(is_behind, -second, second)))
-
-
-def _convolved(x: Tensor, sign: int) -> Tensor:
-    """The transform as a convolution with a chirp, of a length that is a power of two."""
-    n = x.shape[-1]
-    length = 1 << (2 * n - 2).bit_length()
-    indices = arange(n, device=x.device)
-    indices = converted(indices, dtypes.int64) if n > 46340 else indices
-    chirp = _turns(indices * indices, 2 * n, sign, x)
-    mirrored = conjugate(chirp)
-    gap = pad(mirrored, (0, length - 2 * n + 1))
-    filter_ = concat([gap, flip(mirrored[1:])])
-    spread = pad(x * chirp, [(0, 0)] * (x.ndim - 1) + [(0, length - n)])
-    product = _transformed(spread, -1) * _transformed(filter_, -1)
-    return _transformed(product, 1)[..., :n] * chirp * (1 / length)
+    power = {"ortho": 0.5, "backward": is_inverse, "forward": not is_inverse}[norm]
+    return transformed(_sized(x, at, length), at, is_inverse, float(length) ** -power)

@@ -421,7 +421,7 @@ class Builder:
         def stage(element: Body, value: int, dtype: DType) -> Pass:
             return Scanned(element, Fold(op.fold, value, dtype))
 
-        self._along(slot, node, stage)
+        self.along(slot, node, stage)
 
     def sort(self, slot: int, node: Node) -> None:
         op = cast("Sort", node.op)
@@ -431,9 +431,9 @@ class Builder:
             bits = {"b": 1, "u": min(8 * dtype.itemsize, 32)}.get(dtype.kind, 32)
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
-        self._along(slot, node, stage)
+        self.along(slot, node, stage)
 
-    def _along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
+    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
         """A kernel that goes along one axis, and leaves something at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape

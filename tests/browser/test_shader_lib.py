@@ -442,7 +442,7 @@ RANKS = ["rank_f32", "rank_min_f32"]
 TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 
 ITEMS = lib.library()
-OF_KERNELS = ("complex64.wgsl", "int64.wgsl", "storage.wgsl")  # tested by tests/ops
+OF_KERNELS = ("complex64.wgsl", "fourier.wgsl", "int64.wgsl", "storage.wgsl")  # tested by tests/ops
 SCALAR = {name for name, item in ITEMS.items() if item.file not in OF_KERNELS}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.codegen import fourier, fourier_wgsl
 from tests.ops.compare import same
 
 Array = Any
@@ -112,3 +114,47 @@ def test_what_does_not_fit(device: str) -> None:
         with pytest.raises(error, match=match):
             call()
     close(pt.fft.fft(x), np.fft.fft(np.ones((2, 3))), "the session afterwards")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("tile", [2048, 4096])
+def test_passes_of_a_gpu(
+    tile: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of several radices, which invocations exchange: on a software adapter, too."""
+    monkeypatch.setattr(fourier, "_tile", lambda profile: tile)  # the shapes are no other test's
+    rows = tile // 1024 + 1
+    shapes = {
+        **{(rows, n): -1 for n in (6, 36, 63, 286, 360, 512, 1320, 2048, 2197, 4095)},
+        (rows + 6, 8192): -1,
+        (rows, 66, 7): 1,
+        (4096, rows): 0,
+        (625, rows + 30): 0,
+        (rows, 1 << 16): 1,
+        (rows, 30030): 1,
+    }
+    for shape, axis in shapes.items():
+        z = complexes(rng, *shape)
+        x, wide = pt.tensor(z, device=device), z.astype(np.complex128)
+        close(pt.fft.fft(x, axis=axis), np.fft.fft(wide, axis=axis), f"fft of {shape}")
+        close(pt.fft.ifft(x * 2, axis=axis), np.fft.ifft(wide * 2, axis=axis), f"ifft of {shape}")
+
+
+def test_the_lengths_of_passes() -> None:
+    """Their product is the length, whatever its factors; a tile has neighbours of every column."""
+    for n in {
+        2**a * 3**b * 5**c * m
+        for a in range(12)
+        for b in (0, 1, 4)
+        for c in (0, 2)
+        for m in (1, 91, 143)
+    }:
+        for inner, tile in ((1, 4096), (5, 4096), (1, 2048), (1, 0)):
+            found = fourier.passes(n, inner, tile)
+            assert math.prod(found) == n
+            for length in found:
+                radices = fourier_wgsl.radices(length)
+                assert math.prod(radices) == length
+                assert max(radices) <= 16
+                assert not tile or length <= tile
+                assert not tile or length // radices[0] <= 256

@@ -1,0 +1,282 @@
+"""Discrete Fourier transforms along one dimension, pass by pass.
+
+A length is the product of the lengths of passes, and that of a pass the product of radices up to
+16 (Cooley and Tukey, An algorithm for the machine calculation of complex Fourier series, 1965). A
+pass transforms columns: its elements lie as far apart as there are columns to a row, and it stores
+them where the next pass reads its columns, so that the last one leaves everything in order
+(Stockham, High-speed convolution and correlation, 1966). Within a pass invocations exchange
+elements through the memory of the workgroup, radix after radix.
+
+A software adapter has one radix to a pass, and no exchange: barriers are costly there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import ClassVar, Self
+
+from py_tensor.codegen import lower
+from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.codec import Binding
+from py_tensor.codegen.emit import BodyCode, Space, decode_padded
+from py_tensor.codegen.fourier_wgsl import (
+    MOST_RADIX,
+    Form,
+    factors,
+    invocations_of,
+    radices,
+)
+from py_tensor.codegen.map import interface
+from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params
+from py_tensor.codegen.reduce import Context, arrange
+from py_tensor.codegen.reduce_wgsl import indent, load_modes
+from py_tensor.dtypes import DType, complex64, float32
+from py_tensor.graph.body import Body
+from py_tensor.graph.kernel import BodyPass, Kernel, Stage
+from py_tensor.shapes import size_of
+
+FIRST = 0  # position in params of the first workgroup's number
+MOST_PRIME = 13  # of the lengths that have passes
+MOST_INVOCATIONS = 256  # of a workgroup
+LEAST_COLUMNS = 4  # of a workgroup that reads columns: neighbours in memory
+WANTED_GROUPS = 256  # for which a workgroup takes fewer columns
+COST = 40  # instructions of a stage for an element
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed(BodyPass):
+    """A pass that transforms along the one reduced dimension; accumulator 0 of the spread body.
+
+    Attributes
+    ----------
+    value : int
+        Of the element, in complex64 or in float32.
+    inner : int
+        The elements that lie between neighbours along the axis in the result.
+    is_inverse : bool
+    scale : float
+        By which every result is multiplied.
+    """
+
+    element: Body
+    value: int
+    inner: int
+    is_inverse: bool
+    scale: float
+
+    family: ClassVar[str] = "fourier"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
+
+    @property
+    def operations(self) -> int:
+        return 10
+
+    def ops(self) -> list[str]:
+        return ["ifft" if self.is_inverse else "fft"]
+
+    def buffers(self, together: int, faults: int) -> int:
+        return together + 1
+
+
+@cache
+def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
+    """The lengths of the passes for a transform of `n` elements.
+
+    One pass serves what lies together and fits a tile. Where elements lie apart, a tile is at
+    least `LEAST_COLUMNS` wide. A tile of 0 is for an adapter with one radix to a pass.
+    """
+    if not tile:
+        return _largest(n)
+    if n <= tile and inner == 1 and invocations_of(n) <= MOST_INVOCATIONS:
+        return (n,)
+    most = tile // LEAST_COLUMNS
+    divisors = sorted(
+        d
+        for d in _divisors(n)
+        if d <= most and invocations_of(d) * LEAST_COLUMNS <= MOST_INVOCATIONS
+    )
+    found: list[int] = []
+    while n > 1:
+        usable = [d for d in divisors if n % d == 0]
+        count = math.ceil(math.log(n) / math.log(usable[-1]) - 1e-9)
+        balanced = n ** (1 / count) - 1e-9
+        found.append(next((d for d in usable if d >= balanced), usable[-1]))
+        n //= found[-1]
+    return tuple(found)
+
+
+def _largest(n: int) -> tuple[int, ...]:
+    """The largest radices that a number is a product of, one after the other."""
+    if n == 1:
+        return ()
+    radix = next(r for r in range(MOST_RADIX, 1, -1) if n % r == 0)
+    return (radix, *_largest(n // radix))
+
+
+def _divisors(n: int) -> set[int]:
+    found = {1}
+    for factor in factors(n):
+        found |= {d * factor for d in found}
+    return found - {1}
+
+
+# -- Dispatches ---------------------------------------------------------------------------------
+
+
+def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """The dispatches of a kernel that transforms: one for each pass."""
+    stage = kernel.stages[0]
+    assert isinstance(stage, Transformed)
+    n, points = kernel.reduced[0], size_of(kernel.kept + kernel.reduced)
+    lengths = passes(n, stage.inner, _tile(context.profile))
+    dispatches: list[Dispatch] = []
+    source, before = -1, 1
+    for number, length in enumerate(lengths):
+        is_last = number == len(lengths) - 1
+        output = kernel.spread_outputs[0].slot
+        target = output if is_last else context.temporary(points * complex64.itemsize)
+        found = _Pass(kernel, stage, length, before, source, target, is_last)
+        dispatches.append(found.dispatch(context))
+        source, before = target, before * length
+    return dispatches
+
+
+def _tile(profile: AdapterProfile) -> int:
+    """The elements of a workgroup, which it exchanges part by part; 0 for none."""
+    if profile.software:
+        return 0
+    return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One pass: `before` is the product of the lengths of those before, whose results `source` has.
+
+    The first one has no source, but the operand.
+    """
+
+    kernel: Kernel
+    stage: Transformed
+    length: int
+    before: int
+    source: int
+    target: int
+    is_last: bool
+
+    def dispatch(self, context: Context) -> Dispatch:
+        kernel, stage = self.kernel, self.stage
+        points = size_of(kernel.kept + kernel.reduced)
+        columns = points // self.length
+        form = self._form(columns, context.profile)
+        params = Params()
+        step = kernel.reduced[0] // self.length
+        params.extend(0, columns, stage.inner, step, kernel.reduced[0], self.before)
+        params.value(1 / (self.before * self.length), float32)
+        bindings: list[Binding] = []
+        code = [self._operand(bindings, params, context)] if self.before == 1 else []
+        if self.before > 1:
+            bindings.append(Binding(self.source, complex64, vector=False, writable=False))
+            code.append(f"fn load({_AT}) -> vec2f {{ return b0[{_PLACE}]; }}")
+        code += [self._put(bindings, params), form.shared(), _SPREAD]
+        regions = {
+            "interface": interface(bindings, params, form.constants(), *code),
+            "stages": indent(form.stages(), 1),
+        }
+        work = points * (COST * len(radices(self.length)) + stage.element.cost)
+        return Dispatch(
+            context.programs.get("fourier", kernel.label, bindings, regions, "columns"),
+            tuple(b.slot for b in bindings),
+            tuple(params.values),
+            tuple(params.consts),
+            -(-columns // form.columns),
+            FIRST,
+            work,
+            points * stage.operations * len(radices(self.length)),
+            kernel.traffic(),
+        )
+
+    def _form(self, columns: int, profile: AdapterProfile) -> Form:
+        """How a workgroup takes its columns, as many of them as leave work for all."""
+        length, stage = self.length, self.stage
+        tile, invocations = _tile(profile), invocations_of(length)
+        across = self.kernel.reduced[0] > length or stage.inner > 1
+        if tile:
+            together = max(1, min(tile // length, MOST_INVOCATIONS // invocations))
+            together = 1 << together.bit_length() - 1
+            least = LEAST_COLUMNS if across else max(1, 64 // invocations)
+            while together > least and columns < together * WANTED_GROUPS:
+                together //= 2
+        else:
+            together = profile.map_workgroup
+        return Form(
+            length,
+            together,
+            across,
+            self.before > 1 or stage.inner > 1,
+            self.before == 1,
+        )
+
+    def _operand(self, bindings: list[Binding], params: Params, context: Context) -> str:
+        """`load` of the first pass: an element of the operand, its parts exchanged if inverse."""
+        kernel, stage = self.kernel, self.stage
+        body = stage.element
+        walk = arrange(
+            replace(kernel, stages=(Stage(body, ()),)), [body], context.profile, vectors=False
+        )
+        dims = walk.dims
+        for slot, dtype in dict.fromkeys(
+            (x.slot, x.dtype) for x in [*body.loads(), *body.gathers()]
+        ):
+            bindings.append(Binding(slot, dtype, vector=False, writable=False))
+        if body.checks():
+            bindings.append(FAULT_WORDS)
+        modes = load_modes(body, dims.space_strides, 1)
+        code = BodyCode(body, bindings, {**modes}, dims.space_dim)
+        dtype = body.dtype(stage.value)
+        element = code.function("element", params, [stage.value], str(dtype.wgsl))
+        split, names = decode_padded(params, dims.kept_extents, "row", "k")
+        space = Space([*names, "j"], dims.space_strides, 1)
+        arguments = code.arguments(params, space, 1, "a")
+        value = f"element({', '.join(arguments.lanes[0])})"
+        lines = [
+            "let row = place.outer * params[0].z + place.inner;",
+            *split,
+            *arguments.statements,
+            f"return {_exchanged(_as_complex(value, dtype), self._flag(params))};",
+        ]
+        return f"{element}\nfn load({_AT}) -> vec2f {{\n{indent(lines, 1)}\n}}"
+
+    def _put(self, bindings: list[Binding], params: Params) -> str:
+        """`put`: the last pass scales its results, and exchanges their parts if inverse."""
+        number = len(bindings)
+        bindings.append(Binding(self.target, complex64, vector=False, writable=True))
+        value = "value"
+        if self.is_last:
+            scale = params.value(self.stage.scale, float32)
+            value = f"{_exchanged('value', self._flag(params))} * {scale}"
+        return f"fn put({_AT}, value: vec2f) {{ b{number}[{_PLACE}] = {value}; }}"
+
+    def _flag(self, params: Params) -> str:
+        return params.add(self.stage.is_inverse)
+
+
+_AT = "place: Column, j: u32"
+_PLACE = "(place.outer * params[1].x + j) * params[0].z + place.inner"
+_SPREAD = "fn spread_out(cell: u32) -> u32 { return cell + (cell >> 5u); }"
+
+
+def _as_complex(value: str, dtype: DType) -> str:
+    return value if dtype.kind == "c" else f"vec2f({value}, 0.0)"
+
+
+def _exchanged(value: str, flag: str) -> str:
+    """An inverse transform is one of exchanged parts, whose parts are exchanged again."""
+    return f"exchanged({value}, {flag} != 0u)"
+
+
+lower.FAMILIES.insert(0, lower.Family(lower.begins(Transformed), lower_fourier))

@@ -1,0 +1,310 @@
+"""The WGSL of one pass of a Fourier transform: the region of `shaders/kernels/fourier.wgsl`.
+
+A pass is stages, one for each radix. Each invocation transforms as many elements as the radix has,
+in registers (Cooley and Tukey), and hands them over to others through the workgroup's memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+MOST_RADIX = 16
+
+
+@cache
+def factors(n: int) -> tuple[int, ...]:
+    """The prime factors of a number, ascending."""
+    found: list[int] = []
+    factor = 2
+    while factor * factor <= n:
+        while n % factor == 0:
+            found.append(factor)
+            n //= factor
+        factor += 1
+    return (*found, n) if n > 1 else tuple(found)
+
+
+@cache
+def radices(length: int) -> tuple[int, ...]:
+    """The radices of a pass, descending: as few as there can be, and then as alike."""
+    best = min(_products(length, MOST_RADIX), key=lambda found: (len(found), found[0]))
+    return tuple(best)
+
+
+def _products(length: int, most: int) -> Iterator[list[int]]:
+    """Factors of up to `most` whose product is `length`, descending."""
+    if length <= most:
+        yield [length]
+    for radix in range(min(most, length // 2), 1, -1):
+        if length % radix == 0:
+            yield from ([radix, *rest] for rest in _products(length // radix, radix))
+
+
+def invocations_of(length: int) -> int:
+    """Those that share a column: each has one of the largest radix at a time."""
+    return length // radices(length)[0]
+
+
+def butterfly(values: list[str], prefix: str, lines: list[str]) -> list[str]:
+    """The names of the transform of few values; `lines` get its statements."""
+    n = len(values)
+    if n == 1:
+        return values
+    if n == 2:
+        x, y = values
+        return _named(prefix, [f"{x} + {y}", f"{x} - {y}"], lines)
+    a = next(a for a in (4, 2, 3, 5, 7, 11, 13) if n % a == 0)
+    if a == n:
+        return (_of_four if n == 4 else _of_prime)(values, prefix, lines)
+    b = n // a
+    rows = [butterfly(values[j::b], f"{prefix}{j}_", lines) for j in range(b)]
+    results = [""] * n
+    for k in range(a):
+        column = [_turned(rows[j][k], j * k, n, f"{prefix}t{j}_{k}", lines) for j in range(b)]
+        results[k::a] = butterfly(column, f"{prefix}c{k}_", lines)
+    return results
+
+
+def _named(prefix: str, texts: list[str], lines: list[str]) -> list[str]:
+    lines += [f"let {prefix}{n} = {text};" for n, text in enumerate(texts)]
+    return [f"{prefix}{n}" for n in range(len(texts))]
+
+
+def _of_four(values: list[str], prefix: str, lines: list[str]) -> list[str]:
+    w, x, y, z = values
+    sums = [f"{w} + {y}", f"{w} - {y}", f"{x} + {z}", f"{x} - {z}"]
+    a, b, c, d = _named(f"{prefix}s", sums, lines)
+    side = f"vec2f({d}.y, -{d}.x)"
+    return _named(prefix, [f"{a} + {c}", f"{b} + {side}", f"{a} - {c}", f"{b} - {side}"], lines)
+
+
+def _of_prime(values: list[str], prefix: str, lines: list[str]) -> list[str]:
+    """An odd number of values: sums and differences of pairs take half of the products."""
+    n, first = len(values), values[0]
+    half = range(1, n // 2 + 1)
+    sums = _named(f"{prefix}s", [f"{values[k]} + {values[n - k]}" for k in half], lines)
+    apart = _named(f"{prefix}d", [f"{values[k]} - {values[n - k]}" for k in half], lines)
+    along = [[math.cos(2 * math.pi * k * m / n) for k in half] for m in half]
+    across = [[math.sin(2 * math.pi * k * m / n) for k in half] for m in half]
+    even = _named(f"{prefix}e", [f"{first} + {_weighted(sums, row)}" for row in along], lines)
+    odd = _named(f"{prefix}o", [_weighted(apart, row) for row in across], lines)
+    sides = [f"vec2f({name}.y, -{name}.x)" for name in odd]
+    front = [f"{x} + {side}" for x, side in zip(even, sides, strict=True)]
+    back = [f"{x} - {side}" for x, side in zip(even, sides, strict=True)]
+    return _named(prefix, [" + ".join([first, *sums]), *front, *reversed(back)], lines)
+
+
+def _weighted(names: list[str], weights: list[float]) -> str:
+    return " + ".join(f"{w:.10g} * {name}" for w, name in zip(weights, names, strict=True))
+
+
+def _turned(value: str, k: int, n: int, name: str, lines: list[str]) -> str:
+    """The name of the product of a value with exp(-2 pi i k / n), a constant."""
+    k %= n
+    if not k:
+        return value
+    match 4 * k / n:
+        case 1:
+            text = f"vec2f({value}.y, -{value}.x)"
+        case 2:
+            text = f"-{value}"
+        case 3:
+            text = f"vec2f(-{value}.y, {value}.x)"
+        case _:
+            angle = 2 * math.pi * k / n
+            text = f"turned_by({value}, vec2f({math.cos(angle):.10g}, {-math.sin(angle):.10g}))"
+    lines.append(f"let {name} = {text};")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the text of a pass depends on.
+
+    Attributes
+    ----------
+    length, columns : int
+        The elements of a column, and the columns of a workgroup.
+    loads_across, stores_across : bool
+        Neighbouring invocations load, or store, neighbouring columns, and not neighbours along one.
+    is_first : bool
+        No pass was before, whose results are to be turned.
+    """
+
+    length: int
+    columns: int
+    loads_across: bool
+    stores_across: bool
+    is_first: bool
+
+    @property
+    def invocations(self) -> int:
+        return invocations_of(self.length)
+
+    @property
+    def workgroup(self) -> int:
+        return self.invocations * self.columns
+
+    def constants(self) -> dict[str, int]:
+        return {"COLUMNS": self.columns, "LENGTH": self.length, "WORKGROUP": self.workgroup}
+
+    def shared(self) -> str:
+        """The declaration of what invocations exchange; gaps keep them out of each other's way."""
+        if len(radices(self.length)) == 1:
+            return ""
+        size = self.length * self.columns
+        return f"var<workgroup> shared_parts: array<f32, {size + size // 32}>;"
+
+    def stages(self) -> list[str]:
+        """Statements of the whole pass."""
+        lines, found, together = list[str](), radices(self.length), 1
+        values: list[list[str]] = []
+        for number, radix in enumerate(found):
+            is_last = number == len(found) - 1
+            if number == 0 or is_last:
+                lines += self._place(self.stores_across if is_last else self.loads_across, number)
+            names = [
+                [f"x{number}_{m}_{q}" for q in range(radix)] for m in range(self._turns(radix))
+            ]
+            lines += [f"var {name} = vec2f();" for row in names for name in row]
+            if number == 0:
+                lines += self._load(radix, names)
+            else:
+                lines += self._exchange(found[number - 1], together, values, radix, names, number)
+                together *= found[number - 1]
+            values = [
+                self._transformed(m, radix, together, row, number, lines)
+                for m, row in enumerate(names)
+            ]
+        return [*lines, *self._store(found[-1], together, values)]
+
+    def _place(self, across: bool, number: int) -> list[str]:
+        """Which column an invocation has, and which part of it; again where that changes."""
+        lane, part = ("%", "/") if across else ("/", "%")
+        by = self.columns if across else self.invocations
+        lines = [
+            f"let lane{number} = invocation {lane} {by}u;",
+            f"let part{number} = invocation {part} {by}u;",
+        ]
+        if number == 0 or self.loads_across != self.stores_across:
+            lines.append(f"let place{number} = column(tile + lane{number});")
+        else:
+            lines.append(f"let place{number} = place0;")
+        return lines
+
+    def _turns(self, radix: int) -> int:
+        """Butterflies of a stage that an invocation computes."""
+        return -(-self.length // (radix * self.invocations))
+
+    def _owner(self, number: int) -> int:
+        """The stage whose placement of invocations a stage has."""
+        return number if number == len(radices(self.length)) - 1 else 0
+
+    def _each(self, radix: int, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
+        """Statements for each butterfly of an invocation, where there are so many."""
+        lines: list[str] = []
+        count = self.length // radix
+        for m in range(self._turns(radix)):
+            at = f"(part{self._owner(number)} + {m * self.invocations}u)"
+            inner = body(m, at)
+            if (m + 1) * self.invocations <= count:
+                lines += inner
+            else:
+                lines += [f"if ({at} < {count}u) {{", *(f"  {line}" for line in inner), "}"]
+        return lines
+
+    def _load(self, radix: int, names: list[list[str]]) -> list[str]:
+        apart = self.length // radix
+
+        def loaded(m: int, at: str) -> list[str]:
+            lines: list[str] = []
+            for q, name in enumerate(names[m]):
+                j = f"{at} + {q * apart}u"
+                value = f"load(place0, place0.first + ({j}) * step)"
+                if not self.is_first:
+                    root = f"root_of_unity(turn * ({j}), whole, inverse)"
+                    value = f"turned_by({value}, {root})"
+                lines.append(f"{name} = {value};")
+            return lines
+
+        lines = self._each(radix, 0, loaded)
+        if not self.is_first:
+            lines = ["let turn = place0.first % before;", *lines]
+        return ["if (place0.is_inside) {", *(f"  {line}" for line in lines), "}"]
+
+    def _transformed(
+        self, m: int, radix: int, together: int, names: list[str], number: int, lines: list[str]
+    ) -> list[str]:
+        """A butterfly: its values turned, and transformed."""
+        mark = f"y{number}_{m}_"
+        if together > 1:
+            at = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
+            lines.append(f"let {mark}k = {at};")
+            n = together * radix
+            for q, name in enumerate(names[1:], 1):
+                root = f"root_of_unity({mark}k * {q}u, {n}u, {1 / n!r})"
+                lines.append(f"{name} = turned_by({name}, {root});")
+        return butterfly(names, mark, lines)
+
+    def _exchange(
+        self,
+        radix: int,
+        together: int,
+        values: list[list[str]],
+        following: int,
+        names: list[list[str]],
+        number: int,
+    ) -> list[str]:
+        """Hand over what a stage computed, in the order that the following one wants."""
+
+        def put(part: str) -> Callable[[int, str], list[str]]:
+            def written(m: int, at: str) -> list[str]:
+                first = f"{at} / {together}u * {together * radix}u + {at} % {together}u"
+                places = [f"{first} + {q * together}u" for q in range(radix)]
+                return [
+                    f"shared_parts[{self._cell(place, number - 1)}] = {value}.{part};"
+                    for place, value in zip(places, values[m], strict=True)
+                ]
+
+            return written
+
+        def taken(part: str) -> Callable[[int, str], list[str]]:
+            def read(m: int, at: str) -> list[str]:
+                apart = self.length // following
+                return [
+                    f"{name}.{part} = shared_parts[{self._cell(f'{at} + {q * apart}u', number)}];"
+                    for q, name in enumerate(names[m])
+                ]
+
+            return read
+
+        lines: list[str] = []
+        for part in "xy":
+            lines += ["workgroupBarrier();"] if number > 1 or part == "y" else []
+            lines += self._each(radix, number - 1, put(part))
+            lines += ["workgroupBarrier();", *self._each(following, number, taken(part))]
+        return lines
+
+    def _cell(self, place: str, number: int) -> str:
+        """Where element `place` of an invocation's column lies in the workgroup's memory."""
+        lane = f"lane{self._owner(number)}"
+        if self.loads_across or self.stores_across:
+            return f"spread_out(({place}) * COLUMNS + {lane})"
+        return f"spread_out({lane} * LENGTH + {place})"
+
+    def _store(self, radix: int, together: int, values: list[list[str]]) -> list[str]:
+        last = len(radices(self.length)) - 1
+        place = f"place{last}"
+
+        def stored(m: int, at: str) -> list[str]:
+            return [
+                f"put({place}, first + ({at} + {q * together}u) * before, {value});"
+                for q, value in enumerate(values[m])
+            ]
+
+        lines = self._each(radix, last, stored)
+        first = f"let first = {place}.first / before * whole + {place}.first % before;"
+        return [f"if ({place}.is_inside) {{", *(f"  {x}" for x in [first, *lines]), "}"]

@@ -1,0 +1,137 @@
+"""The op behind `py_tensor.fft`: a discrete Fourier transform along one axis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.codegen.fourier import MOST_PRIME, Transformed
+from py_tensor.codegen.fourier_wgsl import factors
+from py_tensor.dtypes import FLOATING, DType
+from py_tensor.graph import build as kernels
+from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.body import Body
+from py_tensor.graph.build import Builder, Family
+from py_tensor.graph.kernel import Pass
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import Op
+from py_tensor.ops.complex import conjugate, joined
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import build
+from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
+from py_tensor.ops.movement import concat, converted, flip, pad, reshape
+from py_tensor.shapes import Shape, check_axes
+from py_tensor.tensor import Tensor
+
+MOST_SQUARED = 46340  # whose square fits int32
+
+
+def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
+    """The matrix of a transform is symmetric."""
+    found = transformed(g, *attrs)
+    return (found if x.dtype.kind == "c" else found.real,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FourierTransform(Op):
+    """The transform of an operand along an axis; the attributes are (axis, is_inverse, scale)."""
+
+    barrier: ClassVar[bool] = True
+
+    @property
+    def work_buffers(self) -> int:
+        """What passes hand over, and the result."""
+        return 2
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        (meta,) = metas
+        check_axes(self.name, attrs[:1], len(meta.shape))
+        FLOATING.check_converted(self.name, meta.dtype)
+        return meta.shape, dtypes.complex_of(meta.dtype)
+
+    def operations(self, node: Node) -> int:
+        axis: int = node.attrs[0]
+        return 5 * node.meta.size * max(1, node.meta.shape[axis].bit_length() - 1)
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        axis, is_inverse, scale = node.attrs
+        function = run.np.fft.ifft if is_inverse else run.np.fft.fft
+        wide = operands[0].astype("complex128", copy=False)
+        found = function(wide, axis=axis, norm="forward" if is_inverse else "backward")
+        return (found * scale).astype(node.meta.dtype.name)
+
+
+def _build(builder: Builder, slot: int, node: Node) -> None:
+    axis, is_inverse, scale = node.attrs
+    inner = math.prod(node.meta.shape[axis + 1 :])
+
+    def stage(element: Body, value: int, dtype: DType) -> Pass:
+        return Transformed(element, value, inner, is_inverse, scale)
+
+    builder.along(slot, node, stage)
+
+
+FOURIER = FourierTransform("fft", vjp=_grad, cost=50)
+kernels.FAMILIES.insert(0, Family(FourierTransform, _build))
+
+
+def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
+    """The transform along an axis of at least one element, each result multiplied by `scale`.
+
+    Parameters
+    ----------
+    x : Tensor
+        In floating point of 32 bits or more.
+    is_inverse : bool
+        Whether the exponents are positive.
+    """
+    n = x.shape[axis]
+    if not x.size or n == 1:
+        return converted(x, dtypes.complex_of(x.dtype)) * scale
+    if x.device is CPU_DEVICE or factors(n)[-1] <= MOST_PRIME:
+        return build(FOURIER, (x,), (axis, is_inverse, scale))
+    return _convolved(x, axis, is_inverse, scale)
+
+
+def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
+    """The transform as a convolution with a chirp, of a length that is a power of two.
+
+    L. Bluestein, A linear filtering approach to the computation of discrete Fourier transform,
+    1970.
+    """
+    n = x.shape[axis]
+    length = 1 << (2 * n - 2).bit_length()
+    behind = (1,) * (x.ndim - 1 - axis)
+    chirp = _chirp(n, x)
+    mirrored = conjugate(chirp)
+    gap = pad(mirrored, (0, length - 2 * n + 1))
+    filter_ = transformed(concat([gap, flip(mirrored[1:])]), 0, False, 1.0)
+    x = conjugate(x) if is_inverse else x
+    spread = pad(
+        x * reshape(chirp, (n, *behind)),
+        [(0, length - n if a == axis else 0) for a in range(x.ndim)],
+    )
+    product = transformed(spread, axis, False, 1.0) * reshape(filter_, (length, *behind))
+    found = transformed(product, axis, True, scale / length)
+    found = found[(*(slice(None),) * axis, slice(n))] * reshape(chirp, (n, *behind))
+    return conjugate(found) if is_inverse else found
+
+
+def _chirp(n: int, x: Tensor) -> Tensor:
+    """``exp(-pi i k**2 / n)`` for the numbers k below n.
+
+    The square is taken modulo ``2 n``, and the angle measured from the nearest quarter of a turn,
+    so that it is small, and exact.
+    """
+    numbers = arange(n, device=x.device)
+    numbers = converted(numbers, dtypes.int64) if n > MOST_SQUARED else numbers
+    numbers = remainder(numbers * numbers, 2 * n)
+    quarter = floor_divide(numbers * 4 + n, 2 * n)
+    angle = converted(numbers * 2 - quarter * n, dtypes.real_of(x.dtype)) * (-math.pi / 2 / n)
+    along, across = cos(angle), sin(angle)
+    is_odd, is_behind = (quarter & 1) != 0, (quarter & 2) != 0
+    first, second = where(is_odd, across, along), where(is_odd, -along, across)
+    return joined(where(is_behind, -first, first), where(is_behind, -second, second))
