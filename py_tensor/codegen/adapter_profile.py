@@ -198,6 +198,11 @@ class AdapterProfile:
         invocations, shortest = (1024, 256) if self.software else (65536, 64)
         return max(1, min(-(-invocations // rows), -(-steps // shortest), 65536))
 
+    @property
+    def most_bins(self) -> int:
+        """Elements for which a workgroup combines values in its own memory, in 16 KiB of it."""
+        return 0 if self.software else 4096
+
     def revisits(self, rows: int, elements: int) -> bool:
         """Whether one kernel may go over rows of so many elements several times.
 

@@ -1,10 +1,11 @@
 """Putting values where indices say, so that the result never depends on the order of running.
 
 Of several values for one element the last is kept: a first pass finds the greatest position. What
-can be combined in any order is combined by atomic operations. Floats are added in the order of the
-values, and so are integers of two words combined, for which there are no atomic operations: their
-addresses are sorted, and values of equal address are then neighbours, which one invocation
-combines; a long run is cut into chunks, whose sums are combined in their order.
+can be combined in any order is combined by atomic operations, for few elements first within each
+workgroup. Floats are added in the order of the values, and so are integers of two words combined,
+for which there are no atomic operations: their addresses are sorted, and values of equal address
+are then neighbours, which one invocation combines; a long run is cut into chunks, whose sums are
+combined in their order.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from py_tensor.shapes import row_major, size_of
 FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # values, from which on chunks are longer, so that long runs have fewer of them
 GROUP = 256  # chunks
+LEAST_FOR_EACH = 16  # values for an element, on average, where workgroups combine some of them
 
 # What combines a value with an integer element.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
@@ -110,6 +112,12 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
         [lower_map(first, context.profile, context.programs)],
         replace(kernel, stages=(stored,)),
     )
+
+
+def _none(mode: str, dtype: DType) -> int:
+    """What combining with changes nothing."""
+    lowest = -(2**31) if dtype.kind == "i" else 0
+    return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
 
 
 def _stage(kernel: Kernel) -> Scattered:
@@ -280,12 +288,37 @@ class _Passes:
 
     def _combine_integers(self, stage: Scattered) -> None:
         mode = "add" if stage.mode == "add_atomic" else stage.mode
+        bins = self.context.profile.most_bins
+        if stage.size <= bins and stage.size * LEAST_FOR_EACH <= self.size:
+            self._combine_in_bins(stage, mode)
+            return
 
         def put(writer: _Writer) -> list[str]:
             name = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
             return [f"{_ATOMIC[mode]}(&{name}[at], value_at(item));"]
 
         self._pass(mode, put)
+
+    def _combine_in_bins(self, stage: Scattered, mode: str) -> None:
+        """Each workgroup by itself, and then the workgroups; in any order."""
+        profile, kind = self.context.profile, str(stage.dtype.wgsl)
+        writer = _Writer(self.kernel, stage.at, stage.value)
+        chunk = profile.workgroup * -(-self.size // (profile.workgroup * profile.wanted_groups))
+        writer.params.extend(self.size, 0, chunk, stage.size)
+        writer.constants["BINS"] = profile.most_bins
+        writer.code.append(f"alias Element = {kind};")
+        writer.code.append("var<workgroup> bins: array<atomic<Element>, BINS>;")
+        writer.computes("place", stage.at, "u32")
+        writer.computes("value", stage.value, kind)
+        none = writer.params.value(_none(mode, stage.dtype), stage.dtype)
+        target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
+        writer.function("none() -> Element", [f"return {none};"])
+        at = "at: u32, value: Element"
+        writer.function(f"combine({at})", [f"{_ATOMIC[mode]}(&bins[at], value);"])
+        writer.function(f"put({at})", [f"{_ATOMIC[mode]}(&{target}[at], value);"])
+        invocations = profile.workgroup * -(-self.size // chunk)
+        cost = chunk // profile.workgroup * (stage.element.cost + 8)
+        self.found.append(writer.dispatch("scatter_bins", mode, invocations, cost, self.context))
 
     def _combine_floats(self, stage: Scattered, mode: str) -> None:
         new, stays = _FLOAT[mode]

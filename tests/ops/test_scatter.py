@@ -9,6 +9,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import testing
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter, with_put, with_put_along_axis
 from tests.ops import references as ref
@@ -363,6 +364,25 @@ def test_bincount(device: str, rng: np.random.Generator) -> None:
         pt.bincount(pt.ones((2, 2), pt.int32, device=device))
     with pytest.raises(pt.ShapeError, match=r"^bincount: weights of shape \(3,\)"):
         pt.bincount(x, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int8", "uint16"])
+def test_many_values_for_few_elements(
+    dtype: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workgroups combine them first; here on a software adapter, too."""
+    monkeypatch.setattr(AdapterProfile, "most_bins", 4096)
+    for count, n in ((4096 * 16, 4096), (4096 * 16 + 1, 1000), (300, 3), (70001, 17)):
+        base = rng.integers(0, 50, n).astype(dtype)
+        values = rng.integers(-100 if dtype[0] == "i" else 0, 100, count).astype(dtype)
+        at = rng.integers(0, n, count).astype(np.int32)
+        for name in ("add", "maximum", "minimum"):
+            x, expected = pt.tensor(base, device=device), base.copy()
+            getattr(np, name).at(expected, at, values)
+            given = [pt.tensor(a, device=device) for a in (at, values)]
+            getattr(pt, name).at(x, *given)
+            same(x, expected, f"{name} of {count} values for {n} elements")
 
 
 @pytest.mark.computes
