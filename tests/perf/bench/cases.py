@@ -107,6 +107,7 @@ def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
         "indexing": _indexing(scale),
         "bytes": _bytes(scale),
         "scan-sort": _scan_sort(scale),
+        "fft": _fft(scale),
         "small-ops": _small_ops(),
     }
     return ours | {key: _panel_suite(key, scale) for key in PANEL}
@@ -354,7 +355,20 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
         y[1:-1, 1:-1] += 1
         return y
 
+    def added_by_index(pt: Any, x: Any, i: Any, v: Any) -> Any:
+        y = x.copy()
+        y[i] += v
+        return y
+
+    few = m // 4
     return (
+        _case(
+            *("add by index", _count(few), (x, Operand((few,), below=m), Operand((), scale=2.0))),
+            result_shape=(m,),
+            op=added_by_index,
+            expected=lambda np, at, x, i, v: x[at] + np.isin(at[0], i) * v,
+            tolerance=1e-6,
+        ),
         *(
             _case(
                 *("add at", f"{_count(m)} to {_count(size)}"),
@@ -400,6 +414,22 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
     )
 
 
+def _fft(scale: Scale) -> tuple[Case, ...]:
+    """Of real numbers, as all operands are, and the absolute values of the results."""
+    n, side = scale.flat // 16, scale.side
+
+    def case(name: str, size: str, shape: tuple[int, ...]) -> Case:
+        return _case(
+            *(name, size, (shape,), shape),
+            op=lambda pt, x: pt.abs(getattr(pt.fft, name)(x)),
+            expected=lambda np, at, x: np.abs(getattr(np.fft, name)(x))[at],
+            bytes=20 * _product(shape),  # complex results, which the absolute values read
+            tolerance=1e-5,
+        )
+
+    return case("fft", _count(n), (n,)), case("fft2", _times(side, side), (side, side))
+
+
 def _copied(pt: Any, view: Any) -> Any:
     """The positive numbers that a view shows, in memory of their own: views are not computed."""
     return pt.abs(view)
@@ -426,6 +456,8 @@ def _bytes(scale: Scale) -> tuple[Case, ...]:
 
 
 def _scan_sort(scale: Scale) -> tuple[Case, ...]:
+    n = scale.flat
+    numbers = Operand((n,), below=2**30)
     return (
         _case(
             *("cumsum", _count(scale.flat), ((scale.flat,),), (scale.flat,)),
@@ -441,6 +473,18 @@ def _scan_sort(scale: Scale) -> tuple[Case, ...]:
                 tolerance=0.0,
             )
             for n in scale.sort
+        ),
+        _case(
+            *("unique", _count(n), (numbers,), ()),
+            op=lambda pt, i: pt.unique(i).astype(pt.float32).sum(),
+            expected=lambda np, at, i: np.unique(i).sum(dtype=np.float64),
+            tolerance=SUM,
+        ),
+        _case(
+            *("median", _count(n), ((n,),), ()),
+            op=lambda pt, x: pt.median(x),
+            expected=lambda np, at, x: np.median(x),
+            tolerance=1e-6,
         ),
     )
 

@@ -19,6 +19,11 @@ def _added_to_window(y: Any) -> Any:
     return y
 
 
+def _added_by_index(y: Any, i: Any, value: Any) -> Any:
+    y[i] += value
+    return y
+
+
 CASES: dict[str, Callable[..., Any]] = {
     "softmax": lambda torch, x: torch.softmax(x, -1),
     "log-softmax": lambda torch, x: torch.log_softmax(x, -1),
@@ -35,6 +40,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "write by mask": lambda torch, x: x.masked_fill(x > 0.5, 0),
     "add to a window": lambda torch, x: _added_to_window(x.clone()),
     "sort": lambda torch, x: torch.sort(x).values,
+    "unique": lambda torch, i: torch.unique(i).float().sum(),
+    "add by index": lambda torch, x, i, v: _added_by_index(x.clone(), i, v),
 }
 """By a case's name. Everything else reads the same in PyTorch as in py_tensor."""
 
