@@ -123,14 +123,17 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.functional import *  # noqa: F403
     from py_tensor.ops.grids import *  # noqa: F403
     from py_tensor.ops.histograms import *  # noqa: F403
+    from py_tensor.ops.integers import *  # noqa: F403
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
     from py_tensor.ops.nan_reductions import *  # noqa: F403
+    from py_tensor.ops.parts import *  # noqa: F403
     from py_tensor.ops.products import *  # noqa: F403
     from py_tensor.ops.quantiles import *  # noqa: F403
     from py_tensor.ops.searching import *  # noqa: F403
     from py_tensor.ops.setops import *  # noqa: F403
     from py_tensor.ops.statistics import *  # noqa: F403
+    from py_tensor.ops.tapers import *  # noqa: F403
     from py_tensor.ops.windows import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
@@ -158,6 +161,7 @@ else:
             "triu_indices triu_indices_from unravel_index vander"
         ),
         "ops.histograms": "histogram histogram2d histogram_bin_edges",
+        "ops.integers": "bitwise_count gcd lcm",
         "ops.joining": (
             "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
             "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
@@ -168,6 +172,7 @@ else:
             "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
             "nanvar"
         ),
+        "ops.parts": "frexp isneginf isposinf ldexp modf spacing",
         "ops.products": (
             "convolve correlate cross einsum inner kron matvec tensordot vdot vecdot vecmat"
         ),
@@ -178,6 +183,7 @@ else:
             "unique_inverse unique_values"
         ),
         "ops.statistics": "average corrcoef cov",
+        "ops.tapers": "bartlett blackman hamming hanning i0 kaiser",
         "ops.windows": "as_strided sliding_window_view",
         "typing": "typing",
     }
