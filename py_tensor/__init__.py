@@ -102,6 +102,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
     from py_tensor.inspect.profiling import Profile as Profile
@@ -135,12 +136,14 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.statistics import *  # noqa: F403
     from py_tensor.ops.tapers import *  # noqa: F403
     from py_tensor.ops.windows import *  # noqa: F403
+    from py_tensor.polynomials import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
         "fft": "fft",
+        "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
         "lib": "lib",
@@ -150,7 +153,7 @@ else:
             "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
         ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
-        "ops.differences": "diff ediff1d gradient polyval trapezoid trapz",
+        "ops.differences": "diff ediff1d gradient trapezoid trapz",
         "ops.functional": (
             "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "
             "vectorize"
@@ -185,6 +188,9 @@ else:
         "ops.statistics": "average corrcoef cov",
         "ops.tapers": "bartlett blackman hamming hanning i0 kaiser",
         "ops.windows": "as_strided sliding_window_view",
+        "polynomials": (
+            "poly poly1d polyadd polyder polydiv polyint polymul polysub polyval roots"
+        ),
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such

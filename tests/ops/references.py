@@ -400,6 +400,13 @@ ELSEWHERE: dict[str, str] = {
         "test_grids",
     ),
     **dict.fromkeys(("fused_multiply_add", "matmul", "dot"), "test_matmul"),
+    **dict.fromkeys(
+        (
+            *("poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul"),
+            *("polysub", "roots"),
+        ),
+        "test_polynomials",
+    ),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
     **dict.fromkeys(
         (
