@@ -102,6 +102,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
     from py_tensor.inspect.profiling import Profile as Profile
@@ -123,21 +124,26 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.functional import *  # noqa: F403
     from py_tensor.ops.grids import *  # noqa: F403
     from py_tensor.ops.histograms import *  # noqa: F403
+    from py_tensor.ops.integers import *  # noqa: F403
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
     from py_tensor.ops.nan_reductions import *  # noqa: F403
+    from py_tensor.ops.parts import *  # noqa: F403
     from py_tensor.ops.products import *  # noqa: F403
     from py_tensor.ops.quantiles import *  # noqa: F403
     from py_tensor.ops.searching import *  # noqa: F403
     from py_tensor.ops.setops import *  # noqa: F403
     from py_tensor.ops.statistics import *  # noqa: F403
+    from py_tensor.ops.tapers import *  # noqa: F403
     from py_tensor.ops.windows import *  # noqa: F403
+    from py_tensor.polynomials import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
         "fft": "fft",
+        "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
         "lib": "lib",
@@ -147,7 +153,7 @@ else:
             "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
         ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
-        "ops.differences": "diff ediff1d gradient polyval trapezoid trapz",
+        "ops.differences": "diff ediff1d gradient trapezoid trapz",
         "ops.functional": (
             "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "
             "vectorize"
@@ -158,6 +164,7 @@ else:
             "triu_indices triu_indices_from unravel_index vander"
         ),
         "ops.histograms": "histogram histogram2d histogram_bin_edges",
+        "ops.integers": "bitwise_count gcd lcm",
         "ops.joining": (
             "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
             "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
@@ -168,6 +175,7 @@ else:
             "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
             "nanvar"
         ),
+        "ops.parts": "frexp isneginf isposinf ldexp modf spacing",
         "ops.products": (
             "convolve correlate cross einsum inner kron matvec tensordot vdot vecdot vecmat"
         ),
@@ -178,7 +186,11 @@ else:
             "unique_inverse unique_values"
         ),
         "ops.statistics": "average corrcoef cov",
+        "ops.tapers": "bartlett blackman hamming hanning i0 kaiser",
         "ops.windows": "as_strided sliding_window_view",
+        "polynomials": (
+            "poly poly1d polyadd polyder polydiv polyint polymul polysub polyval roots"
+        ),
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such

@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, str] = {
         name: _IN_NUMPY.format(name)
         for name in (
             "array2string", "frombuffer", "fromstring", "genfromtxt",
-            "loadtxt", "poly", "polyfit", "roots", "savetxt",
+            "loadtxt", "savetxt",
         )
     },
     "save": "pickle saves tensors, and np.save takes x.numpy()",

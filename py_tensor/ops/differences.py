@@ -1,13 +1,11 @@
-"""Differences of neighbours, derivatives and integrals along an axis, and polynomials."""
+"""Differences of neighbours, derivatives and integrals along an axis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
-from py_tensor.ops.creation import zeros_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import not_equal, subtract
 from py_tensor.ops.movement import (
@@ -16,18 +14,16 @@ from py_tensor.ops.movement import (
     concat,
     converted,
     in_common_dtype,
-    members_of,
     ravel,
     reshape,
     reshape_copy,
-    widened,
 )
 from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["diff", "ediff1d", "gradient", "polyval", "trapezoid", "trapz"]
+__all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz"]
 
 
 def _sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
@@ -195,17 +191,6 @@ def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: i
     return sum(width * heights / 2.0, at)
 
 
-def polyval(p: Sequence[Scalar] | Operand, x: Operand, /) -> Tensor:
-    """The value at each element of `x` of a polynomial, whose highest coefficient comes first."""
-    x = tensor_of(x, "polyval")
-    if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy makes an array of Python's ints
-        x = widened(x)
-    found: Any = zeros_like(x)
-    for coefficient in members_of("polyval", p):
-        found = found * x + coefficient
-    return found
-
-
 trapz = trapezoid
-for _function in (diff, ediff1d, gradient, polyval, trapezoid):
+for _function in (diff, ediff1d, gradient, trapezoid):
     register(_function, method=False)

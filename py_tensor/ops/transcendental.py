@@ -11,7 +11,7 @@ from py_tensor.ops.elementwise import exp, sqrt, square
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh",
-    "atan", "atanh", "cosh", "erf", "exp2", "expm1", "log1p", "log2", "log10", "sinh",
+    "atan", "atanh", "cbrt", "cosh", "erf", "exp2", "expm1", "log1p", "log2", "log10", "sinh",
 ]  # fmt: skip
 
 
@@ -152,6 +152,16 @@ atanh = unary(
     vjp=lambda g, y, x, _: (g / (1 - square(x)),),
     cost=24,
     doc="Inverse hyperbolic tangent of each element; NaN of a real number beyond [-1, 1].",
+)
+cbrt = unary(
+    "cbrt",
+    REAL_FLOATING,
+    "cbrt_f32({0})",
+    lambda np, x: np.cbrt(x),
+    vjp=lambda g, y, x, _: (g / (3 * square(y)),),
+    cost=20,
+    doc="Cube root of each element, with its sign.",
+    method=False,
 )
 erf = unary(
     "erf",

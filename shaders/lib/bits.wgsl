@@ -58,6 +58,29 @@ fn split_f32(bits: u32) -> Float32Parts {
   return Float32Parts((normal & 0x007fffffu) | 0x00800000u, i32(normal >> 23u) - select(0, 149, subnormal));
 }
 
+// The fraction of x: its mantissa in [0.5, 1), with its sign; zeros, infinities and NaN as they are. Exact.
+fn frexp_fraction_f32(x: f32) -> f32 {
+  let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+  let fraction = bitcast<f32>((split_f32(magnitude).mantissa & 0x007fffffu) | 0x3f000000u);
+  return select(copysign_f32(fraction, x), x, (magnitude == 0u) | (magnitude >= 0x7f800000u));
+}
+
+// The power of 2 by which that fraction gives x; 0 of zeros, infinities and NaN. Exact.
+fn frexp_exponent_f32(x: f32) -> i32 {
+  let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+  return select(split_f32(magnitude).exponent - 126, 0, (magnitude == 0u) | (magnitude >= 0x7f800000u));
+}
+
+// The distance to the next number away from 0, with the sign of x; NaN of infinities. Exact.
+fn spacing_f32(x: f32) -> f32 {
+  let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+  if (magnitude >= 0x7f800000u) { return f32_nan(); }
+  if (magnitude == 0u) { return bitcast<f32>(1u); }
+  let e = max(magnitude >> 23u, 1u);
+  let distance = select(1u << ((e - 1u) & 31u), (e - 23u) << 23u, e > 23u);
+  return copysign_f32(bitcast<f32>(select(distance, 0x7f800000u, magnitude == 0x7f7fffffu)), x);
+}
+
 // v * 2^n for a normal v, by the exponent field: overflow gives inf. Exact for a normal result; a subnormal one is
 // rounded by the device's multiplication, or flushed to zero.
 fn scale_pow2_f32(v: f32, n: i32) -> f32 {
@@ -66,6 +89,15 @@ fn scale_pow2_f32(v: f32, n: i32) -> f32 {
   let low = e < 1;
   let scaled = bitcast<f32>((b & 0x807fffffu) | (u32(clamp(e, -30, 255) + select(0, 64, low)) << 23u));
   return select(select(scaled, scaled * 0x1p-64f, low), f32_inf_signed(b), e > 254);
+}
+
+// x * 2^n: overflow gives an infinity. Exact for a normal result.
+fn ldexp_f32(x: f32, n: i32) -> f32 {
+  let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+  if ((magnitude == 0u) | (magnitude >= 0x7f800000u)) { return x; }
+  let parts = split_f32(magnitude);
+  let normal = bitcast<f32>((parts.mantissa & 0x007fffffu) | 0x3f800000u | (bitcast<u32>(x) & 0x80000000u));
+  return scale_pow2_f32(normal, clamp(n, -1000, 1000) + parts.exponent - 127);
 }
 
 // The upper 32 bits of the 64-bit product a * b: WGSL has neither u64 nor a multiply-high. Exact.

@@ -62,3 +62,31 @@ fn sign_u32(x: u32) -> u32 { return select(0u, 1u, x != 0u); }
 
 // |x|; -2^31 stays, as in NumPy.
 fn abs_i32(x: i32) -> i32 { return select(x, -x, x < 0); }
+
+// The greatest common divisor; that of 0 and y is y. By shifts and differences (Stein, Computational problems associated
+// with Racah algebra, 1967): each step takes a bit at least off one of the two.
+fn gcd_u32(x: u32, y: u32) -> u32 {
+  if ((x == 0u) | (y == 0u)) { return x | y; }
+  var a = x >> countTrailingZeros(x);
+  var b = y;
+  for (var i = 0; i < 64; i++) {
+    if (b == 0u) { break; }
+    b >>= countTrailingZeros(b);
+    let larger = max(a, b);
+    a = min(a, b);
+    b = larger - a;
+  }
+  return a << countTrailingZeros(x | y);
+}
+fn gcd_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(gcd_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
+
+// The least common multiple, modulo 2^32; 0 where x or y is.
+fn lcm_u32(x: u32, y: u32) -> u32 {
+  let divisor = gcd_u32(x, y);
+  return select(x / max(divisor, 1u) * y, 0u, divisor == 0u);
+}
+fn lcm_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(lcm_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
+
+// How many bits of |x| are set.
+fn count_bits_u32(x: u32) -> i32 { return i32(countOneBits(x)); }
+fn count_bits_i32(x: i32) -> i32 { return i32(countOneBits(bitcast<u32>(abs_i32(x)))); }

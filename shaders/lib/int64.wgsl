@@ -90,6 +90,33 @@ fn remainder_int64(x: vec2u, y: vec2u) -> vec2u {
   return select(magnitude, neg_64(magnitude), top_bit_64(y));
 }
 
+// The greatest common divisor; that of 0 and y is y. As `gcd_u32`.
+fn gcd_uint64(x: vec2u, y: vec2u) -> vec2u {
+  if (all(x == vec2u(0u)) | all(y == vec2u(0u))) { return x | y; }
+  var a = shifted_down(x, vec2u(trailing_zeros_64(x), 0u), 0u);
+  var b = y;
+  for (var i = 0; i < 128; i++) {
+    if (all(b == vec2u(0u))) { break; }
+    b = shifted_down(b, vec2u(trailing_zeros_64(b), 0u), 0u);
+    let larger = max_uint64(a, b);
+    a = min_uint64(a, b);
+    b = sub_64(larger, a);
+  }
+  return left_shift_uint64(a, vec2u(trailing_zeros_64(x | y), 0u));
+}
+fn gcd_int64(x: vec2u, y: vec2u) -> vec2u { return gcd_uint64(abs_int64(x), abs_int64(y)); }
+
+// How many of the lowest bits are 0, of x that is not.
+fn trailing_zeros_64(x: vec2u) -> u32 { return select(countTrailingZeros(x.y) + 32u, countTrailingZeros(x.x), x.x != 0u); }
+
+// The least common multiple, modulo 2^64; 0 where x or y is.
+fn lcm_uint64(x: vec2u, y: vec2u) -> vec2u { return mul_64(divide_uint64(x, gcd_uint64(x, y)).quotient, y); }
+fn lcm_int64(x: vec2u, y: vec2u) -> vec2u { return lcm_uint64(abs_int64(x), abs_int64(y)); }
+
+// How many bits of |x| are set.
+fn count_bits_uint64(x: vec2u) -> i32 { return i32(countOneBits(x.x) + countOneBits(x.y)); }
+fn count_bits_int64(x: vec2u) -> i32 { return count_bits_uint64(abs_int64(x)); }
+
 // x to the power y, by repeated squaring; x^0 is 1.
 fn pow_uint64(x: vec2u, y: vec2u) -> vec2u {
   var result = vec2u(1u, 0u);

@@ -356,3 +356,46 @@ fn erf_f32(x: f32) -> f32 {
   }
   return copysign_f32(1.0 - exp_f32(-x * x) * q * p, x);
 }
+
+// The cube root: 2 ulp; keeps -0 and infinities. Of the mantissa by two of Halley's steps, from a guess by the bits that
+// is off by 1/20 at most; the exponent is a multiple of 3.
+fn cbrt_f32(x: f32) -> f32 {
+  let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+  if ((magnitude == 0u) | (magnitude >= 0x7f800000u)) { return x; }
+  let parts = split_f32(magnitude);
+  let third = (parts.exponent + 299) / 3 - 142;  // of exponent - 127, rounded down
+  let rest = parts.exponent - 127 - 3 * third;
+  let v = bitcast<f32>((parts.mantissa & 0x007fffffu) | (u32(127 + rest) << 23u));  // in [1, 8)
+  var t = bitcast<f32>(bitcast<u32>(v) / 3u + 0x2a5119f2u);
+  t += t * (v - t * t * t) / (2.0 * t * t * t + v);
+  t += t * (v - t * t * t) / (2.0 * t * t * t + v);
+  return copysign_f32(scale_pow2_f32(t, third), x);
+}
+
+// The modified Bessel function of order 0: 4 ulp; overflow gives inf. Minimax polynomials: near 0 of its power series in
+// x^2 / 4, elsewhere of sqrt(x) exp(-x) I0(x) in 1 / x.
+fn i0_f32(x: f32) -> f32 {
+  let a = abs_f32(x);
+  if (is_nan(a) | (a > 100.0)) { return select(f32_inf(), a, is_nan(a)); }
+  if (a <= 5.0) {
+    let y = 0.25 * a * a;
+    var p = 9.93845110e-12 * y + 5.87748017e-10;
+    p = p * y + 3.95351130e-8;
+    p = p * y + 1.92842481e-6;
+    p = p * y + 6.94456394e-5;
+    p = p * y + 1.73610973e-3;
+    p = p * y + 2.77777780e-2;
+    p = p * y + 0.25;
+    return fma(fma(p, y, 1.0), y, 1.0);
+  }
+  let z = 1.0 / a;
+  var p = -7.03058548e1 * z + 2.75258732e1;
+  p = p * z - 5.85108176e-2;
+  p = p * z - 9.06201661e-1;
+  p = p * z + 2.12837085e-1;
+  p = p * z + 1.71346813e-2;
+  p = p * z + 2.84746028e-2;
+  p = p * z + 4.98609580e-2;
+  p = p * z + 3.98942322e-1;
+  return scale_pow2_f32(exp_scaled_f32(a, -20) * (p / sqrt_f32(a)), 20);
+}

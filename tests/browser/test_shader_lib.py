@@ -201,6 +201,14 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
+def bessel(x: Array) -> Array:
+    return np.where(np.isinf(x), np.inf, np.i0(x))
+
+
+def exponents(rng: np.random.Generator, n: int) -> Array:
+    return rng.integers(-400, 400, n).astype(np.int32)
+
+
 def first_of_equal(f: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     """NumPy leaves open which of -0 and +0 is the maximum; ours is the first."""
     return lambda x, y: np.where(x == y, x, f(x, y))
@@ -319,6 +327,12 @@ CASES: dict[str, Case] = {
     "copysign_f32": Case(np.copysign, native=True),
     "nextafter_f32": Case(np.nextafter, native=True),
     "mulhi_u32": Case(mulhi, domains=WORDS),
+    "frexp_fraction_f32": Case(lambda x: np.frexp(x)[0]),
+    "frexp_exponent_f32": Case(lambda x: np.where(np.isfinite(x), np.frexp(x)[1], 0)),
+    "spacing_f32": Case(np.spacing, native=True),
+    "ldexp_f32": Case(
+        np.ldexp, native=True, domains=[(bits, exponents), (spread(1e-3, 1e3), exponents)]
+    ),
     # arithmetic.wgsl
     "neg_f32": Case(np.negative),
     "abs_f32": Case(np.abs),
@@ -380,6 +394,8 @@ CASES: dict[str, Case] = {
         3,
         [(bits,), (between(-4.5, 4.5),), (spread(1e-8, 2),)],
     ),
+    "cbrt_f32": Case(np.cbrt, 2, [(bits,), (between(-9, 9),), (spread(1e-45, 1e-37),)]),
+    "i0_f32": Case(bessel, 4, [(bits,), (between(-95, 95),), (between(-6, 6),)]),
     # pow.wgsl
     "log2_f32": Case(
         np.log2, 1, [(bits,), NEAR_ONE, (between(0.99, 1.01),), (spread(1e-45, 1e-37),)]
@@ -403,6 +419,12 @@ CASES: dict[str, Case] = {
     "sign_i32": Case(np.sign, domains=WORDS),
     "sign_u32": Case(np.sign, domains=WORDS),
     "abs_i32": Case(np.abs, domains=WORDS),
+    "gcd_i32": Case(np.gcd, domains=WORDS),
+    "gcd_u32": Case(np.gcd, domains=WORDS),
+    "lcm_i32": Case(np.lcm, domains=WORDS),
+    "lcm_u32": Case(np.lcm, domains=WORDS),
+    "count_bits_i32": Case(np.bitwise_count, domains=WORDS),
+    "count_bits_u32": Case(np.bitwise_count, domains=WORDS),
     # convert.wgsl
     "bool_from_i32": Case(lambda x: x.astype(bool), domains=WORDS),
     "bool_from_u32": Case(lambda x: x.astype(bool), domains=WORDS),

@@ -50,6 +50,8 @@ WITH_SCALAR: dict[tuple[str, str], str] = {
 SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 BITS = {d: d for d in _ORDER if not d.startswith("float")}
+WHOLE = {d: d for d in BITS if d != "bool"}
+COUNTS: dict[str, str] = {d: "uint8" for d in WHOLE}  # noqa: C420
 COUNTED = {**SAME, "bool": "int32"}
 SUMMED = COUNTED | {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 FLOATING = {d: d if d.startswith("float") else "float32" for d in _ORDER}
@@ -118,6 +120,29 @@ def _nextafter(x: Array, y: Array) -> Array:
 def _acosh(x: Array) -> Array:
     """NaN below 1, where Pyodide's library of C has a number."""
     return np.where(x < 1, np.nan, np.arccosh(np.where(x < 1, 1, x)))
+
+
+def _spacing(x: Array) -> Array:
+    """In the type whose numbers the operands are."""
+    return np.spacing(x.astype(np.float32 if x.dtype == np.float64 else np.float64))
+
+
+def _of_magnitudes(numpy: Callable[..., Array], x: Array, y: Array) -> Array:
+    """Of integers in an unsigned type, which holds the magnitude of each."""
+    a, b = (np.abs(v).astype(np.uint64) for v in (x, y))
+    return numpy(a, b).astype(x.dtype)
+
+
+def _gcd(x: Array, y: Array) -> Array:
+    return _of_magnitudes(np.gcd, x, y)
+
+
+def _lcm(x: Array, y: Array) -> Array:
+    return _of_magnitudes(np.lcm, x, y)
+
+
+def _i0(x: Array) -> Array:
+    return np.where(np.isinf(x), np.inf, np.i0(x.astype(np.float64)))
 
 
 def _relu(x: Array) -> Array:
@@ -230,6 +255,12 @@ UNARY: dict[str, Entry] = {
     "fabs": _floating(np.fabs, 0.5),
     "rint": _floating(np.rint, 0.5),
     "fix": _floating(np.trunc, 0.5),
+    "cbrt": _floating(np.cbrt, 2),
+    "i0": _floating(_i0, 4),
+    "spacing": Entry(_spacing, FLOATING, FLOATING, ulp=1),
+    "isneginf": _truth(lambda x: x == -np.inf),
+    "isposinf": _truth(lambda x: x == np.inf),
+    "bitwise_count": Entry(np.bitwise_count, COUNTS),
     "radians": _floating(np.radians, 4),
     "degrees": _floating(np.degrees, 4),
 }
@@ -266,8 +297,11 @@ BINARY: dict[str, Entry] = {
     "fmax": Entry(np.fmax, SAME, zero_sign=False),
     "fmin": Entry(np.fmin, SAME, zero_sign=False),
     "fmod": Entry(_fmod, NUMBERS, ulp=4),
+    "gcd": Entry(_gcd, WHOLE),
+    "lcm": Entry(_lcm, WHOLE),
 }
-NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees"}
+NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees", "cbrt", "i0", "spacing"}
+NO_METHODS |= {"isneginf", "isposinf", "bitwise_count"}
 """Ops of one operand that are no methods, with us as in NumPy."""
 NEARLY = {"logaddexp", "logaddexp2"}
 """Elementwise ops without a bound in ulp, since what is left of a difference may be small."""
@@ -366,6 +400,13 @@ ELSEWHERE: dict[str, str] = {
         "test_grids",
     ),
     **dict.fromkeys(("fused_multiply_add", "matmul", "dot"), "test_matmul"),
+    **dict.fromkeys(
+        (
+            *("poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul"),
+            *("polysub", "roots"),
+        ),
+        "test_polynomials",
+    ),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
     **dict.fromkeys(
         (

@@ -25,8 +25,8 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "decompositions", "display", "fft", "lib", "linalg", "namespace", "numeric"}
-    | {"random", "session"},
+    {"autotune", "decompositions", "display", "fft", "fitting", "lib", "linalg", "namespace"}
+    | {"numeric", "polynomials", "random", "session"},
     {"absent", "testing"},
     {PACKAGE},
 )

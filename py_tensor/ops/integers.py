@@ -1,0 +1,41 @@
+"""Divisors, multiples and bits of integers."""
+
+from __future__ import annotations
+
+from py_tensor import dtypes
+from py_tensor.dtypes import Accepts
+from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.ops.define import binary, unary
+
+__all__ = ["bitwise_count", "gcd", "lcm"]
+
+INTEGERS = Accepts("iu", lambda dtype: dtype, "int dtypes")
+
+gcd = binary(
+    "gcd",
+    INTEGERS,
+    "gcd_{t}({0}, {1})",
+    lambda np, x, y: np.gcd(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    cost=200,
+    doc="The greatest common divisor of the absolute values; that of 0 and another is the other.",
+)
+lcm = binary(
+    "lcm",
+    INTEGERS,
+    "lcm_{t}({0}, {1})",
+    lambda np, x, y: np.lcm(x, y),
+    vjp=NOT_DIFFERENTIABLE,
+    cost=220,
+    doc="The least common multiple of the absolute values, which wraps around; 0 where one is 0.",
+)
+bitwise_count = unary(
+    "bitwise_count",
+    INTEGERS,
+    "count_bits_{t}({0})",
+    lambda np, x: np.bitwise_count(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.uint8,
+    doc="How many bits of the absolute value of each element are set, as uint8.",
+    method=False,
+)

@@ -1,0 +1,129 @@
+"""Floats taken apart: fractions, exponents, distances and signs."""
+
+from __future__ import annotations
+
+from py_tensor import dtypes
+from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
+from py_tensor.errors import DTypeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.ops.arithmetic import copysign
+from py_tensor.ops.define import apply, register, unary
+from py_tensor.ops.elementwise import clip, isinf
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.movement import as_floating, converted
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.out import Out, stored
+from py_tensor.ops.rounding import trunc
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf", "spacing"]
+
+spacing = unary(
+    "spacing",
+    Accepts("biuf", lambda dtype: dtypes.promote(dtype, dtypes.float32), "real dtypes"),
+    "spacing_f32({0})",
+    lambda np, x: np.spacing(x),
+    vjp=NOT_DIFFERENTIABLE,
+    doc="""The distance from each element to the next number away from 0, with its sign.
+
+    Of halves it is that of float32.
+    """,
+    method=False,
+)
+isneginf = unary(
+    "isneginf",
+    REAL,
+    {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"},
+    lambda np, x: np.isneginf(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is -inf.",
+    method=False,
+)
+isposinf = unary(
+    "isposinf",
+    REAL,
+    {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"},
+    lambda np, x: np.isposinf(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is inf.",
+    method=False,
+)
+FRACTION = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_fraction_f32({0})"},
+    numpy=lambda np, x: np.frexp(x)[0],
+    accepts=REAL_FLOATING,
+    vjp=NOT_DIFFERENTIABLE,
+)
+EXPONENT = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_exponent_f32({0})"},
+    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # C leaves it open
+    accepts=REAL_FLOATING,
+    gives=dtypes.int32,
+    vjp=NOT_DIFFERENTIABLE,
+)
+LDEXP = Elementwise(
+    "ldexp",
+    wgsl={"*": "ldexp_f32({0}, i32({1}))"},
+    numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
+    accepts=REAL_FLOATING,
+    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
+)
+MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
+
+
+def frexp(
+    x: Operand, /, out: tuple[Out, Out] = (None, None), *, where: Operand = True
+) -> tuple[Tensor, Tensor]:
+    """The fraction of each element, in [0.5, 1) or 0, and the power of 2 (int32) to multiply it by.
+
+    Zeros, infinities and NaN are their own fractions, with the power 0.
+    """
+    return _both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where)
+
+
+def modf(
+    x: Operand, /, out: tuple[Out, Out] = (None, None), *, where: Operand = True
+) -> tuple[Tensor, Tensor]:
+    """The fraction of each element and its integer part, both in floating point and with its sign.
+
+    Infinities have the fraction 0.
+    """
+    x = as_floating(x, "modf", REAL_FLOATING)
+    whole = trunc(x)
+    fraction = copysign(choose(isinf(x), 0.0, x - whole), x)
+    return _both("modf", (fraction, whole), out, where)
+
+
+def _both(
+    op: str, found: tuple[Tensor, Tensor], out: tuple[Out, Out], where: Operand
+) -> tuple[Tensor, Tensor]:
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(f"{op}: out is a tuple of two, one for each result")
+    first, second = (stored(op, x, target, where) for x, target in zip(found, out, strict=True))
+    return first, second
+
+
+def ldexp(x: Operand, y: Operand, /, out: Out = None, *, where: Operand = True) -> Tensor:
+    """Each element of `x` times 2 to the power of that of `y`, which are integers.
+
+    Raises
+    ------
+    DTypeError
+        For powers that are no integers.
+    """
+    x = x if isinstance(x, Tensor) else tensor_of(x, "ldexp", device=getattr(y, "device", None))
+    powers = y if isinstance(y, Tensor) else tensor_of(y, "ldexp", device=x.device)
+    if powers.dtype.kind not in "biu":
+        raise DTypeError(f"ldexp: takes powers that are integers, not {powers.dtype}")
+    x = as_floating(x, "ldexp", REAL_FLOATING)
+    kept = converted(clip(powers, -MOST_EXPONENT, MOST_EXPONENT), x.dtype)
+    return stored("ldexp", apply(LDEXP, (x, kept)), out, where)
+
+
+register(frexp, FRACTION, method=False)
+register(ldexp, LDEXP, method=False)
+register(modf, method=False)

@@ -1,0 +1,400 @@
+"""Polynomials by their coefficients, of which that of the highest power comes first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.host import host
+from py_tensor.decompositions import eigvals
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange, ones, zeros, zeros_like
+from py_tensor.ops.define import register
+from py_tensor.ops.movement import (
+    concat,
+    converted,
+    in_common_dtype,
+    members_of,
+    ravel,
+    widened,
+)
+from py_tensor.ops.operands import Operand, Scalar, numbers_of
+from py_tensor.ops.products import convolve
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval",
+    "roots",
+]  # fmt: skip
+
+
+def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
+    """The coefficients of a polynomial, which may come as a number or as a `poly1d`."""
+    x = tensor_of(getattr(p, "coeffs", p), op, device=device)
+    if x.ndim > 1:
+        raise ShapeError(f"{op}: coefficients are a vector, not of shape {x.shape}")
+    return ravel(x)
+
+
+def _pair(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
+    given = [getattr(v, "coeffs", v) for v in (p, q)]
+    first, second = in_common_dtype(op, *given)
+    return _coefficients(op, first), _coefficients(op, second)
+
+
+def _like(found: Tensor, *given: Operand) -> Any:
+    """Coefficients as a `poly1d` where one was given."""
+    kinds = [type(p) for p in given if hasattr(p, "coeffs")]
+    return kinds[0](found) if kinds else found
+
+
+def without_zeros(op: str, p: Operand) -> Tensor:
+    """Coefficients from the first on that is not 0, and the last of all; those of tensors are read.
+
+    Those of a list are looked at before they come to the device.
+    """
+    x = _coefficients(op, p)
+    values = numbers_of(op, p if isinstance(p, list | tuple) else x)[0]
+    zeros_before = len(list(takewhile(lambda v: v == 0, values[:-1])))
+    return x[zeros_before:].copy() if zeros_before else x
+
+
+def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
+    """The value at each element of `x` of a polynomial, by Horner's rule.
+
+    Where `x` is a `poly1d`, the polynomial of it.
+    """
+    p = getattr(p, "coeffs", p)
+    if hasattr(x, "coeffs"):
+        found: Any = type(x)([0])
+    else:
+        x = tensor_of(x, "polyval")
+        if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy makes an array of Python's ints
+            x = widened(x)
+        found = zeros_like(x)
+    for coefficient in members_of("polyval", p):
+        found = found * x + coefficient
+    return found
+
+
+# -- Arithmetic ---------------------------------------------------------------------------------
+
+
+def _of_length(x: Tensor, n: int) -> Tensor:
+    """Coefficients with zeros for the powers that are missing."""
+    return concat([zeros(n - x.size, x.dtype, device=x.device), x]) if x.size < n else x
+
+
+def _aligned(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
+    a, b = _pair(op, p, q)
+    n = max(a.size, b.size)
+    return _of_length(a, n), _of_length(b, n)
+
+
+def polyadd(a1: Operand, a2: Operand) -> Any:
+    """The sum of two polynomials."""
+    a, b = _aligned("polyadd", a1, a2)
+    return _like(a + b, a1, a2)
+
+
+def polysub(a1: Operand, a2: Operand) -> Any:
+    """The difference of two polynomials."""
+    a, b = _aligned("polysub", a1, a2)
+    return _like(a - b, a1, a2)
+
+
+def polymul(a1: Operand, a2: Operand) -> Any:
+    """The product of two polynomials, without zeros at its front: tensors are read for that."""
+    a, b = (without_zeros("polymul", p) for p in (a1, a2))
+    return _like(convolve(*in_common_dtype("polymul", a, b)), a1, a2)
+
+
+def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
+    """The quotient of two polynomials, and the remainder, without zeros at its front.
+
+    Its length depends on the coefficients: these are read, and divided on the host by NumPy.
+    """
+    a, b = _pair("polydiv", u, v)
+    target = dtypes.floating(a.dtype)
+    quotient, rest = (
+        tensor_of(found, "polydiv", dtype=target, device=a.device)
+        for found in host.load_numpy().polydiv(a.tolist(), b.tolist())
+    )
+    return _like(quotient, u, v), _like(rest, u, v)
+
+
+def _times(op: str, m: Any) -> int:
+    count = as_index(m)
+    if count < 0:
+        raise ValueError(f"{op}: m is how many times, not {m}")
+    return count
+
+
+def polyder(p: Operand, m: int = 1) -> Any:
+    """The derivative of a polynomial, `m` times over."""
+    x = _coefficients("polyder", p)
+    for _ in range(_times("polyder", m)):
+        x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
+    return _like(x, p)
+
+
+def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
+    """The antiderivative of a polynomial, `m` times over.
+
+    Parameters
+    ----------
+    k : optional
+        The constant of each integration: one number, or `m` of them; 0 by default.
+
+    Raises
+    ------
+    ValueError
+        For fewer constants, or a negative `m`.
+    """
+    x = _coefficients("polyint", p)
+    count = _times("polyint", m)
+    given = zeros(count, device=x.device) if k is None else _coefficients("polyint", k, x.device)
+    if given.size == 1:
+        given = given * ones(count, device=x.device)
+    if given.size < count:
+        raise ValueError(f"polyint: {given.size} constants for {count} integrations")
+    for i in range(count):
+        x = concat([x / arange(x.size, 0, -1, device=x.device), given[i : i + 1]])
+    return _like(x, p)
+
+
+# -- Zeros --------------------------------------------------------------------------------------
+
+
+def roots(p: Operand) -> Tensor:
+    """The zeros of a polynomial, on the host by NumPy, as eigenvalues: the GPU is waited for.
+
+    They are complex where one is.
+    """
+    x = _coefficients("roots", p)
+    found = host.load_numpy().roots(x.tolist())
+    target = dtypes.floating(x.dtype)
+    target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
+    return tensor_of(found, "roots", dtype=target, device=x.device)
+
+
+def poly(seq_of_zeros: Operand) -> Any:
+    """The polynomial with these zeros and the first coefficient 1; of a matrix, its own.
+
+    Of no zeros it is the number 1.0.
+
+    Complex zeros are read: if they come in conjugate pairs, the coefficients are real.
+
+    Raises
+    ------
+    ShapeError
+        For what is neither a vector nor a square matrix.
+    """
+    x = tensor_of(seq_of_zeros, "poly")
+    if x.ndim == 2 and x.shape[0] == x.shape[1]:
+        x = eigvals(x)
+    elif x.ndim > 1:
+        raise ShapeError(f"poly: takes zeros, or a square matrix, not shape {x.shape}")
+    if not x.size:
+        return 1.0
+    x = converted(ravel(x), dtypes.floating(x.dtype))
+    one = ones(1, x.dtype, device=x.device)
+    found = one
+    for i in range(x.size):
+        found = convolve(found, concat([one, -x[i : i + 1]]))
+    if x.dtype.kind == "c" and _are_paired(x.tolist()):
+        return found.real.copy()
+    return found
+
+
+def _are_paired(numbers: list[complex]) -> bool:
+    def in_order(values: list[complex]) -> list[complex]:
+        return sorted(values, key=lambda v: (v.real, v.imag))
+
+    return in_order(numbers) == in_order([v.conjugate() for v in numbers])
+
+
+# -- A polynomial as an object ------------------------------------------------------------------
+
+
+class poly1d:  # noqa: N801 - NumPy's name
+    """A polynomial that is called, added, multiplied and printed.
+
+    Parameters
+    ----------
+    c_or_r
+        The coefficients, that of the highest power first, or another polynomial. Zeros before the
+        first other one are left out: a tensor is read for that.
+    r : bool
+        Whether these are the zeros of the polynomial.
+    variable : str, optional
+        The letter that is printed; "x" by default.
+
+    Attributes
+    ----------
+    coeffs : Tensor
+        Also as `c`, `coef` and `coefficients`.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> p = pt.poly1d([1, 0, 2])
+    >>> print(p)
+       2
+    1 x + 2
+    >>> p * p
+    poly1d([1, 0, 4, 0, 4])
+    >>> float(p(3))
+    11.0
+    """
+
+    __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
+
+    def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
+        self.variable = variable or getattr(c_or_r, "variable", "x")
+        self.coeffs = poly(c_or_r) if r else without_zeros("poly1d", c_or_r)
+        if not self.coeffs.size:
+            self.coeffs = zeros(1, self.coeffs.dtype, device=self.coeffs.device)
+
+    @property
+    def c(self) -> Tensor:
+        """The coefficients, that of the highest power first."""
+        return self.coeffs
+
+    coef = coefficients = c
+
+    @property
+    def o(self) -> int:
+        """The highest power."""
+        return self.coeffs.size - 1
+
+    order = o
+
+    @property
+    def r(self) -> Tensor:
+        """The zeros; see `roots`."""
+        return roots(self.coeffs)
+
+    roots = r
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.coeffs.__array__(dtype, copy=copy)
+
+    def __call__(self, val: Operand) -> Any:
+        return polyval(self.coeffs, val)
+
+    def __len__(self) -> int:
+        return self.o
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.coeffs)
+
+    def __getitem__(self, power: int) -> Any:
+        return self.coeffs[self.o - power] if 0 <= power <= self.o else self.coeffs[0] * 0
+
+    def __setitem__(self, power: int, value: Scalar) -> None:
+        if power < 0:
+            raise ValueError(f"poly1d: there is no power {power}")
+        self.coeffs = _of_length(self.coeffs, power + 1)
+        self.coeffs[self.o - power] = value
+
+    def __neg__(self) -> poly1d:
+        return poly1d(-self.coeffs)
+
+    def __pos__(self) -> poly1d:
+        return self
+
+    def __add__(self, other: Any) -> poly1d:
+        return poly1d(polyadd(self, other))
+
+    def __sub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(self, other))
+
+    def __rsub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(other, self))
+
+    def __mul__(self, other: Any) -> poly1d:
+        return poly1d(polymul(self, other))
+
+    def __pow__(self, power: int) -> poly1d:
+        found = poly1d([1])
+        for _ in range(_times("poly1d", power)):
+            found = found * self
+        return found
+
+    def __truediv__(self, other: Any) -> Any:
+        is_number = getattr(other, "ndim", 0) == 0 and not isinstance(other, poly1d | list | tuple)
+        return poly1d(self.coeffs / other) if is_number else polydiv(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return polydiv(poly1d(other), self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, poly1d):
+            return NotImplemented
+        return self.coeffs.tolist() == other.coeffs.tolist()
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def deriv(self, m: int = 1) -> poly1d:
+        """The derivative, `m` times over."""
+        return poly1d(polyder(self.coeffs, m))
+
+    def integ(self, m: int = 1, k: Any = 0) -> poly1d:
+        """The antiderivative, `m` times over; see `polyint`."""
+        return poly1d(polyint(self.coeffs, m, k))
+
+    def __repr__(self) -> str:
+        return f"poly1d({repr(self.coeffs).removeprefix('tensor(')}"
+
+    def __str__(self) -> str:
+        return _in_two_lines(self._terms())
+
+    def _terms(self) -> str:
+        """The terms in one line, powers as ``**``."""
+        found = ""
+        for power, value in zip(range(self.o, -1, -1), self.coeffs.tolist(), strict=True):
+            number = _shown(value)
+            if number == "0" and (power or found):
+                continue
+            name = {0: "", 1: f" {self.variable}"}.get(power, f" {self.variable}**{power}")
+            sign = "" if not found else " - " if number.startswith("-") else " + "
+            found += sign + (number.removeprefix("-") if found else number) + name
+        return found
+
+
+def _shown(value: complex) -> str:
+    """A coefficient to four digits."""
+    if not isinstance(value, complex):
+        return f"{value:.4g}"
+    if not value.imag:
+        return f"{value.real:.4g}"
+    return f"({value.real:.4g} + {value.imag:.4g}j)" if value.real else f"{value.imag:.4g}j"
+
+
+MOST_COLUMNS = 70
+
+
+def _in_two_lines(terms: str) -> str:
+    """Powers above the line, which goes on below where it would be too long."""
+    parts = re.split(r"\*\*(\d+)", terms)
+    lines: list[tuple[str, str]] = []
+    above = below = ""
+    for text, power in zip(parts[::2], parts[1::2], strict=False):
+        raised, plain = " " * (len(text) - 1) + power, text + " " * (len(power) - 1)
+        if len(below) + len(plain) > MOST_COLUMNS or len(above) + len(raised) > MOST_COLUMNS:
+            lines.append((above, below))
+            above = below = ""
+        above, below = above + raised, below + plain
+    lines.append((above, below))
+    return " " + "\n ".join(f"{above}\n{below}" for above, below in lines) + parts[-1]
+
+
+for _function in (
+    poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots,
+):  # fmt: skip
+    register(_function, method=False)
