@@ -51,6 +51,7 @@ from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
+from py_tensor.ops.memory import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
