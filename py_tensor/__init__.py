@@ -133,6 +133,35 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.setops import *  # noqa: F403
     from py_tensor.ops.statistics import *  # noqa: F403
     from py_tensor.ops.windows import *  # noqa: F403
+    from py_tensor.scalar_types import False_ as False_
+    from py_tensor.scalar_types import ScalarType as ScalarType
+    from py_tensor.scalar_types import True_ as True_
+    from py_tensor.scalar_types import bytes_ as bytes_
+    from py_tensor.scalar_types import character as character
+    from py_tensor.scalar_types import clongdouble as clongdouble
+    from py_tensor.scalar_types import common_type as common_type
+    from py_tensor.scalar_types import complexfloating as complexfloating
+    from py_tensor.scalar_types import datetime64 as datetime64
+    from py_tensor.scalar_types import flexible as flexible
+    from py_tensor.scalar_types import floating as floating
+    from py_tensor.scalar_types import generic as generic
+    from py_tensor.scalar_types import inexact as inexact
+    from py_tensor.scalar_types import integer as integer
+    from py_tensor.scalar_types import issubdtype as issubdtype
+    from py_tensor.scalar_types import little_endian as little_endian
+    from py_tensor.scalar_types import longdouble as longdouble
+    from py_tensor.scalar_types import min_scalar_type as min_scalar_type
+    from py_tensor.scalar_types import mintypecode as mintypecode
+    from py_tensor.scalar_types import number as number
+    from py_tensor.scalar_types import object_ as object_
+    from py_tensor.scalar_types import sctypeDict as sctypeDict
+    from py_tensor.scalar_types import signedinteger as signedinteger
+    from py_tensor.scalar_types import str_ as str_
+    from py_tensor.scalar_types import timedelta64 as timedelta64
+    from py_tensor.scalar_types import typecodes as typecodes
+    from py_tensor.scalar_types import typename as typename
+    from py_tensor.scalar_types import unsignedinteger as unsignedinteger
+    from py_tensor.scalar_types import void as void
 else:
     from importlib import import_module as _import_module
 
@@ -180,6 +209,12 @@ else:
         ),
         "ops.statistics": "average corrcoef cov",
         "ops.windows": "as_strided sliding_window_view",
+        "scalar_types": (
+            "False_ ScalarType True_ bytes_ character clongdouble common_type complexfloating "
+            "datetime64 flexible floating generic inexact integer issubdtype little_endian "
+            "longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger "
+            "str_ timedelta64 typecodes typename unsignedinteger void"
+        ),
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such
