@@ -51,6 +51,7 @@ from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
+from py_tensor.ops.memory import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
@@ -137,6 +138,35 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.tapers import *  # noqa: F403
     from py_tensor.ops.windows import *  # noqa: F403
     from py_tensor.polynomials import *  # noqa: F403
+    from py_tensor.scalar_types import False_ as False_
+    from py_tensor.scalar_types import ScalarType as ScalarType
+    from py_tensor.scalar_types import True_ as True_
+    from py_tensor.scalar_types import bytes_ as bytes_
+    from py_tensor.scalar_types import character as character
+    from py_tensor.scalar_types import clongdouble as clongdouble
+    from py_tensor.scalar_types import common_type as common_type
+    from py_tensor.scalar_types import complexfloating as complexfloating
+    from py_tensor.scalar_types import datetime64 as datetime64
+    from py_tensor.scalar_types import flexible as flexible
+    from py_tensor.scalar_types import floating as floating
+    from py_tensor.scalar_types import generic as generic
+    from py_tensor.scalar_types import inexact as inexact
+    from py_tensor.scalar_types import integer as integer
+    from py_tensor.scalar_types import issubdtype as issubdtype
+    from py_tensor.scalar_types import little_endian as little_endian
+    from py_tensor.scalar_types import longdouble as longdouble
+    from py_tensor.scalar_types import min_scalar_type as min_scalar_type
+    from py_tensor.scalar_types import mintypecode as mintypecode
+    from py_tensor.scalar_types import number as number
+    from py_tensor.scalar_types import object_ as object_
+    from py_tensor.scalar_types import sctypeDict as sctypeDict
+    from py_tensor.scalar_types import signedinteger as signedinteger
+    from py_tensor.scalar_types import str_ as str_
+    from py_tensor.scalar_types import timedelta64 as timedelta64
+    from py_tensor.scalar_types import typecodes as typecodes
+    from py_tensor.scalar_types import typename as typename
+    from py_tensor.scalar_types import unsignedinteger as unsignedinteger
+    from py_tensor.scalar_types import void as void
 else:
     from importlib import import_module as _import_module
 
@@ -190,6 +220,12 @@ else:
         "ops.windows": "as_strided sliding_window_view",
         "polynomials": (
             "poly poly1d polyadd polyder polydiv polyint polymul polysub polyval roots"
+        ),
+        "scalar_types": (
+            "False_ ScalarType True_ bytes_ character clongdouble common_type complexfloating "
+            "datetime64 flexible floating generic inexact integer issubdtype little_endian "
+            "longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger "
+            "str_ timedelta64 typecodes typename unsignedinteger void"
         ),
         "typing": "typing",
     }

@@ -41,10 +41,12 @@ METHODS: dict[str, str] = {
     "copy_": "it is x[...] = y",
     "cpu": 'it is x.to("cpu")',
     "cuda": 'it is x.to("webgpu")',
+    "ctypes": "there is x.numpy().ctypes, of a copy",
     "dim": "it is x.ndim",
     "double": 'it is x.astype(pt.float64), on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
     "float": "it is x.astype(pt.float32)",
+    **dict.fromkeys(("getfield", "setfield"), "elements have no fields; x.view(dtype) is a view"),
     "gpu": 'it is x.to("webgpu")',
     "hist": FUNCTIONS["hist"],
     "int": "it is x.astype(pt.int32)",
@@ -53,9 +55,7 @@ METHODS: dict[str, str] = {
     "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",
     "resize": "there is x.reshape(...), and pt.concat for more elements",
-    "setflags": "it is x.flags.writeable = ...",
     "type": "it is x.astype(dtype)",
-    "view": "x.reshape(...) gives another shape, x.astype(...) another dtype",
 }
 """Of tensors."""
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from warnings import warn
 
+from py_tensor.described import Described
 from py_tensor.errors import ComplexWarning, DTypeError
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DType:
+class DType(Described):
     """A data type; compare with ``is`` or ``==``.
 
     It equals whatever names it: ``x.dtype == "float32"``, ``x.dtype == np.float32``. Its hash is
@@ -157,7 +158,7 @@ ALL = (
     complex64, complex128,
 )  # fmt: skip
 BY_NAME = {dtype.name: dtype for dtype in ALL}
-_KNOWN = ", ".join(BY_NAME)
+KNOWN = ", ".join(BY_NAME)
 DEFAULT_FLOAT = float32
 DEFAULT_INT = int32
 DEFAULT_COMPLEX = complex64
@@ -249,7 +250,7 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         return float16
     found = {"b": bool_, "f": DEFAULT_FLOAT, "c": DEFAULT_COMPLEX}.get(kind)
     if found is None:
-        raise DTypeError(f"{op}: {name} has no counterpart here ({_KNOWN}); give a dtype")
+        raise DTypeError(f"{op}: {name} has no counterpart here ({KNOWN}); give a dtype")
     return found
 
 
@@ -399,13 +400,24 @@ def parse(dtype: object) -> DType:
         return dtype
     found = _named(dtype)
     if found is None:
-        name = _name_of(dtype)
-        if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
-            raise no_text(f"dtype {name}")
-        if name in _INSTEAD:
-            raise DTypeError(f"there is no dtype {name}; take {_INSTEAD[name]}")
-        raise DTypeError(f"unknown dtype {dtype!r}; there are {_KNOWN}")
+        raise _no_dtype(dtype)
     return found
+
+
+def _no_dtype(given: object) -> DTypeError:
+    """The error for what names none of our dtypes."""
+    name = _name_of(given)
+    if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
+        return no_text(f"dtype {name}")
+    if name in _INSTEAD:
+        return DTypeError(f"there is no dtype {name}; take {_INSTEAD[name]}")
+    if isinstance(given, list | tuple | dict) or name in ("void", "V"):
+        return DTypeError(f"there is no dtype {given!r}; elements have no fields")
+    if name in ("object", "object_", "O"):
+        return DTypeError(f"there is no dtype object; tensors hold numbers and bools ({KNOWN})")
+    if name is not None and name.startswith(("datetime64", "timedelta64", "M8", "m8")):
+        return DTypeError(f"there is no dtype {name}; tensors hold numbers, as of seconds")
+    return DTypeError(f"unknown dtype {given!r}; there are {KNOWN}")
 
 
 def _named(given: object) -> DType | None:

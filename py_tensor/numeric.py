@@ -118,11 +118,19 @@ def geterr() -> dict[str, str]:
     return dict(_SILENT)
 
 
-class dtype:  # noqa: N801 - NumPy's name
-    """``dtype("float32")`` is the dtype that a name or a type stands for."""
+class _DTypes(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, DType)
 
-    def __new__(cls, given: Any, /) -> DType:  # type: ignore[misc]
-        return dtypes.parse(given)
+
+class dtype(metaclass=_DTypes):  # noqa: N801 - NumPy's name
+    """``dtype("float32")`` is the dtype that a name or a type stands for.
+
+    Each dtype is an instance: ``isinstance(x.dtype, pt.dtype)``.
+    """
+
+    def __new__(cls, dtype: Any, align: bool = False, copy: bool = False) -> DType:  # type: ignore[misc]
+        return dtypes.parse(dtype)
 
     def __class_getitem__(cls, item: object) -> type[DType]:
         return DType

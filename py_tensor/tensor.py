@@ -18,6 +18,7 @@ from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
+from py_tensor.graph.bits import bits
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
@@ -83,7 +84,8 @@ class View:
     find : callable, optional
         Gives the layout; None where it is known.
     part : op, optional
-        What takes the elements of the view out of complex ones: `REAL_PART` or `IMAG_PART`.
+        What makes the elements of the view of the base's: `REAL_PART` or `IMAG_PART` of complex
+        ones, or their `bits` as another dtype.
     """
 
     __slots__ = ("base", "find", "layout", "part", "writeable")
@@ -225,10 +227,13 @@ class Tensor(Methods):
     ) -> Tensor:
         """A view of this tensor's memory; of a scalar, which never changes, its value.
 
-        With a `part`, of the real or the imaginary parts of complex elements.
+        With a `part`, of the real or the imaginary parts of complex elements. Those of a view of
+        other bits are a read-only copy.
         """
         alias = self._alias
         if type(alias) is View:
+            if part is not None and alias.part is not None:
+                return Tensor(_made_of(part, self._node))._read_only()
             base, writeable = alias.base, writeable and alias.writeable
             part = alias.part or part
         elif alias is not None:
@@ -240,6 +245,32 @@ class Tensor(Methods):
         seen = base._node
         view = View(base, layout, writeable, part=part)
         return Tensor(_seen(seen, layout, part))._as_view(view, seen)
+
+    def _view_bits(self, dtype: DType) -> Tensor:
+        """A view of this tensor's memory as elements of another dtype of the same size.
+
+        Of the parts of complex elements, and of a scalar, it is a copy.
+        """
+        alias = self._alias
+        base: Tensor = alias.base if type(alias) is View else self
+        if base.itemsize != self.itemsize or self.is_scalar:
+            copied = (
+                self
+                if dtype is self.dtype
+                else Tensor(_made_of(bits(self.dtype, dtype), self._node))
+            )
+            return copied if self.is_scalar else copied._read_only()
+        layout, seen = self._layout, base._node
+        writeable = alias is None or alias.writeable
+        part = None if dtype is base.dtype else bits(base.dtype, dtype)
+        return Tensor(_seen(seen, layout, part))._as_view(
+            View(base, layout, writeable, part=part), seen
+        )
+
+    def _read_only(self) -> Tensor:
+        """The tensor itself, which nothing may be written to from now on."""
+        self.flags.writeable = False
+        return self
 
     def _element(self, place: int) -> Tensor:
         """The element at a flat index of this tensor's memory, as a scalar."""
@@ -749,7 +780,7 @@ class Flags:
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         layout = self._tensor._layout  # pyright: ignore[reportPrivateUsage]
-        if type(alias) is View and alias.part is not None:
+        if type(alias) is View and alias.part in (REAL_PART, IMAG_PART):
             return layout.size <= 1
         return replace(layout, offset=0).permuted(order).is_contiguous or not layout.size
 
@@ -778,9 +809,7 @@ _views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | No
 def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
     """The elements of a node as a layout of its flat indices sees them; or a part of each."""
     if part is not None:
-        whole = _seen(node, layout)
-        meta = meta_of(layout.shape, part.result(node.meta.dtype), node.meta.device)
-        return bind(part, (whole,)) if layout.size else leaf(meta, EMPTY)
+        return _made_of(part, _seen(node, layout))
     key = node.meta, layout.shape, layout.strides, layout.offset
     try:
         steps = _views[key]
@@ -791,13 +820,30 @@ def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
     return follow(node, steps)
 
 
+def _made_of(part: Elementwise, node: Node) -> Node:
+    """What an op of one operand makes of the elements of a node, which may have none."""
+    meta = node.meta
+    if meta.size:
+        return bind(part, (node,))
+    return leaf(meta_of(meta.shape, part.result(meta.dtype), meta.device), EMPTY)
+
+
 def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
-    """What is written where `value` is to be a part of complex elements, whose other one stays."""
+    """What is written where `value` is to be a part of the elements, or their bits.
+
+    The other part of complex ones stays.
+    """
     if part is None:
         return value
     if part is REAL_PART:
         return bind(COMPLEX, (value, _seen(whole, layout, IMAG_PART)))
-    return bind(COMPLEX, (_seen(whole, layout, REAL_PART), value))
+    if part is IMAG_PART:
+        return bind(COMPLEX, (_seen(whole, layout, REAL_PART), value))
+    source, target = value.meta.dtype, whole.meta.dtype
+    if value.op.constant:
+        (number,) = values_of(source.bytes_of(value.attrs), target)
+        return constant(target.name, number, target, value.meta.device)
+    return bind(bits(source, target), (value,))
 
 
 def _steps_to(source: Meta, layout: Layout) -> tuple[Step, ...] | None:

@@ -22,7 +22,7 @@ from py_tensor.backend.connection import CHECKED_ALLOCATION
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.native_device import Device
 from py_tensor.backend.webgpu import WebGPU
-from py_tensor.testing import stats
+from py_tensor.counting import stats
 
 MESSAGES = {
     "validation": "Validation Error\n\nCaused by:\n  In {call}, label = '{label}'\n    for a test",

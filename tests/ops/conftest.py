@@ -122,13 +122,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     computes = pyfuncitem.get_closest_marker("computes") is not None
     if not computes or pyfuncitem.config.option.device == "cpu":
         return (yield)
-    from py_tensor import testing
+    from py_tensor import counting
 
-    before = testing.dispatches()
+    before = counting.dispatches()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["py_tensor.tensor"], "COPIED_BYTES", 0)
         result = yield
-    if testing.dispatches() == before:
+    if counting.dispatches() == before:
         pytest.fail("nothing was dispatched: the GPU computed none of this", pytrace=False)
     return result
 
@@ -145,11 +145,11 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
     if device != "webgpu":
         yield
         return
-    from py_tensor import testing
+    from py_tensor import counting
 
-    testing.poison(True)
+    counting.poison(True)
     yield
-    testing.poison(False)
+    counting.poison(False)
 
 
 @pytest.fixture(scope="session", autouse=True)

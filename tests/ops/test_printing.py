@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import testing
+from py_tensor import counting
 from py_tensor.convert.printing import edge_indices, format_str, format_tensor
 from py_tensor.graph.order import topological
 
@@ -60,9 +60,9 @@ def pending(x: Any) -> bool:
 
 
 def dispatches_of(x: pt.Tensor) -> int:
-    before = testing.dispatches()
+    before = counting.dispatches()
     assert f"shape={x.shape}" in repr(x)
-    return testing.dispatches() - before
+    return counting.dispatches() - before
 
 
 @pytest.mark.computes

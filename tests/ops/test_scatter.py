@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import testing
+from py_tensor import counting
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter, with_put, with_put_along_axis
@@ -405,6 +405,6 @@ def test_dispatches(device: str, rng: np.random.Generator) -> None:
         ),
     }
     for what, (make, dispatches) in cases.items():
-        before = testing.dispatches() if device == "webgpu" else 0
+        before = counting.dispatches() if device == "webgpu" else 0
         make().realize()
-        assert device == "cpu" or testing.dispatches() == before + dispatches, what
+        assert device == "cpu" or counting.dispatches() == before + dispatches, what

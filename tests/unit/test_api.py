@@ -47,6 +47,7 @@ def test_nothing_else_is_public() -> None:
     allowed = {"e", "pi", "inf", "nan", "euler_gamma", "newaxis", "typing", "testing"}
     allowed |= {"mgrid", "ogrid", "r_", "c_", "s_", "index_exp"}
     allowed |= {"single", "double", "int_", "intc", "intp", "uint", "uintc", "uintp"}
+    allowed |= {"False_", "ScalarType", "True_", "little_endian", "sctypeDict", "typecodes"}
     allowed |= {"long", "longlong", "ulong", "ulonglong"}
     others = NAMES.keys() - PUBLIC.keys() - allowed
     assert not {n for n in others if not inspect.ismodule(NAMES[n])}
@@ -132,8 +133,8 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "shap", "'Tensor' object has no attribute 'shap'"),
         (
             pt.ones(2, device="cpu"),
-            "view",
-            "x.reshape(...) gives another shape, x.astype(...) another dtype",
+            "getfield",
+            "elements have no fields; x.view(dtype) is a view",
         ),
         (pt.ones(2, device="cpu"), "grad", "there is no automatic differentiation yet"),
         (

@@ -113,7 +113,7 @@ class PyTensor:
         return x.numpy() if self._can_block() else await x.to_numpy_async()
 
     async def metered(self, count: int, kept: int) -> Metered:
-        from py_tensor.testing import stats
+        from py_tensor.counting import stats
 
         before = stats()
         timing = self._pt.profile() if self._has_clock else contextlib.nullcontext()

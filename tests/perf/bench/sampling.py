@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.testing import dispatches
+from py_tensor.counting import dispatches
 from tests.perf.bench import cases
 
 _case: cases.Case

@@ -1,0 +1,108 @@
+"""What NumPy's dtypes tell of themselves beside name, kind and size."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Union
+
+from py_tensor.errors import DTypeError
+
+_CHARS = {
+    **{"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i"},
+    **{"uint32": "I", "int64": "l", "uint64": "L", "float16": "e", "float32": "f"},
+    **{"float64": "d", "complex64": "F", "complex128": "D"},
+}  # NumPy's on Linux
+_NUMBERS = {
+    **{"bool": 0, "int8": 1, "uint8": 2, "int16": 3, "uint16": 4, "int32": 5, "uint32": 6},
+    **{"int64": 7, "uint64": 8, "float32": 11, "float64": 12, "complex64": 14, "complex128": 15},
+    "float16": 23,
+}
+
+
+class Described:
+    """NumPy's attributes of dtypes, and of its scalar types: one object is both here."""
+
+    __slots__ = ()
+    name: builtins.str
+    kind: Any
+    itemsize: int
+
+    names = fields = subdtype = metadata = None
+    shape = ()
+    ndim = flags = 0
+    isbuiltin = 1
+    isnative = True
+    hasobject = isalignedstruct = False
+
+    @property
+    def __name__(self) -> builtins.str:
+        return self.name
+
+    @property
+    def type(self) -> Any:
+        """The scalar type, which makes a value: the dtype itself."""
+        return self
+
+    @property
+    def base(self) -> Any:
+        return self
+
+    @property
+    def char(self) -> builtins.str:
+        """NumPy's letter on Linux."""
+        return _CHARS[self.name]
+
+    @property
+    def num(self) -> int:
+        """NumPy's number on Linux."""
+        return _NUMBERS[self.name]
+
+    @property
+    def byteorder(self) -> builtins.str:
+        return "=" if self.itemsize > 1 else "|"
+
+    @property
+    def str(self) -> builtins.str:
+        """Byte order, kind and size, as ``"<f4"``."""
+        return f"{'<' if self.itemsize > 1 else '|'}{self.kind}{self.itemsize}"
+
+    @property
+    def descr(self) -> list[tuple[builtins.str, builtins.str]]:
+        return [("", self.str)]
+
+    @property
+    def alignment(self) -> int:
+        return self.itemsize // 2 if self.kind == "c" else self.itemsize
+
+    def newbyteorder(self, new_order: builtins.str = "S", /) -> Any:
+        """The dtype itself: elements are little-endian.
+
+        Raises
+        ------
+        DTypeError
+            For the other order, of more than one byte.
+        """
+        if self.itemsize > 1 and new_order[:1].upper() in (">", "B", "S"):
+            raise DTypeError(
+                f"newbyteorder: there is no big-endian {self.name}; x.byteswap() has its bytes"
+            )
+        return self
+
+    def __instancecheck__(self, value: object) -> bool:
+        """Whether a value is a scalar of the dtype: ``isinstance(x[0], pt.float32)``."""
+        return getattr(value, "is_scalar", False) and getattr(value, "dtype", None) is self
+
+    def __subclasscheck__(self, given: object) -> bool:
+        return given is self
+
+    def __or__(self, other: Any) -> Any:
+        """In annotations: ``float32 | None``."""
+        return Union[self, other]  # noqa: UP007
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]  # noqa: UP007
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from py_tensor.dtypes import parse
+
+        return parse, (self.name,)

@@ -1,0 +1,41 @@
+"""Bits of elements, read as elements of another dtype of the same size."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from py_tensor.dtypes import Accepts, DType, bool_, float16
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+
+
+@cache
+def bits(source: DType, target: DType) -> Elementwise:
+    """The op from one dtype to another one of the same size.
+
+    A byte that is neither 0 nor 1 becomes True.
+    """
+    assert source.itemsize == target.itemsize
+    return Elementwise(
+        f"view_{target.name}",
+        wgsl={"*": _wgsl(source, target)},
+        numpy=lambda np, x: x != 0 if target is bool_ else x.view(target.name),
+        accepts=Accepts(source.kind, lambda dtype: source, f"{source}"),
+        gives=target,
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+def _wgsl(source: DType, target: DType) -> str:
+    """Of values as kernels have them: small integers as i32, float16 as f32."""
+    if target is bool_:
+        return "{0} != 0"
+    if source is bool_:
+        return "select(0, 1, {0})"
+    if target is float16:
+        return "f32_from_f16_bits(u32({0}) & 0xffffu)"
+    if source is float16:
+        return "i32(f16_bits_from_f32({0}))"
+    if source.is_small:
+        return "{0}"  # each result is brought into the range of its dtype
+    whole = "vec2<f32>" if target.kind == "c" else "vec2<u32>"
+    return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"

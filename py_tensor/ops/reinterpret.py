@@ -1,0 +1,103 @@
+"""The memory of a tensor as elements of another dtype: `view` and `byteswap`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.bits import bits
+from py_tensor.ops.bitwise import left_shift, right_shift
+from py_tensor.ops.complex import joined, parts_of
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import apply
+from py_tensor.ops.movement import converted, flip, reshape_copy, stack, view_by
+from py_tensor.ops.reduction import sum as total
+from py_tensor.tensor import Tensor
+
+_UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
+
+
+def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
+    """The method `Tensor.view`."""
+    if isinstance(dtype, int | tuple):
+        raise TypeError("view: takes a dtype; x.reshape(...) gives another shape")
+    if dtype is Tensor:
+        dtype = None
+    if type not in (None, Tensor):
+        raise TypeError(f"view: a tensor is seen as a tensor alone, not as {type!r}")
+    if dtype is None:
+        return view_by(x, x._layout)  # pyright: ignore[reportPrivateUsage]
+    target = dtypes.parse(dtype)
+    if x.device.name != "cpu" and not target.on_gpu:
+        raise DTypeError(f"view: there is no {target} on {x.device}")
+    if target.itemsize == x.itemsize:
+        return x._view_bits(target)  # pyright: ignore[reportPrivateUsage]
+    return _resized(x, target)._read_only()  # pyright: ignore[reportPrivateUsage]
+
+
+def _resized(x: Tensor, target: DType) -> Tensor:
+    """The bytes along the last axis as elements of another size."""
+    if not x.ndim:
+        raise ShapeError(f"view: {x.dtype} of shape () has not the bytes of {target}")
+    if x.shape[-1] != 1 and x.strides[-1] != x.itemsize and x.size:
+        raise ValueError(f"view: {target}, of another size, takes a contiguous last axis; copy it")
+    if x.shape[-1] * x.itemsize % target.itemsize:
+        raise ShapeError(
+            f"view: {x.shape[-1]} elements of {x.dtype} are no whole number of {target}"
+        )
+    return _joined(x, target) if target.itemsize > x.itemsize else _parted(x, target)
+
+
+def _bits(x: Tensor, target: DType) -> Tensor:
+    return x if x.dtype is target else apply(bits(x.dtype, target), (x,))
+
+
+def _parted(x: Tensor, target: DType) -> Tensor:
+    """Each element as several smaller ones, the lowest bits first."""
+    shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // target.itemsize)
+    if x.dtype.kind == "c":
+        parts = stack(parts_of(x), -1)
+        whole = reshape_copy(parts, (*x.shape[:-1], 2 * x.shape[-1]))
+        return _bits(whole, target) if whole.itemsize == target.itemsize else _parted(whole, target)
+    whole, small = _UNSIGNED[x.itemsize], _UNSIGNED[target.itemsize]
+    shifted = right_shift(_bits(x, whole)[..., None], _shifts(x, whole, target.itemsize))
+    return _bits(reshape_copy(converted(shifted, small), shape), target)
+
+
+def _joined(x: Tensor, target: DType) -> Tensor:
+    """Each several elements as one larger one."""
+    if target.kind == "c":
+        part = dtypes.real_of(target)
+        pairs = _bits(x, part) if x.itemsize == part.itemsize else _joined(x, part)
+        return joined(pairs[..., ::2], pairs[..., 1::2])
+    whole, count = _UNSIGNED[target.itemsize], target.itemsize // x.itemsize
+    parts = converted(_bits(x, _UNSIGNED[x.itemsize]), whole)
+    parts = reshape_copy(parts, (*x.shape[:-1], x.shape[-1] // count, count))
+    return _bits(total(left_shift(parts, _shifts(x, whole, x.itemsize)), -1, whole), target)
+
+
+def _shifts(x: Tensor, whole: DType, size: int) -> Tensor:
+    """By how many bits each part of an element is higher than the first."""
+    return arange(0, 8 * whole.itemsize, 8 * size, dtype=whole, device=x.device)
+
+
+def byteswap(x: Tensor, inplace: bool = False) -> Tensor:
+    """The method `Tensor.byteswap`."""
+    part = dtypes.real_of(x.dtype)
+    if part.itemsize == 1:
+        swapped = x.copy()
+    else:
+        shape = (*x.shape, x.itemsize // part.itemsize, part.itemsize)
+        octets = reshape_copy(_parted_bytes(x), shape)
+        swapped = reshape_copy(flip(octets, -1), (*x.shape, x.itemsize))
+        swapped = reshape_copy(_joined(swapped, x.dtype), x.shape)
+    if not inplace:
+        return swapped
+    x[...] = swapped
+    return x
+
+
+def _parted_bytes(x: Tensor) -> Tensor:
+    return _parted(reshape_copy(x, (*x.shape, 1)), dtypes.uint8)

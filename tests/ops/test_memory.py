@@ -1,0 +1,173 @@
+"""The memory of tensors: as another dtype, as bytes, in files and pickles, and what it allows."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from py_tensor import dtypes
+
+Array = np.ndarray[Any, Any]
+NAMES = [dtype.name for dtype in dtypes.ALL]
+
+
+def random_bytes(rng: np.random.Generator, *names: str) -> Array:
+    """As elements of the first dtype, which are no NaN; for bools those of 0 and 1."""
+    raw = rng.integers(0, 256, 3 * 48, dtype=np.uint8)
+    if "bool" in names:
+        raw %= 2
+    found = raw.view(names[0]).reshape(3, -1)
+    return np.nan_to_num(found, nan=1.5) if found.dtype.kind in "fc" else found
+
+
+def same(x: pt.Tensor, expected: Array) -> bool:
+    """Bit for bit, but that a GPU does not keep all bits of a float16's NaN."""
+    found = x.numpy()
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    if expected.dtype == np.float16:
+        return bool((np.isnan(found) == np.isnan(expected)).all()) and bool(
+            (found == expected)[~np.isnan(expected)].all()
+        )
+    return found.tobytes() == expected.tobytes()
+
+
+@pytest.fixture
+def names(device: str) -> list[str]:
+    return [d.name for d in dtypes.ALL if device == "cpu" or d.on_gpu]
+
+
+@pytest.mark.parametrize("source", NAMES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_view_as_another_dtype(rng: np.random.Generator, names: list[str], source: str) -> None:
+    for target in names if source in names else []:
+        given = random_bytes(rng, source, target)
+        x = pt.asarray(given, dtype=source)
+        assert same(x.view(target), given.view(target)), target
+        assert same(x[1:].view(pt.dtype(target)), given[1:].view(target)), target
+        empty = np.zeros((2, 0), source)
+        assert pt.zeros((2, 0), dtype=source).view(target).shape == empty.view(target).shape
+
+
+@pytest.mark.parametrize("source", NAMES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_view_of_the_same_size_shares_memory(
+    rng: np.random.Generator, names: list[str], source: str
+) -> None:
+    size = np.dtype(source).itemsize
+    for target in [n for n in names if np.dtype(n).itemsize == size and source in names]:
+        given = random_bytes(rng, source, target).copy()
+        x = pt.array(given, dtype=source)
+        there, here = given[:, ::2].view(target), x[:, ::2].view(target)
+        assert here.base is x
+        assert same(x.T.view(target), given.T.view(target))
+        there[1], here[1] = there[0], here[0]
+        there[2, :1] = here[2, :1] = 1
+        assert same(x, given), target
+        x[0], given[0] = x[1], given[1]
+        assert same(here, there), target
+        assert same(here.view(source), there.view(source)), target
+
+
+def test_view_without_a_dtype() -> None:
+    x = pt.arange(6).reshape(2, 3)
+    for y in (x.view(), x.view(pt.ndarray), x.view(type=pt.ndarray), x.view(x.dtype)):
+        y[0, 0] += 5
+        assert y.base is x.base
+    assert x[0, 0] == 20
+
+
+def test_a_view_of_another_size_is_read_only() -> None:
+    x = pt.arange(3, dtype=pt.float32)
+    with pytest.raises(ValueError, match="read-only"):
+        x.view(pt.uint8)[0] = 1
+
+
+def test_views_of_parts_and_parts_of_views() -> None:
+    given = np.array([1 + 2j, 3 - 4j], np.complex64)
+    x = pt.asarray(given)
+    assert x.imag.view(pt.int32).tolist() == given.imag.view(np.int32).tolist()
+    assert x.view(pt.int64).view(pt.complex64).imag.tolist() == [2, -4]
+    back = x.view(pt.int64)
+    assert not back.view(pt.complex64).view(pt.int64).imag.flags.writeable
+
+
+def test_view_of_scalars() -> None:
+    assert pt.float32(1).view(pt.int32) == np.float32(1).view(np.int32)
+    assert int(pt.arange(3, dtype=pt.float32)[1].view("i4")) == 0x3F800000
+
+
+@pytest.mark.parametrize(
+    ("view", "error", "words"),
+    [
+        (lambda x: x.view(2, 3), TypeError, "reshape"),
+        (lambda x: x.view(type=list), TypeError, "list"),
+        (lambda x: x[:, :1].view(pt.int64), pt.ShapeError, "1 elements of float32 .* int64"),
+        (lambda x: x.T.view(pt.int64), ValueError, "contiguous"),
+        (lambda x: pt.float32(1).view(pt.int8), pt.ShapeError, r"float32 of shape \(\).* int8"),
+    ],
+)
+def test_views_that_are_refused(view: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=f"^view: .*{words}"):
+        view(pt.ones((4, 6)))
+
+
+def test_float64_is_refused_on_a_gpu(device: str) -> None:
+    if device == "cpu":
+        assert pt.ones(2, dtype=pt.int64).view(pt.float64).dtype is pt.float64
+    else:
+        with pytest.raises(pt.DTypeError, match="no float64 on webgpu"):
+            pt.ones(2, dtype=pt.int64).view(pt.float64)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_byteswap(rng: np.random.Generator, names: list[str], name: str) -> None:
+    if name not in names:
+        return
+    given = rng.integers(0, 100, (2, 3)).astype(name)
+    x = pt.array(given, dtype=name)
+    if name != "bool":
+        assert same(x.byteswap(), given.byteswap())
+        assert same(x, given)
+    assert x.byteswap(inplace=True) is x
+    assert same(x.byteswap(), given)
+
+
+def test_bytes(tmp_path: Path) -> None:
+    x = pt.tensor([[1, 2], [3, 4]])
+    assert x.data.tolist() == [[1, 2], [3, 4]]
+    assert bytes(pt.tensor(1j).data) == np.complex64(1j).tobytes()
+    x.tofile(tmp_path / "raw")
+    assert np.fromfile(tmp_path / "raw", np.int32).tolist() == [1, 2, 3, 4]
+    x.tofile(tmp_path / "text", ",", "%d")
+    assert (tmp_path / "text").read_text() == "1,2,3,4"
+
+
+def test_pickles(tmp_path: Path) -> None:
+    x, file = pt.tensor([1.5, 2]), io.BytesIO()
+    x.dump(file)
+    x.dump(tmp_path / "pickle")
+    for data in (x.dumps(), file.getvalue(), (tmp_path / "pickle").read_bytes()):
+        assert pickle.loads(data).tolist() == [1.5, 2]
+
+
+def test_setflags() -> None:
+    x = pt.ones(3)
+    x.setflags(write=False)
+    assert not x.flags.writeable
+    x.setflags(True, align=True, uic=False)
+    x[0] = 2
+    for wrong in ({"align": False}, {"uic": True}):
+        with pytest.raises(ValueError, match="setflags"):
+            x.setflags(**wrong)
+
+
+def test_isfortran() -> None:
+    x = pt.ones((2, 3))
+    assert [pt.isfortran(y) for y in (x, x.T, x[0], pt.tensor(1))] == [False, True, False, False]
