@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Final, cast
 
-from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, bool_, int32
+from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, int32
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
@@ -214,8 +214,8 @@ class Elementwise(Op):
     gives : DType, optional
         The dtype of the result, where it is not that of the last operand; or a function that gives
         it for that one.
-    conditions : int
-        How many of the first operands are bools, whatever the others are.
+    leading : tuple of DType
+        The dtypes of the first operands, whatever that of the others is.
     decide : callable, optional
         ``decide(x, y)``, a comparison, on Python numbers.
     """
@@ -224,7 +224,7 @@ class Elementwise(Op):
     numpy: OnArrays
     accepts: Accepts
     gives: DType | Callable[[DType], DType] | None = None
-    conditions: int = 0
+    leading: tuple[DType, ...] = ()
     decide: Callable[[Any, Any], bool] | None = None
 
     inline: ClassVar[bool] = True
@@ -243,9 +243,11 @@ class Elementwise(Op):
                 shape = meta.shape
         dtype = metas[-1].dtype
         for number, meta in enumerate(metas):
-            if number < self.conditions:
-                if meta.dtype is not bool_:
-                    raise DTypeError(f"{self.name}: a condition is bool, not {meta.dtype}")
+            if number < len(self.leading):
+                if meta.dtype is not self.leading[number]:
+                    raise DTypeError(
+                        f"{self.name}: operand {number} is {self.leading[number]}, not {meta.dtype}"
+                    )
             elif meta.dtype is not dtype:
                 raise DTypeError(f"{self.name}: operands of dtypes {meta.dtype} and {dtype}")
         self.accepts.check_converted(self.name, dtype)

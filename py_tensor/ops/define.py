@@ -116,7 +116,7 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
 def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     given = coerce(op.name, operands)
     shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
-    rest = given[op.conditions :]
+    rest = given[len(op.leading) :]
     scalars = [x for x in rest if not isinstance(x, Tensor)]
     if len(scalars) == len(rest):
         dtype = dtypes.with_scalar(dtypes.of_scalar(scalars[0]), scalars[-1])
@@ -128,7 +128,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     device = device_of(given)
     if not size_of(shape):
         return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
-    kinds = [dtypes.bool_] * op.conditions + [dtype] * len(rest)
+    kinds = [*op.leading, *([dtype] * len(rest))]
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
     if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
         nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
@@ -177,11 +177,11 @@ def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
     numbers = [kind for kind in kinds if type(kind) is not Meta]
     if is_traced() or not metas:
         return None
-    if any(type(kind) is not Meta for kind in kinds[: op.conditions]):
+    if any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
         return None
     if any(m.device is not metas[0].device or not m.size for m in metas):
         return None
-    rest = kinds[op.conditions :]
+    rest = kinds[len(op.leading) :]
     tensors = [kind.dtype for kind in rest if type(kind) is Meta]
     dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
     for other in tensors[1:]:
@@ -190,7 +190,7 @@ def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
         dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)
     shape = broadcast(op.name, *(m.shape for m in metas))
-    wanted = [dtypes.bool_] * op.conditions + [dtype] * len(rest)
+    wanted = [*op.leading, *([dtype] * len(rest))]
     constant = _number(dtype, metas[0].device)
     before = tuple(
         steps_to(kind, shape, target) if type(kind) is Meta else ()

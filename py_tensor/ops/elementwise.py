@@ -607,7 +607,7 @@ WHERE = Elementwise(
     wgsl={"*": "select({2}, {1}, {0})"},
     numpy=lambda np, c, x, y: np.where(c, x, y),
     accepts=ANY,
-    conditions=1,
+    leading=(dtypes.bool_,),
     vjp=_grad_where,
 )
 

@@ -63,3 +63,30 @@ fn normal_from_bits(a: u32, b: u32) -> f32 {
 fn randint_from_bits(bits: u32, low: i32, span: u32) -> i32 {
   return bitcast<i32>(bitcast<u32>(low) + mulhi_u32(bits, span));
 }
+
+// The words for attempt `t` >= 1 of element `index`; t = 0 is that of `random_bits`. Exact.
+fn random_words(index: u32, key0: u32, key1: u32, t: u32) -> vec2u {
+  return threefry2x32(vec2u(index, t), vec2u(key0, key1));
+}
+
+// (bits + 1/2) * 2^-32, in [2^-33, 1]: small ones keep all their digits. Correctly rounded (0.5 ulp).
+fn fraction_from_bits(bits: u32) -> f32 {
+  return f32(i32(bits >> 16u)) * 0x1p-16f + (f32(i32(bits & 0xffffu)) + 0.5) * 0x1p-32f;
+}
+
+// The same for i32(bits), in [-1/2, 1/2]. Correctly rounded (0.5 ulp).
+fn centered_from_bits(bits: u32) -> f32 {
+  let negative = bits >= 0x80000000u;
+  let magnitude = fraction_from_bits(select(bits, ~bits, negative));
+  return select(magnitude, -magnitude, negative);
+}
+
+// An odd multiple of 2^-24 in (0, 1), from the upper 23 bits. Exact.
+fn open_from_bits(bits: u32) -> f32 { return (f32(i32(bits >> 9u)) + 0.5) * 0x1p-23f; }
+
+// A standard exponential by inversion: -log(1 - (bits + 1/2) * 2^-32). 4 ulp, at either end.
+fn exponential_from_bits(bits: u32) -> f32 {
+  let large = bits >= 0x80000000u;
+  let tail = fraction_from_bits(select(bits, ~bits, large));
+  return -select(log1p_f32(-tail), log_f32(tail), large);
+}

@@ -111,7 +111,7 @@ REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
     (LESS, (b6, b6), None, DTypeError, "less: computes in int32, not bool$"),
     (AND, (f6, f6), None, DTypeError, "bitwise_and: takes bool and int dtypes, not"),
     (NEGATIVE, (b6,), None, DTypeError, "negative: takes int, float and complex dtypes, not bool$"),
-    (WHERE, (f6, f6, f6), None, DTypeError, "where: a condition is bool, not float32$"),
+    (WHERE, (f6, f6, f6), None, DTypeError, "where: operand 0 is bool, not float32$"),
     (BITS, (i6, i6, i6), None, DTypeError, "random_bits: takes uint32, not int32$"),
     (CAST, (f6,), "int", DTypeError, "astype: converts to a dtype, not to 'int'$"),
     (SUM, (f6,), (1,), AxisError, "sum: axis 1 is out of bounds for"),

@@ -1,0 +1,105 @@
+"""Where the words of a generator come from: a key, and how many words were drawn."""
+
+from __future__ import annotations
+
+import os
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from py_tensor.random.seeding import SeedSequence
+
+MASK = 0xFFFFFFFF
+BLOCK = 2**32  # of counters, which share a key
+_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 by the golden ratio: keys so far apart differ
+
+Seed = Any  # an int, ints, a SeedSequence, or None
+
+
+class BitGenerator:
+    """Threefry2x32 with a key of 64 bits and a counter, whatever its subclasses are called.
+
+    Parameters
+    ----------
+    seed : int, sequence of ints, SeedSequence, optional
+        An int of 0 to 2**64 - 1 is the key itself. Others give one by `SeedSequence`, and None by
+        the operating system.
+    """
+
+    def __init__(self, seed: Seed = None) -> None:
+        self._entropy: Seed = int.from_bytes(os.urandom(8)) if seed is None else seed
+        self._sequence: SeedSequence | None = None
+        self.key = self._key()
+        self.drawn = 0
+
+    def _key(self) -> int:
+        if hasattr(self._entropy, "__index__"):
+            self._entropy = as_index(self._entropy)
+            if self._entropy < 0:
+                raise ValueError(f"{self._name}: seed must not be negative, got {self._entropy}")
+            if self._entropy < 2**64:
+                return self._entropy
+        from py_tensor.random.seeding import key_of
+
+        return key_of(self.seed_seq)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"{self._name}(key={self.key}, counter={self.drawn})"
+
+    @property
+    def seed_seq(self) -> SeedSequence:
+        """The sequence that children get their seeds from."""
+        if self._sequence is None:
+            from py_tensor.random.seeding import SeedSequence
+
+            given = self._entropy
+            self._sequence = given if isinstance(given, SeedSequence) else SeedSequence(given)
+        return self._sequence
+
+    def take(self, count: int) -> tuple[int, int, int]:
+        """The counter of the first of so many words, and the key; they are drawn now."""
+        high, low = divmod(self.drawn, BLOCK)
+        if low + count > BLOCK:  # a draw does not cross into the next block of counters
+            high, low = high + 1, 0
+        self.drawn = high * BLOCK + low + count
+        return low, self.key & MASK, (self.key >> 32) ^ (high & MASK)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a generator goes on from; it may be set to a state that was read."""
+        return {
+            "bit_generator": self._name,
+            "state": {"key": self.key, "counter": self.drawn},
+        }
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        given: Any = cast("Any", state)
+        if not isinstance(given, dict):
+            raise TypeError(f"{self._name}: a state is a dict, not {type(given).__name__}")
+        if state.get("bit_generator") != self._name:
+            raise ValueError(f"{self._name}: a state of {state.get('bit_generator')!r}")
+        self.key, self.drawn = state["state"]["key"], state["state"]["counter"]
+
+    def spawn(self, n_children: int) -> list[BitGenerator]:
+        """Others of this class, whose words are independent of these and of each other."""
+        return [type(self)(seed) for seed in self.seed_seq.spawn(n_children)]
+
+    def advance(self, delta: int) -> BitGenerator:
+        """Go on as if so many words had been drawn; returns itself."""
+        self.drawn = (self.drawn + as_index(delta)) % (BLOCK * BLOCK)
+        return self
+
+    def jumped(self, jumps: int = 1) -> BitGenerator:
+        """Another one with the same counter and another key, whose words are independent."""
+        found = type(self)((self.key + as_index(jumps) * _GOLDEN) % 2**64)
+        found.drawn = self.drawn
+        return found
+
+
+class Threefry(BitGenerator):
+    """What a generator has where no other name is given."""

@@ -1,0 +1,264 @@
+"""Continuous distributions, under NumPy's names and in its parameters.
+
+Parameters are numbers, lists, arrays or tensors, and are broadcast. Numbers of the host are
+checked; elements of tensors are not, and give NaN or any number where they mean nothing. Results
+are float32, or float64 where a parameter is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from py_tensor.ops.elementwise import (
+    abs,
+    exp,
+    log,
+    maximum,
+    minimum,
+    remainder,
+    sign,
+    sqrt,
+    tan,
+    where,
+)
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.transcendental import expm1, log1p
+from py_tensor.random.core import Core
+from py_tensor.random.parameters import (
+    ANY,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Draw,
+    Size,
+    draw_of,
+)
+from py_tensor.random.rejection import GAMMA, POISSON, VONMISES
+from py_tensor.tensor import Tensor
+
+_LEAST = 1e-30  # below it, shapes of gamma variates are all as 0
+
+
+class Continuous(Core):
+    """The methods of `Generator` that draw from continuous distributions."""
+
+    # -- By inversion ------------------------------------------------------------------------------
+
+    def gumbel(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the Gumbel distribution: ``loc - scale * log(exponential)``."""
+        draw = draw_of("gumbel", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
+        loc, scale = draw.values
+        return loc - log(self._exponentials(draw)) * scale
+
+    def laplace(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the Laplace distribution: exponential to both sides of `loc`."""
+        draw = draw_of("laplace", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
+        loc, scale = draw.values
+        side = self._centered(draw)
+        return loc - sign(side) * log(2 * abs(side)) * scale
+
+    def logistic(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the logistic distribution: ``loc + scale * log(u / (1 - u))``."""
+        draw = draw_of("logistic", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
+        loc, scale = draw.values
+        side = self._centered(draw)
+        tail = abs(side)
+        return loc + sign(side) * (log1p(-tail) - log(tail)) * scale
+
+    def pareto(self, a: Operand, size: Size = None) -> Tensor:
+        """Numbers from the Pareto II (Lomax) distribution of shape `a`: from 0 on."""
+        draw = draw_of("pareto", size, ("a", a, POSITIVE))
+        return expm1(self._exponentials(draw) / draw.values[0])
+
+    def power(self, a: Operand, size: Size = None) -> Tensor:
+        """Numbers in [0, 1] with the density ``a * x**(a - 1)``."""
+        draw = draw_of("power", size, ("a", a, POSITIVE))
+        return exp(-self._exponentials(draw) / draw.values[0])
+
+    def rayleigh(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the Rayleigh distribution: lengths of normal vectors of the plane."""
+        draw = draw_of("rayleigh", size, ("scale", scale, NOT_NEGATIVE))
+        return sqrt(2 * self._exponentials(draw)) * draw.values[0]
+
+    def standard_cauchy(self, size: Size = None) -> Tensor:
+        """Numbers from the Cauchy distribution about 0."""
+        return 1 / tan(self._centered(draw_of("standard_cauchy", size)) * math.pi)
+
+    def triangular(self, left: Operand, mode: Operand, right: Operand, size: Size = None) -> Tensor:
+        """Numbers from `left` to `right` whose density is a triangle with its top at `mode`.
+
+        Raises
+        ------
+        ValueError
+            For numbers that do not rise, or are all alike.
+        """
+        draw = draw_of(
+            "triangular", size, ("left", left, ANY), ("mode", mode, ANY), ("right", right, ANY)
+        )
+        left, mode, right = draw.values
+        _check_order(left, mode, right)
+        u, base = self._uniforms(draw), right - left
+        below, above = mode - left, right - mode
+        rising = left + sqrt(u * base * below)
+        return where(u * base < below, rising, right - sqrt((1 - u) * base * above))
+
+    def weibull(self, a: Operand, size: Size = None) -> Tensor:
+        """Numbers from the Weibull distribution of shape `a`; of shape 0 all are 0."""
+        draw = draw_of("weibull", size, ("a", a, NOT_NEGATIVE))
+        (a,) = draw.values
+        drawn = self._exponentials(draw)
+        if not isinstance(a, Tensor):
+            return drawn ** (1 / a) if a else drawn * 0
+        return where(a == 0, 0, drawn ** (1 / a))
+
+    # -- From normal numbers ----------------------------------------------------------------------
+
+    def wald(self, mean: Operand, scale: Operand, size: Size = None) -> Tensor:
+        """Numbers from the Wald or inverse Gaussian distribution.
+
+        J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using
+        transformations with multiple roots", The American Statistician 30 (1976). The roots are
+        mean / r and mean * r.
+        """
+        draw = draw_of("wald", size, ("mean", mean, POSITIVE), ("scale", scale, POSITIVE))
+        mean, scale = draw.values
+        drawn = self._normals(draw)
+        half = drawn * drawn * (mean / scale) / 2
+        r = 1 + half + sqrt(half * (half + 2))
+        return mean * where(self._uniforms(draw) * (1 + r) < r, 1 / r, r)
+
+    # -- From gamma variates ----------------------------------------------------------------------
+
+    def standard_gamma(
+        self, shape: Operand, size: Size = None, dtype: object = None, out: Any = None
+    ) -> Tensor:
+        """Numbers from the gamma distribution of scale 1; `dtype` and `out` are those of `random`.
+
+        G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM
+        Transactions on Mathematical Software 26 (2000). Of a shape below 1 what many draw is less
+        than any float, and 0.
+        """
+        given = ("shape", shape, NOT_NEGATIVE)
+
+        def fill(draw: Draw) -> Tensor:
+            return self._gammas(draw, draw.values[0])
+
+        return self._filled("standard_gamma", fill, size, dtype, out, given)
+
+    def _gammas(self, draw: Draw, shape: Any) -> Tensor:
+        return _scaled(*self._gammas_and_powers(draw, shape))
+
+    def _gammas_and_powers(self, draw: Draw, shape: Any) -> tuple[Tensor, Tensor | None]:
+        """Gamma variates, and powers of e that they are to be multiplied by.
+
+        Those of a shape a below 1 are variates of 1 + a by u**(1/a), of which the product may be
+        less than any float. Without a power, all factors are 1.
+        """
+        if not isinstance(shape, Tensor):
+            if shape >= 1:
+                return self._drawn_by(GAMMA, draw, shape), None
+            drawn = self._drawn_by(GAMMA, draw, shape + 1)
+            return drawn, -self._exponentials(draw) / max(shape, _LEAST)
+        is_small = shape < 1
+        drawn = self._drawn_by(GAMMA, draw, where(is_small, shape + 1, shape))
+        return drawn, where(is_small, -self._exponentials(draw) / maximum(shape, _LEAST), 0)
+
+    def _quotients(self, draw: Draw, a: Any, b: Any) -> tuple[Tensor, Tensor | None]:
+        """The quotient of gamma variates of two shapes: of floats, and a power of e."""
+        above, power = self._gammas_and_powers(draw, a)
+        below, less = self._gammas_and_powers(draw, b)
+        if less is not None:
+            power = -less if power is None else power - less
+        return above / below, power
+
+    def gamma(self, shape: Operand, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the gamma distribution, as `standard_gamma` draws them."""
+        draw = draw_of(
+            "gamma", size, ("shape", shape, NOT_NEGATIVE), ("scale", scale, NOT_NEGATIVE)
+        )
+        shape, scale = draw.values
+        return self._gammas(draw, shape) * scale
+
+    def beta(self, a: Operand, b: Operand, size: Size = None) -> Tensor:
+        """Numbers in [0, 1] from the beta distribution: x / (x + y) of gamma variates."""
+        draw = draw_of("beta", size, ("a", a, POSITIVE), ("b", b, POSITIVE))
+        a, b = draw.values
+        return 1 / (1 + _scaled(*self._quotients(draw, b, a)))
+
+    def chisquare(self, df: Operand, size: Size = None) -> Tensor:
+        """Numbers from the chi-square distribution: sums of `df` squares of normal numbers."""
+        draw = draw_of("chisquare", size, ("df", df, POSITIVE))
+        return 2 * self._gammas(draw, draw.values[0] / 2)
+
+    def f(self, dfnum: Operand, dfden: Operand, size: Size = None) -> Tensor:
+        """Numbers from Fisher's F distribution: quotients of two mean squares."""
+        draw = draw_of("f", size, ("dfnum", dfnum, POSITIVE), ("dfden", dfden, POSITIVE))
+        dfnum, dfden = draw.values
+        return _scaled(*self._quotients(draw, dfnum / 2, dfden / 2)) * (dfden / dfnum)
+
+    def standard_t(self, df: Operand, size: Size = None) -> Tensor:
+        """Numbers from Student's t distribution: normal ones by the roots of mean squares."""
+        draw = draw_of("standard_t", size, ("df", df, POSITIVE))
+        half = draw.values[0] / 2
+        drawn, power = self._gammas_and_powers(draw, half)
+        found = self._normals(draw) * sqrt(half / drawn)
+        return _scaled(found, None if power is None else power / -2)
+
+    def noncentral_chisquare(self, df: Operand, nonc: Operand, size: Size = None) -> Tensor:
+        """Numbers from the chi-square distribution about `nonc`: its degrees are a Poisson variate.
+
+        N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous Univariate Distributions" 2, 1995.
+        """
+        draw = draw_of(
+            "noncentral_chisquare", size, ("df", df, POSITIVE), ("nonc", nonc, NOT_NEGATIVE)
+        )
+        return self._noncentral(draw, *draw.values)
+
+    def _noncentral(self, draw: Draw, df: Any, nonc: Any) -> Tensor:
+        more = self._drawn_by(POISSON, draw, nonc / 2)
+        return 2 * self._gammas(draw, more + df / 2)
+
+    def noncentral_f(
+        self, dfnum: Operand, dfden: Operand, nonc: Operand, size: Size = None
+    ) -> Tensor:
+        """Numbers from the F distribution whose numerator is `noncentral_chisquare`."""
+        draw = draw_of(
+            "noncentral_f",
+            size,
+            ("dfnum", dfnum, POSITIVE),
+            ("dfden", dfden, POSITIVE),
+            ("nonc", nonc, NOT_NEGATIVE),
+        )
+        dfnum, dfden, nonc = draw.values
+        below = 2 * self._gammas(draw, dfden / 2)
+        return self._noncentral(draw, dfnum, nonc) * (dfden / dfnum) / below
+
+    # -- On the circle ----------------------------------------------------------------------------
+
+    def vonmises(self, mu: Operand, kappa: Operand, size: Size = None) -> Tensor:
+        """Angles from -pi to pi from von Mises' distribution about `mu`.
+
+        D. J. Best and N. I. Fisher, "Efficient simulation of the von Mises distribution", Applied
+        Statistics 28 (1979).
+        """
+        draw = draw_of("vonmises", size, ("mu", mu, ANY), ("kappa", kappa, NOT_NEGATIVE))
+        mu, kappa = draw.values
+        found = self._drawn_by(VONMISES, draw, kappa)
+        if not isinstance(mu, Tensor) and not mu:
+            return found
+        turned = remainder(found + mu + math.pi, 2 * math.pi) - math.pi
+        return minimum(maximum(turned, -math.pi), math.pi)
+
+
+def _scaled(x: Tensor, power: Tensor | None) -> Tensor:
+    """The product with a power of e."""
+    return x if power is None else x * exp(power)
+
+
+def _check_order(left: Any, mode: Any, right: Any) -> None:
+    """Raise ValueError where numbers are no triangle."""
+    for low, high, words in ((left, mode, "left > mode"), (mode, right, "mode > right")):
+        if not isinstance(low, Tensor) and not isinstance(high, Tensor) and low > high:
+            raise ValueError(f"triangular: {words}: {left}, {mode}, {right}")
+    if not isinstance(left, Tensor) and not isinstance(right, Tensor) and left == right:
+        raise ValueError(f"triangular: left == right: {left}, {mode}, {right}")

@@ -1,0 +1,336 @@
+"""What most programs draw: uniform and normal numbers, and integers."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, parse
+from py_tensor.dtypes import DType
+from py_tensor.graph.bind import bind
+from py_tensor.graph.node import Node, meta_of
+from py_tensor.graph.op import Elementwise
+from py_tensor.graph.primitives import const, index
+from py_tensor.ops.define import empty_node
+from py_tensor.ops.elementwise import cos, exp, sqrt, where
+from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import Operand, lift
+from py_tensor.ops.out import stored_whole
+from py_tensor.ops.transcendental import log1p
+from py_tensor.random import threefry
+from py_tensor.random.bit_generator import MASK, BitGenerator, Seed, Threefry
+from py_tensor.random.parameters import ANY, NOT_NEGATIVE, Draw, Given, Size, draw_of
+from py_tensor.shapes import Shape, parse_shape, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+_FLOATS = (dtypes.float32, dtypes.float64)
+
+
+class Core:
+    """The words of a stream, and what is drawn from one or two of them.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator or seed, optional
+        Where the words come from; a seed is what `BitGenerator` takes.
+    """
+
+    def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
+        is_made = isinstance(bit_generator, BitGenerator)
+        self.bit_generator = bit_generator if is_made else Threefry(bit_generator)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(seed={self.bit_generator.key})"
+
+    # -- Words ------------------------------------------------------------------------------------
+
+    def _numbered(self, shape: Shape, device: Device) -> tuple[Node, ...]:
+        """The counter of each element, of which no other is drawn, and the key."""
+        low, *keys = self.bit_generator.take(size_of(shape))
+        numbers = index(shape, device, dtypes.uint32)
+        counter = bind(threefry.OFFSET, (numbers, const(low, dtypes.uint32, device)))
+        return counter, *(const(key, dtypes.uint32, device) for key in keys)
+
+    def _bits(self, shape: Shape, device: Device) -> Node:
+        """Fresh words, one per element."""
+        return bind(threefry.BITS, self._numbered(shape, device))
+
+    def _words(self, shape: Shape, device: Device) -> Tensor:
+        return Tensor(self._bits(shape, device))
+
+    def _draw(
+        self, op: Elementwise, words: int, shape: Shape, dtype: DType, device: Any, *more: int
+    ) -> Tensor:
+        """What an op makes of so many words of each element."""
+        place = parse(device)
+        meta = meta_of(shape, dtype, place)
+        place.backend.check(op.name, meta_of((), dtype, place))
+        if not meta.size:
+            return Tensor(empty_node(meta))
+        inputs = [self._bits(shape, place) for _ in range(words)]
+        inputs += [const(value, dtypes.uint32, place) for value in more]
+        return Tensor(bind(op, tuple(inputs)))
+
+    def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
+        """What an op that takes each element's number makes of parameters."""
+        result = meta_of(draw.shape, op.result(draw.dtype), draw.device)
+        draw.device.backend.check(op.name, result)
+        if not result.size:
+            return Tensor(empty_node(result))
+        numbered = self._numbered(draw.shape, draw.device)
+        kinds = [*op.leading[len(numbered) :], draw.dtype]
+        given = [
+            lift(op.name, value, draw.shape, kind, draw.device)
+            for value, kind in zip(parameters, kinds, strict=True)
+        ]
+        return Tensor(bind(op, (*numbered, *given)))
+
+    def _uniforms(self, draw: Draw) -> Tensor:
+        """From [0, 1): multiples of 2**-24, in float64 of 2**-53."""
+        if draw.dtype is dtypes.float32:
+            return self._draw(threefry.UNIFORM, 1, draw.shape, draw.dtype, draw.device)
+        draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
+        if not size_of(draw.shape):
+            return Tensor(empty_node(meta_of(draw.shape, draw.dtype, draw.device)))
+        high, low = (
+            converted(self._words(draw.shape, draw.device) >> shift, draw.dtype) for shift in (5, 6)
+        )
+        return (high * 2.0**26 + low) * 2.0**-53
+
+    def _normals(self, draw: Draw) -> Tensor:
+        if draw.dtype is dtypes.float32:
+            return self._draw(threefry.NORMAL, 2, draw.shape, draw.dtype, draw.device)
+        radius = sqrt(-2 * log1p(-self._uniforms(draw)))
+        return radius * cos(self._uniforms(draw) * 6.283185307179586)
+
+    def _exponentials(self, draw: Draw) -> Tensor:
+        if draw.dtype is dtypes.float32:
+            return self._draw(threefry.EXPONENTIAL, 1, draw.shape, draw.dtype, draw.device)
+        return -log1p(-self._uniforms(draw))
+
+    def _centered(self, draw: Draw) -> Tensor:
+        """From (-1/2, 1/2)."""
+        found = self._draw(threefry.CENTERED, 1, draw.shape, dtypes.float32, draw.device)
+        return converted(found, draw.dtype)
+
+    def _filled(
+        self, op: str, fill: Any, size: Size, dtype: object, out: Any, *given: Given
+    ) -> Tensor:
+        """What `fill(draw)` gives, in a floating dtype, and in `out`.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that is neither float32 nor float64, or is not that of `out`.
+        ValueError
+            For a size that is not the shape of `out`.
+        """
+        inside = out if isinstance(out, Tensor) else None
+        draw = draw_of(op, out.shape if size is None and out is not None else size, *given)
+        default = draw.dtype if inside is None else inside.dtype
+        kind = default if dtype is None else dtypes.parse(dtype)
+        if kind not in _FLOATS or (inside is not None and inside.dtype is not kind):
+            raise TypeError(f"{op}: draws float32 or float64, in an out of that dtype, not {kind}")
+        on = draw.device if inside is None else inside.device
+        return stored_whole(op, fill(draw._replace(dtype=kind, device=on)), out)
+
+    # -- Names of this library --------------------------------------------------------------------
+
+    def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
+        """float32 from the uniform distribution over [0, 1), multiples of 2**-24."""
+        return self._draw(threefry.UNIFORM, 1, _shape("rand", shape), dtypes.float32, device)
+
+    def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
+        """float32 from the standard normal distribution, by the Box-Muller transform."""
+        return self._draw(threefry.NORMAL, 2, _shape("randn", shape), dtypes.float32, device)
+
+    def randint(
+        self,
+        low: Operand,
+        high: Operand | None = None,
+        size: Size = None,
+        dtype: object = None,
+        *,
+        device: str | Device | None = None,
+    ) -> Tensor:
+        """Integers from `low` up to but not including `high`.
+
+        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default. A range
+        that int32 does not hold takes two words of the stream for each element. Bounds may be
+        tensors, lists and arrays, which are broadcast; a range of those that is empty gives any
+        integers.
+
+        Raises
+        ------
+        TypeError
+            If a bound is a float, or a tuple.
+        ValueError
+            If the range is empty, or reaches past the dtype, or past int32 where that is floating.
+        """
+        if _is_array(low) or _is_array(high):
+            return self._between(low, high, size, dtype, False)
+        try:
+            low, high = (0, as_index(low)) if high is None else (as_index(low), as_index(high))
+        except TypeError:
+            raise TypeError(
+                f"randint: low and high are ints, not {low!r} and {high!r};"
+                " the shape is randint(low, high, size), or randint(high, size=size)"
+            ) from None
+        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        fits = low >= -(2**31) and high <= 2**31
+        widest = kind if kind.kind in "iu" else dtypes.int32
+        if low >= high or not (
+            fits or (dtypes.holds(widest, low) and dtypes.holds(widest, high - 1))
+        ):
+            raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past {widest}")
+        for end in (low, high - 1):
+            if not dtypes.holds(kind, end):
+                raise ValueError(f"randint: {end} is out of bounds for {kind}")
+        shape = parse_shape("randint", () if size is None else size)
+        if not fits:
+            found = self._of_64_bits(shape, parse(device), low, high - low)
+        elif high - low == 2**32:
+            found = self._draw(threefry.RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
+        else:
+            found = self._draw(
+                threefry.RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low
+            )
+        return converted(found, kind)
+
+    def _between(
+        self, low: Operand, high: Operand | None, size: Size, dtype: object, endpoint: bool
+    ) -> Tensor:
+        """Integers between bounds of which one is an array."""
+        if high is None:
+            low, high = 0, low
+        draw = draw_of("integers", size, ("low", low, ANY), ("high", high, ANY))
+        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        bounds = [value for value in draw.values if isinstance(value, Tensor)]
+        wide = kind.is_wide or any(value.dtype.is_wide for value in bounds)
+        words = dtypes.uint64 if wide else dtypes.uint32
+        low, high = (
+            converted(tensor_of(value, "integers", device=draw.device), words)
+            for value in draw.values
+        )
+        span = high - low + endpoint
+        if wide:
+            return converted(self._of_64_bits(draw.shape, draw.device, low, span), kind)
+        if not size_of(draw.shape):
+            return Tensor(empty_node(meta_of(draw.shape, kind, draw.device)))
+        given = [
+            lift("integers", value, draw.shape, dtypes.uint32, draw.device) for value in (low, span)
+        ]
+        bits = self._bits(draw.shape, draw.device)
+        return converted(Tensor(bind(threefry.RANDINT, (bits, *given))), kind)
+
+    def _of_64_bits(self, shape: Shape, device: Device, low: Any, span: Any) -> Tensor:
+        """uint64: so many integers from `low` on, modulo 2**64."""
+        if not size_of(shape):
+            return Tensor(empty_node(meta_of(shape, dtypes.uint64, device)))
+        above, below = (converted(self._words(shape, device), dtypes.uint64) for _ in range(2))
+        drawn = (above << 32) | below
+        if isinstance(span, Tensor) or span < 2**64:
+            drawn = _upper_product(drawn, span)
+        return drawn + (low if isinstance(low, Tensor) else low % 2**64)
+
+    # -- Names of NumPy ---------------------------------------------------------------------------
+
+    def random(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
+        """Numbers from the uniform distribution over [0, 1); `random_sample` is the same.
+
+        Parameters
+        ----------
+        dtype : optional
+            float32, the default, or on the cpu device float64.
+        out : optional
+            Where they are stored, which gives shape and dtype.
+        """
+        return self._filled("random", self._uniforms, size, dtype, out)
+
+    def random_sample(self, size: Size = None) -> Tensor:
+        """float32 from the uniform distribution over [0, 1)."""
+        return self.random(size)
+
+    def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the uniform distribution over [low, high)."""
+        draw = draw_of("uniform", size, ("low", low, ANY), ("high", high, ANY))
+        low, high = draw.values
+        found = self._uniforms(draw) * (high - low) + low
+        return where(found >= high, low, found)  # which rounding makes of the last below it
+
+    def standard_normal(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
+        """Numbers from the standard normal distribution; `dtype` and `out` are those of `random`.
+
+        By the transform of G. E. P. Box and M. E. Muller, "A note on the generation of random
+        normal deviates", 1958.
+        """
+        return self._filled("standard_normal", self._normals, size, dtype, out)
+
+    def normal(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the normal distribution of mean `loc` and standard deviation `scale`."""
+        draw = draw_of("normal", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
+        loc, scale = draw.values
+        return self._normals(draw) * scale + loc
+
+    def lognormal(self, mean: Operand = 0.0, sigma: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers whose logarithms are `normal`."""
+        draw = draw_of("lognormal", size, ("mean", mean, ANY), ("sigma", sigma, NOT_NEGATIVE))
+        mean, sigma = draw.values
+        return exp(self._normals(draw) * sigma + mean)
+
+    def standard_exponential(
+        self, size: Size = None, dtype: object = None, method: str = "zig", out: Any = None
+    ) -> Tensor:
+        """Numbers from the exponential distribution of mean 1, by inversion whatever `method` says.
+
+        `dtype` and `out` are those of `random`.
+
+        Raises
+        ------
+        ValueError
+            For a method that is neither "zig" nor "inv".
+        """
+        if method not in ("zig", "inv"):
+            raise ValueError(f"standard_exponential: method is 'zig' or 'inv', not {method!r}")
+        return self._filled("standard_exponential", self._exponentials, size, dtype, out)
+
+    def exponential(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the exponential distribution of mean `scale`."""
+        draw = draw_of("exponential", size, ("scale", scale, NOT_NEGATIVE))
+        return self._exponentials(draw) * draw.values[0]
+
+    def integers(
+        self,
+        low: Operand,
+        high: Operand | None = None,
+        size: Size = None,
+        dtype: object = None,
+        endpoint: bool = False,
+    ) -> Tensor:
+        """Integers from `low` up to but not including `high`, or with it where `endpoint` is true.
+
+        From 0 up to `low` if `high` is None. In all else as `randint`.
+        """
+        low, high = (0, low) if high is None else (low, high)
+        if _is_array(low) or _is_array(high):
+            return self._between(low, high, size, dtype, endpoint)
+        return self.randint(low, as_index(high) + endpoint, size, dtype)
+
+
+def _shape(op: str, given: tuple[Any, ...]) -> Shape:
+    """``rand(2, 3)`` and ``rand((2, 3))`` alike."""
+    return parse_shape(op, given[0] if len(given) == 1 else given)
+
+
+def _is_array(bound: object) -> bool:
+    """Whether it is a tensor, an array or a list, of any number of elements."""
+    return isinstance(bound, Tensor | list) or getattr(bound, "ndim", 0) > 0
+
+
+def _upper_product(x: Tensor, factor: Any) -> Tensor:
+    """The upper 64 bits of the products of uint64 with factors below 2**64."""
+    above, below = x >> 32, x & MASK
+    crossed, straight = above * (factor & MASK), below * (factor >> 32)
+    middle = (below * (factor & MASK) >> 32) + (crossed & MASK) + (straight & MASK)
+    return above * (factor >> 32) + (crossed >> 32) + (straight >> 32) + (middle >> 32)

@@ -1,0 +1,174 @@
+"""Discrete distributions, under NumPy's names and in its parameters.
+
+As for continuous ones, numbers of the host are checked and elements of tensors are not. Results are
+int32; what is larger is its largest number that float32 has, 2147483520.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.ops.elementwise import ceil, exp, floor, log, maximum, minimum, where
+from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.transcendental import expm1, log1p
+from py_tensor.random.continuous import Continuous
+from py_tensor.random.parameters import CHANCE, POSITIVE, Draw, Rule, Size, draw_of
+from py_tensor.random.rejection import BINOMIAL, HYPERGEOMETRIC, POISSON, ZIPF
+from py_tensor.tensor import Tensor
+
+_LARGEST = 2147483520.0  # of the int32 numbers that float32 has
+_MOST_RATE = 2147020237.0  # of which Poisson variates stay below that
+
+_RATE = Rule(f"from 0 to {_MOST_RATE:.0f}", lambda v: (v < 0) | (v > _MOST_RATE) | (v != v))
+_SUCCESS = Rule("above 0 and up to 1", lambda v: (v <= 0) | (v > 1) | (v != v))
+_BELOW_ONE = Rule("from 0 to below 1", lambda v: (v < 0) | (v >= 1) | (v != v))
+_ABOVE_ONE = Rule("above 1", lambda v: (v <= 1) | (v != v))
+COUNT = Rule("an int from 0 to 2147483647", lambda v: (v < 0) | (v >= 2**31) | (v != v))
+KIND = Rule("from 0 to below 1000000000", lambda v: (v < 0) | (v >= 10**9) | (v != v))
+
+
+class Discrete(Continuous):
+    """The methods of `Generator` that draw from discrete distributions."""
+
+    def poisson(self, lam: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers of events that happen at the rate `lam`.
+
+        By inversion for small rates, else by the method PTRS of W. Hörmann, "The transformed
+        rejection method for generating Poisson random variables", Insurance: Mathematics and
+        Economics 12 (1993).
+        """
+        draw = draw_of("poisson", size, ("lam", lam, _RATE))
+        (lam,) = draw.values
+        return self._drawn_by(POISSON, draw, _at_most(lam, _MOST_RATE))
+
+    def binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
+        """How many of `n` trials succeed, each with probability `p`.
+
+        By inversion for small means, else by the method BTRS of W. Hörmann, "The generation of
+        binomial random variates", Journal of Statistical Computation and Simulation 46 (1993).
+        """
+        draw = draw_of("binomial", size, ("n", n, COUNT), ("p", p, CHANCE))
+        return self._binomials(draw, *draw.values)
+
+    def _binomials(self, draw: Draw, n: Any, p: Any) -> Tensor:
+        """Of the rarer of both outcomes, for which the kernel is made."""
+        if not isinstance(p, Tensor):
+            found = self._drawn_by(BINOMIAL, draw, n, min(p, 1 - p))
+            return found if p <= 0.5 else n - found
+        found = self._drawn_by(BINOMIAL, draw, n, minimum(p, 1 - p))
+        return where(p <= 0.5, found, n - found)
+
+    def geometric(self, p: Operand, size: Size = None) -> Tensor:
+        """How many trials of probability `p` it takes until one succeeds, by inversion."""
+        draw = draw_of("geometric", size, ("p", p, _SUCCESS))
+        (p,) = draw.values
+        if not isinstance(p, Tensor):
+            rate = math.inf if p == 1 else -math.log1p(-p)
+        else:
+            rate = -log1p(-p)
+        drawn = maximum(ceil(self._exponentials(draw) / rate), 1)
+        return converted(minimum(drawn, _LARGEST), dtypes.int32)
+
+    def logseries(self, p: Operand, size: Size = None) -> Tensor:
+        """Numbers from 1 on, of which k has a probability as ``p**k / k``.
+
+        A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables",
+        Applied Statistics 30 (1981), algorithm LK.
+        """
+        draw = draw_of("logseries", size, ("p", p, _BELOW_ONE))
+        (p,) = draw.values
+        rate = log1p(-p) if isinstance(p, Tensor) else math.log1p(-p)
+        power = self._uniforms(draw) * rate
+        # Which of 1 - e**power and of e**power is small decides how the logarithm keeps its digits.
+        below = where(power > -0.6931472, log(-expm1(power)), log1p(-exp(power)))
+        drawn = floor(self._exponentials(draw) / -below) + 1
+        return converted(minimum(drawn, _LARGEST), dtypes.int32)
+
+    def negative_binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
+        """How many trials of probability `p` fail before `n` succeed: Poisson of a gamma rate."""
+        draw = draw_of("negative_binomial", size, ("n", n, POSITIVE), ("p", p, _SUCCESS))
+        n, p = draw.values
+        rates = self._gammas(draw, n) * ((1 - p) / p)
+        return self._drawn_by(POISSON, draw, minimum(rates, _MOST_RATE))
+
+    def zipf(self, a: Operand, size: Size = None) -> Tensor:
+        """Numbers from 1 on, of which k has a probability as ``k**-a``.
+
+        L. Devroye, "Non-Uniform Random Variate Generation", 1986, X.6.1. Larger ones than int32
+        holds are drawn again.
+        """
+        draw = draw_of("zipf", size, ("a", a, _ABOVE_ONE))
+        return self._drawn_by(ZIPF, draw, draw.values[0] - 1)
+
+    def hypergeometric(
+        self, ngood: Operand, nbad: Operand, nsample: Operand, size: Size = None
+    ) -> Tensor:
+        """How many of `nsample` are good that are taken of `ngood` and `nbad`, and not put back.
+
+        One by one where few are taken, else by the method HRUA of E. Stadlober, "The ratio of
+        uniforms approach for generating discrete random variates", Journal of Computational and
+        Applied Mathematics 31 (1990).
+
+        Raises
+        ------
+        ValueError
+            For more than there are; for kinds of 10**9 or more.
+        """
+        draw = draw_of(
+            "hypergeometric",
+            size,
+            ("ngood", ngood, KIND),
+            ("nbad", nbad, KIND),
+            ("nsample", nsample, COUNT),
+        )
+        good, bad, sample = draw.values
+        known = not any(isinstance(v, Tensor) for v in draw.values)
+        if known and sample > good + bad:
+            raise ValueError(f"hypergeometric: nsample {sample} of {good} + {bad}")
+        return self._hypergeometrics(draw, *map(_as_int, (good, bad, sample)))
+
+    def _hypergeometrics(self, draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
+        """Of the rarer kind, and of the fewer that are taken or left."""
+        total = good + bad
+        kind, taken = _least(good, bad), _least(sample, total - sample)
+        if isinstance(kind, Tensor) or isinstance(taken, Tensor):
+            wide = _as_wide(kind) * _as_wide(taken)
+            whole, part = wide // _as_wide(_least_one(total)), wide % _as_wide(_least_one(total))
+            part = converted(part, draw.dtype) if isinstance(part, Tensor) else part
+            part = part / _least_one(total)
+        else:
+            whole, rest = divmod(kind * taken, total or 1)
+            part = rest / (total or 1)
+        found = self._drawn_by(HYPERGEOMETRIC, draw, kind, taken, total, whole, part)
+        found = _choose(sample > total - sample, kind - found, found)
+        return _choose(good > bad, sample - found, found)
+
+
+def _at_most(value: Any, limit: float) -> Any:
+    return minimum(value, limit) if isinstance(value, Tensor) else value
+
+
+def _as_int(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return converted(value, dtypes.int32)
+    return int(value)
+
+
+def _as_wide(value: Any) -> Any:
+    return converted(value, dtypes.int64) if isinstance(value, Tensor) else value
+
+
+def _least(a: Any, b: Any) -> Any:
+    return minimum(a, b) if isinstance(a, Tensor) or isinstance(b, Tensor) else min(a, b)
+
+
+def _least_one(a: Any) -> Any:
+    return maximum(a, 1) if isinstance(a, Tensor) else max(a, 1)
+
+
+def _choose(condition: Any, x: Any, y: Any) -> Any:
+    """`where`, which decides on the host where that knows the condition."""
+    return where(condition, x, y) if isinstance(condition, Tensor) else x if condition else y

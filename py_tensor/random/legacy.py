@@ -1,0 +1,48 @@
+"""What NumPy keeps of its old random numbers: `RandomState`, and functions that read its state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.ops.operands import Operand
+from py_tensor.random.bit_generator import MASK, Seed
+from py_tensor.random.generator import Generator
+from py_tensor.random.parameters import Size
+from py_tensor.tensor import Tensor
+
+
+class RandomState(Generator):
+    """A generator with the names that NumPy had before `Generator`; the numbers are Threefry's."""
+
+    def seed(self, seed: Seed = None) -> None:
+        """Begin anew from a seed."""
+        self.bit_generator = type(self.bit_generator)(seed)
+
+    def get_state(self, legacy: bool = True) -> Any:
+        """What `set_state` takes: a tuple of the form of NumPy's, or a dict."""
+        state = self.bit_generator.state
+        if not legacy:
+            return state
+        key = self.bit_generator.key
+        return state["bit_generator"], [key & MASK, key >> 32], self.bit_generator.drawn, 0, 0.0
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state that `get_state` gave."""
+        if not isinstance(state, dict):
+            name, (low, high), drawn, *_ = state
+            inner = {"key": low | high << 32, "counter": drawn}
+            state = {"bit_generator": name, "state": inner}
+        self.bit_generator.state = state
+
+    def random_integers(
+        self, low: Operand, high: Operand | None = None, size: Size = None
+    ) -> Tensor:
+        """int32 from `low` up to and with `high`; from 1 up to `low` if `high` is None."""
+        low, high = (1, low) if high is None else (low, high)
+        return self.integers(low, high, size, endpoint=True)
+
+    def tomaxint(self, size: Size = None) -> Tensor:
+        """int32 from 0 up to the largest."""
+        return self.randint(0, 2**31, size)
+
+    ranf = sample = Generator.random_sample

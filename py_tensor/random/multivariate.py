@@ -1,0 +1,207 @@
+"""Distributions of vectors, under NumPy's names and in its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+from warnings import warn
+
+from py_tensor import dtypes
+from py_tensor.errors import ShapeError
+from py_tensor.ops.elementwise import abs, exp, maximum, minimum, sqrt, where
+from py_tensor.ops.linalg import matmul
+from py_tensor.ops.movement import broadcast_to, converted, flip, stack, swapaxes
+from py_tensor.ops.operands import Operand, numbers_of, whole_number
+from py_tensor.ops.reduction import all, max, sum
+from py_tensor.ops.scan import cumsum
+from py_tensor.random.discrete import COUNT, KIND, Discrete
+from py_tensor.random.parameters import ANY, CHANCE, POSITIVE, Draw, Size, draw_of
+from py_tensor.shapes import broadcast, parse_shape
+from py_tensor.tensor import Tensor, tensor_of
+
+
+class Multivariate(Discrete):
+    """The methods of `Generator` that draw vectors."""
+
+    def dirichlet(self, alpha: Operand, size: Size = None) -> Tensor:
+        """Vectors of shares from Dirichlet's distribution: of gamma variates in their sum.
+
+        `alpha` is a vector, and those drawn lie along the last axis.
+        """
+        draw = draw_of("dirichlet", None, ("alpha", alpha, POSITIVE))
+        (alpha,) = draw.values
+        if not isinstance(alpha, Tensor) or alpha.ndim != 1:
+            raise ShapeError(f"dirichlet: alpha is a vector, not of shape {draw.shape}")
+        draw = draw._replace(shape=(*_size("dirichlet", size), *alpha.shape))
+        drawn, power = self._gammas_and_powers(draw, alpha)
+        if power is not None:  # above the largest of a vector, so that these have a sum
+            drawn = drawn * exp(power - max(power, -1, keepdims=True)) if drawn.size else drawn
+        return drawn / sum(drawn, -1, keepdims=True)
+
+    def multinomial(self, n: Operand, pvals: Operand, size: Size = None) -> Tensor:
+        """How often each of some outcomes occurs in `n` experiments; int32.
+
+        Outcomes lie along the last axis of `pvals` and of the result. Each count is binomial among
+        the experiments that are left (Devroye, "Non-Uniform Random Variate Generation", 1986,
+        XI.1.2).
+
+        Raises
+        ------
+        ValueError
+            For numbers of the host whose sum, without the last, is above 1.
+        """
+        n_draw = draw_of("multinomial", None, ("n", n, COUNT))
+        draw = draw_of("multinomial", None, ("n", n, COUNT), ("pvals", _row(pvals), CHANCE))
+        left, chances = n_draw.values[0], draw.values[1]
+        if not isinstance(pvals, Tensor):
+            _check_sums(pvals)
+        outcomes = chances.shape[-1]
+        shape = broadcast("multinomial", n_draw.shape, chances.shape[:-1])
+        shape = _size("multinomial", size, shape)
+        # What is the share of an outcome among those that are left: sums from the end keep digits.
+        behind = flip(cumsum(flip(chances, -1), -1), -1)
+        shares = minimum(where(behind > 0, chances / behind, 0), 1)
+        draw = draw._replace(shape=shape)
+        counts: list[Tensor] = []
+        for outcome in range(outcomes - 1):
+            counts.append(self._binomials(draw, left, shares[..., outcome]))
+            left = left - counts[-1]
+        last = tensor_of(left, "multinomial", device=draw.device)
+        counts.append(broadcast_to(converted(last, dtypes.int32), shape))
+        return stack(counts, -1)
+
+    def multivariate_hypergeometric(
+        self, colors: Operand, nsample: int, size: Size = None, method: str = "marginals"
+    ) -> Tensor:
+        """How many are of each color, of `nsample` that are taken and not put back; int32.
+
+        Each count is hypergeometric among what is left; both methods of NumPy do this here.
+
+        Raises
+        ------
+        ValueError
+            For more than there are; for other methods than "marginals" and "count".
+        """
+        op = "multivariate_hypergeometric"
+        if method not in ("marginals", "count"):
+            raise ValueError(f"{op}: method is 'marginals' or 'count', not {method!r}")
+        numbers, shape = numbers_of(op, colors)
+        if len(shape) != 1:
+            raise ShapeError(f"{op}: colors are a vector, not of shape {shape}")
+        draw = draw_of(op, _size(op, size), ("colors", numbers or 0, KIND))
+        return self._colored(draw, numbers, whole_number(op, "nsample", nsample))
+
+    def _colored(self, draw: Draw, colors: list[int], sample: int) -> Tensor:
+        total = 0
+        for color in colors:
+            total += color
+        if not 0 <= sample <= total < 2**31:
+            raise ValueError(f"multivariate_hypergeometric: nsample {sample} of {total}")
+        draw = draw._replace(values=())
+        left: Any = sample
+        counts: list[Tensor] = []
+        for color in colors[:-1]:
+            total -= color
+            counts.append(self._hypergeometrics(draw, color, total, left))
+            left = left - counts[-1]
+        last = tensor_of(left, "multivariate_hypergeometric", device=draw.device)
+        return stack([*counts, broadcast_to(last, draw.shape)], -1)
+
+    def multivariate_normal(
+        self,
+        mean: Operand,
+        cov: Operand,
+        size: Size = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
+    ) -> Tensor:
+        """Vectors from the normal distribution of a mean and a covariance matrix.
+
+        Parameters
+        ----------
+        check_valid : {"warn", "raise", "ignore"}
+            What is done where `cov` is not symmetric, or has a negative eigenvalue, up to `tol`. A
+            tensor is read for "raise" alone.
+        method : {"svd", "eigh", "cholesky"}
+            How a root of the matrix is found: on the host for what the host knows, in float64.
+
+        Raises
+        ------
+        ValueError
+            For another `method` or `check_valid`; for shapes that do not fit.
+        """
+        op = "multivariate_normal"
+        for name, value, known in (
+            ("method", method, ("svd", "eigh", "cholesky")),
+            ("check_valid", check_valid, ("warn", "raise", "ignore")),
+        ):
+            if value not in known:
+                raise ValueError(f"{op}: {name} is one of {known}, not {value!r}")
+        draw = draw_of(op, None, ("mean", mean, ANY), ("cov", cov, ANY))
+        mean = tensor_of(draw.values[0], op, device=draw.device)
+        shape = getattr(draw.values[1], "shape", ())
+        if mean.ndim != 1 or shape != (mean.size, mean.size):
+            raise ShapeError(f"{op}: mean of shape {mean.shape} and cov of shape {shape}")
+        known = not isinstance(cov, Tensor)
+        matrix = tensor_of(cov, op, dtype=dtypes.float64, device=_cpu()) if known else cov
+        root = _root(matrix, method)
+        if check_valid == "raise" or (known and check_valid == "warn"):
+            _check_covariance(matrix, root, tol, check_valid)
+        root = tensor_of(root, op, dtype=draw.dtype, device=draw.device)
+        drawn = self._normals(draw._replace(shape=(*_size(op, size), mean.size)))
+        if not drawn.size:
+            return drawn
+        rows = matmul(drawn.reshape(-1, mean.size), swapaxes(root, 0, 1))
+        return rows.reshape(drawn.shape) + mean
+
+
+def _size(op: str, size: Size, default: Any = ()) -> Any:
+    return default if size is None else parse_shape(op, size)
+
+
+def _row(pvals: Operand) -> Operand:
+    """Probabilities without axes are refused as the elements of none."""
+    if getattr(pvals, "ndim", 1) == 0 or isinstance(pvals, int | float):
+        raise ShapeError("multinomial: pvals are a vector, or several, not one number")
+    return pvals
+
+
+def _check_sums(pvals: Operand) -> None:
+    """Raise ValueError where probabilities of all outcomes but the last are more than 1."""
+    numbers, shape = numbers_of("multinomial", pvals)
+    for start in range(0, len(numbers), shape[-1] or 1):
+        total = 0.0
+        for number in numbers[start : start + shape[-1] - 1]:
+            total += number
+        if total > 1 + 1e-6:  # what float32 numbers whose sum is 1 may give
+            raise ValueError(f"multinomial: the sum of pvals[:-1] is {total}, above 1")
+
+
+def _cpu() -> Any:
+    from py_tensor.backend.device import parse
+
+    return parse("cpu")
+
+
+def _root(matrix: Tensor, method: str) -> Tensor:
+    """A matrix whose product with its transpose is this one."""
+    from py_tensor import linalg
+
+    if method == "cholesky":
+        return linalg.cholesky(matrix)
+    if method == "eigh":
+        values, vectors = linalg.eigh(matrix)
+        return vectors * sqrt(maximum(values, 0))
+    left, values, _ = linalg.svd(matrix)
+    return left * sqrt(values)
+
+
+def _check_covariance(matrix: Tensor, root: Tensor, tol: float, check_valid: str) -> None:
+    """Raise, or warn, unless a matrix is the product of a root with its transpose."""
+    off = abs(matmul(root, swapaxes(root, 0, 1)) - matrix)
+    if not bool(all(off <= tol + tol * abs(matrix))):
+        words = "multivariate_normal: cov is not symmetric positive-semidefinite"
+        if check_valid == "raise":
+            raise ValueError(words)
+        warn(words, RuntimeWarning, stacklevel=3)

@@ -1,0 +1,105 @@
+"""Parameters of distributions: what a caller gives, checked, on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, default_device
+from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.ops.operands import Operand, number_like, numbers_of
+from py_tensor.shapes import Shape, broadcast, parse_shape
+from py_tensor.tensor import Tensor, tensor_of
+
+Size = Any  # an int, a tuple of ints, or None
+
+
+class Rule(NamedTuple):
+    """What a parameter must be, in words, and whether a number or an array's elements are not."""
+
+    words: str
+    is_broken: Callable[[Any], Any]
+
+
+ANY = Rule("a number", lambda v: False)
+NOT_NEGATIVE = Rule("not negative", lambda v: v < 0)
+POSITIVE = Rule("above 0", lambda v: v <= 0)
+CHANCE = Rule("from 0 to 1", lambda v: (v < 0) | (v > 1) | (v != v))
+
+Given = tuple[str, Operand, Rule]
+
+
+class Draw(NamedTuple):
+    """What is to be drawn.
+
+    Attributes
+    ----------
+    values : tuple
+        The parameters: numbers, and tensors on the device.
+    shape, device
+        Of the result.
+    dtype : DType
+        That of the random numbers: float64 where a parameter is.
+    """
+
+    values: tuple[Any, ...]
+    shape: Shape
+    device: Device
+    dtype: DType
+
+
+def draw_of(op: str, size: Size, *given: Given) -> Draw:
+    """Parameters, checked as far as the host knows them; tensors have any values.
+
+    Raises
+    ------
+    ValueError
+        For a number, or one of a list or of NumPy's array, that is against its rule; for a size
+        to which the parameters do not broadcast.
+    TypeError
+        For what is no real number.
+    """
+    on = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
+    values = tuple(_checked(op, *parameter, on) for parameter in given)
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    shape = broadcast(op, *(x.shape for x in tensors))
+    if size is not None:
+        asked = parse_shape(op, size)
+        if broadcast(op, asked, shape) != asked:
+            raise ShapeError(f"{op}: size {asked} for parameters of shape {shape}")
+        shape = asked
+    wide = any(x.dtype is dtypes.float64 for x in tensors)
+    dtype = dtypes.float64 if wide else dtypes.DEFAULT_FLOAT
+    return Draw(values, shape, tensors[0].device if tensors else on, dtype)
+
+
+def _device(op: str, tensors: list[Tensor]) -> Device:
+    for x in tensors[1:]:
+        if x.device is not tensors[0].device:
+            raise DeviceError(
+                f"{op}: parameters on {tensors[0].device} and {x.device}; move one"
+                " with x.to(device)"
+            )
+    return tensors[0].device if tensors else default_device()
+
+
+def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> Any:
+    number = number_like(value)
+    if number is not None:
+        if isinstance(number, complex):
+            raise TypeError(f"{op}: {name} is a real number, not {number}")
+        if rule.is_broken(number):
+            raise ValueError(f"{op}: {name} must be {rule.words}, got {number}")
+        return number
+    if not isinstance(value, Tensor):
+        if hasattr(value, "__array_interface__"):
+            broken = value[rule.is_broken(value)].tolist()
+        else:
+            broken = [v for v in numbers_of(op, value)[0] if rule.is_broken(v)]
+        if broken:
+            raise ValueError(f"{op}: {name} must be {rule.words}, got {broken[0]}")
+        value = tensor_of(value, op, device=device)
+    dtypes.REAL.check(op, value.dtype)
+    return value

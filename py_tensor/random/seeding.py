@@ -1,0 +1,164 @@
+"""Seeds from any integers, and the names that NumPy's bit generators have.
+
+M. E. O'Neill, "Developing a seed_seq alternative", 2015: words are mixed into a pool of four, from
+which as many as one likes are hashed. Results are those of NumPy's `SeedSequence`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.ops.movement import converted
+from py_tensor.random.bit_generator import MASK, BitGenerator
+from py_tensor.tensor import Tensor, tensor_of
+
+_POOL = 4
+
+
+def _words(entropy: Any) -> list[int]:
+    """Integers as words, the lowest of each first."""
+    if hasattr(entropy, "__index__"):
+        number = as_index(entropy)
+        if number < 0:
+            raise ValueError(f"SeedSequence: takes no negative number, such as {number}")
+        return [number >> at & MASK for at in range(0, max(number.bit_length(), 1), 32)]
+    if isinstance(entropy, str | bytes) or not hasattr(entropy, "__iter__"):
+        raise TypeError(f"SeedSequence: takes ints, not {entropy!r}")
+    given = entropy.tolist() if hasattr(entropy, "tolist") else entropy
+    return [word for part in given for word in _words(part)]
+
+
+def _multipliers(first: int, factor: int) -> Iterator[tuple[int, int]]:
+    """What one word is hashed with, and then the next: (to be xored, factor)."""
+    while True:
+        second = first * factor & MASK
+        yield first, second
+        first = second
+
+
+def _hashed(word: int, constants: Iterator[tuple[int, int]]) -> int:
+    mask, factor = next(constants)
+    word = (word ^ mask) * factor & MASK
+    return word ^ word >> 16
+
+
+def _mixed(x: int, y: int) -> int:
+    word = (x * 0xCA01F9DD - y * 0x4973F715) & MASK
+    return word ^ word >> 16
+
+
+class SeedSequence:
+    """Entropy from which generators, and their children, get their seeds.
+
+    Parameters
+    ----------
+    entropy : int or sequence of ints, optional
+        By default 128 bits from the operating system.
+    spawn_key : sequence of ints
+        Which child this is: of whom, of whom, ...
+    pool_size : int
+        Words that are mixed, at least 4.
+    n_children_spawned : int
+        How many there are already.
+    """
+
+    def __init__(
+        self,
+        entropy: Any = None,
+        *,
+        spawn_key: Sequence[int] = (),
+        pool_size: int = _POOL,
+        n_children_spawned: int = 0,
+    ) -> None:
+        if pool_size < _POOL:
+            raise ValueError(f"SeedSequence: pool_size is at least {_POOL}, not {pool_size}")
+        self.entropy = int.from_bytes(os.urandom(16)) if entropy is None else entropy
+        self.spawn_key = tuple(spawn_key)
+        self.pool_size = pool_size
+        self.n_children_spawned = n_children_spawned
+        self._pool = self._mix()
+
+    def __repr__(self) -> str:
+        child = f", spawn_key={self.spawn_key}" if self.spawn_key else ""
+        return f"SeedSequence(entropy={self.entropy}{child})"
+
+    def _mix(self) -> list[int]:
+        words = _words(self.entropy)
+        if self.spawn_key:  # behind what fills the pool, so that no entropy looks like it
+            words += [0] * (self.pool_size - len(words)) + _words(self.spawn_key)
+        constants = _multipliers(0x43B0D7E5, 0x931E8875)
+        filled = [*words, *([0] * self.pool_size)][: self.pool_size]
+        pool = [_hashed(word, constants) for word in filled]
+        for source in range(self.pool_size):
+            for target in range(self.pool_size):
+                if source != target:
+                    pool[target] = _mixed(pool[target], _hashed(pool[source], constants))
+        for word in words[self.pool_size :]:
+            for target in range(self.pool_size):
+                pool[target] = _mixed(pool[target], _hashed(word, constants))
+        return pool
+
+    def hashed_words(self, count: int) -> list[int]:
+        """So many words of 32 bits."""
+        constants = _multipliers(0x8B51F9DD, 0x58F38DED)
+        return [_hashed(self._pool[n % self.pool_size], constants) for n in range(count)]
+
+    def generate_state(self, n_words: int, dtype: object = "uint32") -> Tensor:
+        """So many words, of 32 or 64 bits, for a generator of random numbers.
+
+        Raises
+        ------
+        ValueError
+            For a dtype that is neither uint32 nor uint64.
+        """
+        kind = dtypes.parse(dtype)
+        if kind not in (dtypes.uint32, dtypes.uint64):
+            raise ValueError(f"generate_state: takes uint32 or uint64, not {kind}")
+        words = self.hashed_words(n_words * kind.words)
+        if kind is dtypes.uint64:
+            words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
+        return converted(tensor_of(words, "generate_state", dtype=kind), kind)
+
+    def spawn(self, n_children: int) -> list[SeedSequence]:
+        """Sequences that are independent of this one and of each other."""
+        first, self.n_children_spawned = (
+            self.n_children_spawned,
+            self.n_children_spawned + as_index(n_children),
+        )
+        return [
+            SeedSequence(self.entropy, spawn_key=(*self.spawn_key, n), pool_size=self.pool_size)
+            for n in range(first, self.n_children_spawned)
+        ]
+
+
+def key_of(sequence: SeedSequence) -> int:
+    """The key of a generator: the entropy itself where that is such a number."""
+    given = sequence.entropy
+    if not sequence.spawn_key and hasattr(given, "__index__") and as_index(given) < 2**64:
+        return as_index(given)
+    low, high = sequence.hashed_words(2)
+    return low | high << 32
+
+
+class MT19937(BitGenerator):
+    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+
+
+class PCG64(BitGenerator):
+    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+
+
+class PCG64DXSM(BitGenerator):
+    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+
+
+class Philox(BitGenerator):
+    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+
+
+class SFC64(BitGenerator):
+    """Threefry under the name of another generator: the numbers are not those of NumPy."""

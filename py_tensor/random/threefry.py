@@ -1,0 +1,120 @@
+"""Threefry2x32 with 20 rounds, as JAX uses, and what one or two of its words give.
+
+John K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The WGSL is that of
+`shaders/lib/rng.wgsl`, with the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import WORDS, Accepts, DType
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, OnArrays
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def threefry(np: Any, index: Any, t: Any, key0: Any, key1: Any) -> tuple[Any, Any]:
+    """Both words for the counter (index, t)."""
+    x0 = index.astype(np.uint32) + key0
+    x1 = np.zeros_like(x0) + np.uint32(t) + key1
+    keys = (key0, key1, key0 ^ key1 ^ np.uint32(0x1BD11BDA))
+    for group in range(5):
+        for r in _ROTATIONS[group % 2]:
+            x0 = x0 + x1
+            x1 = ((x1 << np.uint32(r)) | (x1 >> np.uint32(32 - r))) ^ x0
+        x0 = x0 + keys[(group + 1) % 3]
+        x1 = x1 + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x0, x1
+
+
+def fraction(np: Any, bits: Any) -> Any:
+    """(bits + 1/2) / 2**32, as float32 has it."""
+    return ((bits + 0.5) * 2.0**-32).astype(np.float32).astype(np.float64)
+
+
+def centered(np: Any, bits: Any) -> Any:
+    signed = bits.astype(np.int32) + 0.5
+    return (signed * 2.0**-32).astype(np.float32).astype(np.float64)
+
+
+def opened(np: Any, bits: Any) -> Any:
+    """An odd multiple of 2**-24 between 0 and 1."""
+    return ((bits >> np.uint32(9)) + 0.5) * 2.0**-23
+
+
+def normal(np: Any, a: Any, b: Any) -> Any:
+    """Box-Muller on two words: a radius from (0, 1], an angle from [0, 1)."""
+    u = ((a >> np.uint32(8)).astype(np.float64) + 1) * 2.0**-24
+    v = (b >> np.uint32(8)).astype(np.float64) * 2.0**-24
+    return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+
+
+def _exponential(np: Any, bits: Any) -> Any:
+    large = bits >= 2**31
+    tail = fraction(np, np.where(large, ~bits, bits))
+    return -np.where(large, np.log(tail), np.log1p(-tail))
+
+
+def _randint(np: Any, bits: Any, low: Any, span: Any) -> Any:
+    high = (bits.astype(np.uint64) * span.astype(np.uint64)) >> np.uint64(32)
+    return low + high.astype(np.uint32).astype(np.int32)
+
+
+def drawn_by(
+    name: str,
+    wgsl: str,
+    numpy: OnArrays,
+    gives: DType | None = None,
+    accepts: Accepts = WORDS,
+    *,
+    cost: int = 1,
+    leading: tuple[DType, ...] = (),
+) -> Elementwise:
+    """An op that draws random numbers, from words and parameters."""
+    return Elementwise(
+        name,
+        wgsl={"*": wgsl},
+        numpy=numpy,
+        accepts=accepts,
+        gives=gives,
+        leading=leading,
+        cost=cost,
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+BITS = drawn_by(
+    "random_bits",
+    "random_bits({0}, {1}, {2})",
+    lambda np, index, key0, key1: threefry(np, index, 0, key0, key1)[0],
+    cost=60,
+)
+UNIFORM = drawn_by(
+    "rand",
+    "uniform_from_bits({0})",
+    lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
+    dtypes.float32,
+)
+NORMAL = drawn_by("randn", "normal_from_bits({0}, {1})", normal, dtypes.float32, cost=50)
+EXPONENTIAL = drawn_by(
+    "standard_exponential", "exponential_from_bits({0})", _exponential, dtypes.float32, cost=30
+)
+# Between -1/2 and 1/2, with all digits near 0.
+CENTERED = drawn_by("centered", "centered_from_bits({0})", centered, dtypes.float32, cost=8)
+RANDINT = drawn_by(
+    "randint",
+    "randint_from_bits({0}, bitcast<i32>({1}), {2})",
+    lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
+    dtypes.int32,
+    cost=8,
+)
+# From all of int32: its span does not fit a word, and the word itself is the draw.
+RANDINT_ANY = drawn_by(
+    "randint",
+    "bitcast<i32>({0} + {1})",
+    lambda np, bits, low: (bits + low).astype(np.int32),
+    dtypes.int32,
+)
+OFFSET = drawn_by("offset", "{0} + {1}", lambda np, x, y: x + y)
