@@ -10,7 +10,7 @@ from typing import Any, cast
 from py_tensor.errors import AxisError, ShapeError
 
 Shape = tuple[int, ...]
-MAX_RANK = 8  # of the iteration space of one kernel; a tensor may not have more axes
+MAX_RANK = 64  # as in NumPy; of a tensor, and of the iteration space of one kernel
 
 
 def size_of(shape: Shape) -> int:

@@ -81,6 +81,21 @@ def ensure_venv() -> Path:
     return python
 
 
+def ensure_pure(folder: Path, needs: list[str]) -> None:
+    """Installs these packages into a folder, in pure Python, so that they run in Pyodide too."""
+    installed = folder / "needs.json"
+    if installed.exists() and json.loads(installed.read_text("utf-8")) == needs:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    pure = ["--platform=any", "--implementation=py", "--abi=none", "--only-binary=:all:"]
+    call(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder),
+        *(*pure, *needs),
+        hint="A package index is needed that pip can reach.",
+    )
+    installed.write_text(json.dumps(needs), "utf-8")
+
+
 # Node -----------------------------------------------------------------------------------------
 
 

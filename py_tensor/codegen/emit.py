@@ -40,12 +40,12 @@ from py_tensor.shapes import size_of
 Texts = TypeVar("Texts", str, tuple[str, ...])
 Strides = Callable[[tuple[int, ...]], tuple[int, ...]]  # of an access, over a kernel's dimensions
 
-RANKS = (1, 2, 4, 8)
+RANKS = (1, 2, 4, 8, 16, 32, 64)
 MOST_PADDED = 4  # dimensions to which fewer are filled up
 
 
 def rank_class(rank: int) -> int:
-    """Ranks are compiled for 1, 2, 4 and 8 dimensions; the dimensions added have extent 1."""
+    """Ranks are compiled for powers of two; the dimensions added have extent 1."""
     return next(r for r in RANKS if rank <= r)
 
 

@@ -30,7 +30,7 @@ from py_tensor.graph.op import (
     Scatter,
     View,
 )
-from py_tensor.shapes import Shape, check_axes, check_expansion, resolve_reshape
+from py_tensor.shapes import Shape, broadcast, check_axes, check_expansion, resolve_reshape
 
 CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
@@ -293,7 +293,9 @@ SORT_KEY = Elementwise(
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:
     """Complex numbers of parts, of which an infinite one leaves the other as it is."""
-    made = np.empty(np.broadcast(real, imag).shape, np.result_type(real, "complex64"))
+    made = np.empty(
+        broadcast("complex", real.shape, imag.shape), np.result_type(real, "complex64")
+    )
     made.real, made.imag = real, imag
     return made
 

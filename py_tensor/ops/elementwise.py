@@ -143,7 +143,7 @@ tanh = unary(
     "tanh",
     FLOATING,
     "tanh_{t}({0})",
-    lambda np, x: np.tanh(x),
+    lambda np, x: _tanh(np, x),
     vjp=lambda g, y, x, _: (g * (1 - y * y),),
     cost=16,
     doc="Hyperbolic tangent of each element.",
@@ -172,6 +172,15 @@ def _sigmoid(np: Any, x: Any) -> Any:
     """Without overflow on either side."""
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, e) / (1 + e)
+
+
+def _tanh(np: Any, x: Any) -> Any:
+    """At an infinity the imaginary part has the sign of the operand's, as the standard has it."""
+    found = np.asarray(np.tanh(x))
+    if found.dtype.kind == "c":
+        at = np.isinf(x.real) & np.isfinite(x.imag)
+        found.imag[at] = np.copysign(0, x.imag[at])
+    return found
 
 
 # -- One operand, any number --------------------------------------------------------------------

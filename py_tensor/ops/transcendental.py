@@ -180,14 +180,14 @@ def _acosh(np: Any, x: Any) -> Any:
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
-    """NumPy's is NaN at infinities where exp(x) has a value."""
+    """NumPy's is NaN at infinities where exp(x) has a value. Of a 0 it is +0, as the standard has it."""
     found = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)
     small = np.expm1(np.where(is_small, x.real, 0)) * np.cos(x.imag) - 2 * half * half
     found.real[is_small] = small[is_small]
     is_real = x.imag == 0
-    found.real[is_real], found.imag[is_real] = np.expm1(x.real)[is_real], x.imag[is_real]
+    found.real[is_real], found.imag[is_real] = np.expm1(x.real)[is_real] + 0, x.imag[is_real]
     return found
 
 

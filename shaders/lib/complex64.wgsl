@@ -125,9 +125,9 @@ fn exp2_complex64(x: vec2f) -> vec2f {
   return exp_complex64(vec2f(x.x * 0.6931472, angle));
 }
 
-// exp(x) - 1, accurate near 0.
+// exp(x) - 1, accurate near 0. Of a 0 it is +0, as the array API standard has it.
 fn expm1_complex64(x: vec2f) -> vec2f {
-  if (!bool_from_f32(x.y)) { return vec2f(expm1_f32(x.x), x.y); }
+  if (!bool_from_f32(x.y)) { return vec2f(select(0.0, expm1_f32(x.x), bool_from_f32(x.x)), x.y); }
   if (abs_f32(x.x) > 1.0 || !is_finite(x.x) || !is_finite(x.y)) { return exp_complex64(x) - vec2f(1.0, 0.0); }
   let half = sin_f32(0.5 * x.y);
   return vec2f(expm1_f32(x.x) * cos_f32(x.y) - 2.0 * half * half, exp_f32(x.x) * sin_f32(x.y));
@@ -224,14 +224,15 @@ fn cosh_complex64(x: vec2f) -> vec2f {
   return vec2f(cosh_f32(x.x) * turn.x, zero_or_product(sinh_f32(x.x), turn.y));
 }
 
-// W. Kahan, Branch cuts for complex elementary functions, 1987.
+// W. Kahan, Branch cuts for complex elementary functions, 1987. The sign of the imaginary part at an infinity is that of
+// the array API standard.
 fn tanh_complex64(x: vec2f) -> vec2f {
   if (!bool_from_f32(x.y)) { return vec2f(tanh_f32(x.x), x.y); }
   if (is_nan(x.x)) { return vec2f(f32_nan()); }
   if (!is_finite(x.y) & !is_inf(x.x)) { return vec2f(select(f32_nan(), x.x, !bool_from_f32(x.x)), f32_nan()); }
   let turn = circle(x.y);
   if (abs_f32(x.x) > 11.0) {
-    let rest = select(4.0 * turn.x * turn.y * exp_f32(-2.0 * abs_f32(x.x)), copysign_f32(0.0, x.y), !is_finite(x.y));
+    let rest = select(4.0 * turn.x * turn.y * exp_f32(-2.0 * abs_f32(x.x)), copysign_f32(0.0, x.y), is_inf(x.x));
     return vec2f(copysign_f32(1.0, x.x), rest);
   }
   let tangent = tan_f32(x.y);

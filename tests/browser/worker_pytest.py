@@ -19,8 +19,9 @@ import shlex
 import time
 import zipfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from tests.environment import ROOT
 # network is asked and both sides agree on the form of a report.
 DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 LEXERS = {"__init__.py", "_mapping.py", "python.py", "diff.py"}  # of 250, what pytest uses
-HOST_ONLY = {"unit", "perf", "conformance", "typings"}  # folders of tests/ not sent there
+HOST_ONLY = {"unit", "perf", "typings"}  # folders of tests/ not sent there
 WORKER_ROOT = "/py_tensor_tests"
 MOST_RESTARTS = 3  # then the worker is not hanging in a test, but broken
 PULL_MS = 1000
@@ -74,12 +75,31 @@ sys.path[:0] = [{WORKER_ROOT!r}, {WORKER_ROOT!r} + "/site"]
 
 
 class WorkerRunner:
-    """The host's pytest plugin: takes over the running of every test below `folder`."""
+    """The host's pytest plugin: takes over the running of every test below `folder`.
 
-    def __init__(self, config: pytest.Config, folder: Path, arguments: list[str]) -> None:
+    Parameters
+    ----------
+    folder, arguments
+        Which tests, and what the worker's pytest is told.
+    sent
+        Folders that the worker gets as well, by their names there.
+    root
+        Below which of these the tests lie, if they are not this project's.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        folder: Path,
+        arguments: list[str],
+        sent: Mapping[Path, str] = MappingProxyType({}),
+        root: str = ".",
+    ) -> None:
         self._config = config
         self._folder = folder
         self._arguments = arguments
+        self._sent = sent
+        self._root = f"{WORKER_ROOT}/{root}"
         self._timeout: float = config.option.worker_timeout
         self._results: Iterator[tuple[str, list[dict[str, Any]]]] | None = None
         self._finished: dict[str, list[dict[str, Any]]] = {}
@@ -121,8 +141,8 @@ class WorkerRunner:
             if attempt:
                 app_session(self._config).drop_shared()
             arguments = [*self._arguments, *_shown(self._config)]
-            run = _WorkerRun(shared_app(self._config), arguments, list(left))
-            for nodeid, reports in run.results(self._timeout):
+            run = _WorkerRun(shared_app(self._config), self._root, arguments, list(left))
+            for nodeid, reports in run.results(bundle(self._sent), self._timeout):
                 left.pop(nodeid, None)
                 yield nodeid, reports
             if run.failure is None:
@@ -146,17 +166,20 @@ class _WorkerRun:
         Once `results` is exhausted: None, or why the run came to an early end.
     """
 
-    def __init__(self, app: AppPage, arguments: list[str], nodeids: list[str]) -> None:
+    def __init__(self, app: AppPage, root: str, arguments: list[str], nodeids: list[str]) -> None:
         self._app = app
+        self._root = root
         self._arguments = arguments
         self._nodeids = nodeids
         self.current: str | None = None
         self.failure: str | None = None
 
-    def results(self, timeout: float) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def results(
+        self, archive: bytes, timeout: float
+    ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Runs the tests; yields each one's reports as they come."""
         try:
-            self._start()
+            self._start(archive)
             yield from self._follow(timeout)
         except PlaywrightError as error:
             self.failure = f"the page failed: {error}"
@@ -164,17 +187,16 @@ class _WorkerRun:
             log = "\n".join(f"  {line}" for line in self._app.logged[-20:]) or "  (nothing)"
             self.failure += f"\nthe page's last lines in the console:\n{log}"
 
-    def _start(self) -> None:
+    def _start(self, archive: bytes) -> None:
         """Unpacks the tests in the worker and starts pytest there, without waiting for it."""
         page = self._app.page
-        archive = bundle()
         page.route("**/__tests__/bundle.zip", lambda route: route.fulfill(body=archive))
         prepared = self._app.run(_PREPARE)
         page.unroute("**/__tests__/bundle.zip")
         if not prepared["ok"]:
             raise PlaywrightError(f"the worker could not unpack the tests:\n{prepared['error']}")
         page.evaluate(_LISTEN)
-        call = f"run({WORKER_ROOT!r}, {self._arguments!r}, {self._nodeids!r})"
+        call = f"run({self._root!r}, {self._arguments!r}, {self._nodeids!r})"
         # An expression, so that no name is left behind in the REPL's namespace.
         code = f"__import__('tests.browser.in_worker', fromlist=['run']).{call}"
         page.evaluate("code => { pyTensorTests.start(code) }", code)
@@ -238,8 +260,11 @@ def _shown(config: pytest.Config) -> list[str]:
 # What the worker is sent --------------------------------------------------------------------
 
 
-def bundle() -> bytes:
-    """A zip of pytest (below site/), tests/ and pyproject.toml, whose options hold there too."""
+def bundle(sent: Mapping[Path, str]) -> bytes:
+    """A zip of pytest (below site/), tests/ and pyproject.toml, whose options hold there too.
+
+    `sent` are further folders, by their names in the zip.
+    """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.write(ROOT / "pyproject.toml", "pyproject.toml")
@@ -248,6 +273,9 @@ def bundle() -> bytes:
                 archive.write(path, path.relative_to(ROOT))
         for path, name in _installed_files():
             archive.write(path, f"site/{name}")
+        for folder, name in sent.items():
+            for path in _files(folder):
+                archive.write(path, Path(name, path.relative_to(folder)))
     return buffer.getvalue()
 
 
@@ -262,6 +290,9 @@ def _installed_files() -> Iterator[tuple[Path, Path]]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Every file below a folder but compiled ones, in a fixed order."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return (path for path in found if "__pycache__" not in path.parts)
+    """Every file below a folder but compiled and hidden ones, in a fixed order."""
+    for path in sorted(folder.rglob("*")):
+        within = path.relative_to(folder).parts
+        hidden = any(part == "__pycache__" or part.startswith(".") for part in within)
+        if path.is_file() and not hidden:
+            yield path

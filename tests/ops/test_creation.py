@@ -354,7 +354,7 @@ def test_shapes_and_dtypes_that_are_wrong(device: str) -> None:
     for make, error, match in (
         (lambda: pt.zeros((2, -3), device=device), pt.ShapeError, r"-3"),
         (lambda: pt.zeros(half, device=device), TypeError, r"0\.5"),
-        (lambda: pt.zeros((1,) * 9, device=device), pt.ShapeError, "9 axes"),
+        (lambda: pt.zeros((1,) * 65, device=device), pt.ShapeError, "65 axes"),
         (lambda: pt.zeros(3, dtype="complex256", device=device), pt.DTypeError, "complex128"),
         (lambda: pt.zeros(3, device="tpu"), pt.DeviceError, "tpu"),
     ):

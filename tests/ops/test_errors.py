@@ -27,10 +27,10 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^reshape: .*\(2, 3, 4\).*\(-1, 7\)",
     ),
-    "reshape to 9 axes": (
-        lambda x: x.reshape((1,) * 8 + (24,)),
+    "reshape to 65 axes": (
+        lambda x: x.reshape((1,) * 64 + (24,)),
         pt.ShapeError,
-        r"^reshape: .*9 axes.*8",
+        r"^reshape: .*65 axes.*64",
     ),
     "argmax of more than int32 can count": (
         lambda x: x[0, 0, 0].expand((2**31 + 1,)).argmax(),
@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"\(3,\).*\(2, 2\)",
     ),
-    "index to 9 axes": (lambda x: x[(None,) * 6], pt.ShapeError, r"^index: .*9 axes"),
+    "index to 65 axes": (lambda x: x[(None,) * 62], pt.ShapeError, r"^index: .*65 axes"),
     "slice of step 0": (lambda x: x[::0], ValueError, r"step"),
     "concat of other shapes": (
         lambda x: pt.concat([x, x[:, :2]]),

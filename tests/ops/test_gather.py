@@ -264,8 +264,8 @@ def test_errors(device: str) -> None:
         for at in ([[0.5]], [[True]], pt.ones((1, 1), device=device), np.ones((1, 1)), "a", None):
             with pytest.raises(pt.DTypeError, match=rf"^{name}: indices are integers, not "):
                 getattr(pt, name)(x, at, axis=0)
-    with pytest.raises(pt.ShapeError, match=r"^take: .*9 axes"):
-        x.take(pt.zeros((1,) * 8, pt.int32, device=device), 0)
+    with pytest.raises(pt.ShapeError, match=r"^take: .*65 axes"):
+        x.take(pt.zeros((1,) * 64, pt.int32, device=device), 0)
     with pytest.raises(pt.ShapeError, match=r"^take_along_axis: .*\(2,\).*2 axes.*\(2, 3\)"):
         pt.take_along_axis(x, [0, 1])
     with pytest.raises(pt.ShapeError, match=r"^take_along_axis: .*do not broadcast"):

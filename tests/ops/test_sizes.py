@@ -6,6 +6,7 @@ Large operands are made on the device, so that a test costs what the kernel cost
 from __future__ import annotations
 
 import gc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -78,20 +79,29 @@ def test_twelve_operands_in_one_expression(device: str, rng: np.random.Generator
 
 
 @pytest.mark.computes
-def test_rank_8(device: str, rng: np.random.Generator) -> None:
-    shape = (2, 3, 1, 2, 3, 2, 1, 2)
+@pytest.mark.parametrize("rank", [8, 9, 32, 48])
+def test_many_axes(rank: int, device: str, rng: np.random.Generator) -> None:
+    """Those of more than one element among others, in a random order."""
+    shape = tuple(map(int, rng.permutation([3, 3, 2, 2, 2, 2, 2, 2, *(1,) * (rank - 8)])))
+    order, axes = tuple(map(int, rng.permutation(rank))), tuple(range(0, rank, 2))
     a = rng.standard_normal(shape, dtype=np.float32)
     x = pt.tensor(a, device=device)
-    order = (7, 3, 0, 5, 2, 6, 1, 4)
-    np.testing.assert_array_equal((x.permute(order) * 2).numpy(), a.transpose(order) * 2)
-    np.testing.assert_allclose(
-        x.permute(order).sum((1, 4, 6)).numpy(),
-        a.transpose(order).sum((1, 4, 6), dtype=np.float64),
-        rtol=1e-5,
-        atol=1e-6,
-    )
-    with pytest.raises(pt.ShapeError, match="at most 8"):
-        x.reshape((1, *shape))
+    y, b = x.permute(order), a.transpose(order)
+    wide, c = x.sum(axes, keepdims=True), a.sum(axes, dtype=np.float64, keepdims=True)
+    near = partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5)
+    near((y * 2).numpy(), b * 2)
+    near((y + wide.permute(order)).numpy(), b + c.transpose(order))
+    near(y.sum(axes).numpy(), b.sum(axes, dtype=np.float64))
+    near(pt.cumsum(y, axis=-1).numpy(), np.cumsum(b, axis=-1))
+    near(pt.sort(y, axis=0).numpy(), np.sort(b, axis=0))
+    near(pt.take(y, [0, 0], axis=-1).numpy(), np.take(b, [0, 0], axis=-1))
+    near(y[y > 0].numpy(), b[b > 0])
+    near(pt.concat([y, y], axis=1).numpy(), np.concatenate([b, b], axis=1))
+    near((y @ y.mT).numpy(), b @ b.swapaxes(-1, -2))
+    y[..., 0] = b[..., 0] = 5
+    near(x.numpy(), a)  # both views write through
+    with pytest.raises(pt.ShapeError, match="at most 64"):
+        x.reshape(*shape, *(1,) * 57)
 
 
 @pytest.mark.computes

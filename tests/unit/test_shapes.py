@@ -116,8 +116,8 @@ def test_parse_shape() -> None:
         shapes.parse_shape("zeros", (2, "3"))
     with pytest.raises(ShapeError, match=r"zeros: negative size in shape \(2, -3\)"):
         shapes.parse_shape("zeros", (2, -3))
-    with pytest.raises(ShapeError, match="has 9 axes; at most 8"):
-        shapes.parse_shape("zeros", (1,) * 9)
+    with pytest.raises(ShapeError, match="has 65 axes; at most 64"):
+        shapes.parse_shape("zeros", (1,) * 65)
 
 
 def test_axes() -> None:

@@ -1,0 +1,84 @@
+"""Runs the array API standard's own tests (github.com/data-apis/array-api-tests) on a device.
+
+usage: python3 -m tests.conformance --suite PATH [--device cpu|native|webgpu] [--no-setup]
+                                    [pytest options]
+
+    npm run conformance -- --suite PATH                            on the CPU device
+    npm run conformance -- --suite PATH --device native            on WebGPU, without a browser
+    npm run conformance -- --suite PATH --device webgpu            inside the page's worker
+    npm run conformance -- --suite PATH --max-examples=8 -k tanh   fewer values, and some tests
+
+PATH is a checkout of the suite with its submodule; it is no part of this repository. What the tests
+need besides the project's own environment is installed below `.cache`, in pure Python, so that the
+worker gets the same. `--no-setup` is for a machine that has all of it, and a built page.
+
+expected_failures.txt lists what fails, and why that is no fault of the library's. Any other failure
+fails the run, and so does a test listed there that passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests import environment
+from tests.environment import ROOT
+
+PACKAGES = ROOT / ".cache" / "conformance"
+NEEDS = [
+    "hypothesis==6.155.7",  # later ones have no wheel in pure Python
+    "ndindex==1.8",  # of those in pure Python, the latest
+    "pytest-json-report==1.5.0",
+    "pytest-metadata==3.1.1",
+    "sortedcontainers==2.4.0",
+]
+
+
+def main() -> int:
+    options, for_pytest = parse(sys.argv[1:])
+    try:
+        python = set_up(options.device) if options.setup else Path(sys.executable)
+    except environment.SetupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, PACKAGES)))
+    plugin = ["-p", "tests.conformance.plugin", f"--device={options.device}"]
+    command = [python, "-m", "pytest", "array_api_tests", *plugin, *for_pytest]
+    return subprocess.run(command, cwd=options.suite).returncode
+
+
+def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our own options, and the rest, which is pytest's."""
+    assert __doc__ is not None
+    usage, _, description = __doc__.partition("\n\n")[2].partition("\n\n")
+    parser = argparse.ArgumentParser(
+        usage=usage.removeprefix("usage: "),
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--suite", type=Path, required=True, metavar="PATH")
+    parser.add_argument("--device", choices=("cpu", "native", "webgpu"), default="cpu")
+    parser.add_argument("--no-setup", dest="setup", action="store_false")
+    return parser.parse_known_args(arguments)
+
+
+def set_up(device: str) -> Path:
+    """Install what the device's run needs, and build the page; give the Python that runs pytest."""
+    python = environment.ensure_venv()
+    environment.ensure_pure(PACKAGES, NEEDS)
+    if device == "native":
+        environment.ensure_adapter(python)
+    elif device == "webgpu":
+        environment.ensure_node_modules()
+        os.environ["CHROMIUM"] = environment.ensure_chromium(python)
+        hint = "The page is needed for --device webgpu."
+        environment.call(sys.executable, "web/build.py", hint=hint)
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""A pytest plugin that has the array API standard's tests test py_tensor on a device.
+
+It is read here and, for `--device webgpu`, once more inside the page's worker, as
+tests/ops/conftest.py is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+IN_WORKER = sys.platform == "emscripten"
+EXPECTED = Path(__file__).with_name("expected_failures.txt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("py_tensor")
+    group.addoption("--device", choices=("cpu", "native", "webgpu"), default="cpu")
+    group.addoption("--worker-args", default="", help="more arguments for the worker's pytest")
+    group.addoption("--worker-timeout", type=float, default=300.0)
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Name the library and its device before the suite's conftest.py imports it."""
+    import py_tensor as pt
+
+    os.environ["ARRAY_API_TESTS_MODULE"] = "py_tensor"
+    on_cpu = early_config.known_args_namespace.device == "cpu"
+    pt.set_default_device("cpu" if on_cpu else "webgpu")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    options = config.option
+    options.xfails_file = str(EXPECTED)
+    options.hypothesis_disable_deadline = True  # a first call may compile a kernel
+    if options.device == "webgpu" and not IN_WORKER:
+        from tests.browser.worker_pytest import WorkerRunner  # it needs Playwright
+        from tests.conformance.__main__ import PACKAGES
+
+        examples = f"--max-examples={options.hypothesis_max_examples}"
+        arguments = ["-p", "tests.conformance.plugin", "--device=webgpu", examples]
+        suite = config.rootpath
+        runner = WorkerRunner(config, suite, arguments, {suite: "suite", PACKAGES: "site"}, "suite")
+        config.pluginmanager.register(runner, "py_tensor-worker")
