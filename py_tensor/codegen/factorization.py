@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import ClassVar, Self
 
 from py_tensor.codegen import lower
@@ -198,6 +199,8 @@ class _Steps:
     def panel(self, work: int, places: int, start: int, width: int) -> None:
         """Eliminate in a panel; `places` gets the rows that change places."""
         stage, rows = self.stage, self.stage.length - start
+        workgroup = self.workgroup(rows)
+        at_a_time = 4 if rows > workgroup else 1
         self.run(
             "factor_panel",
             [self.bound(work), self.bound(places, uint32)],
@@ -205,7 +208,8 @@ class _Steps:
             "minus_product product quotient size real",
             stage.matrices,
             rows * width * width,
-            constants={"WORKGROUP": self.workgroup(rows), "PANEL": stage.panel},
+            constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
+            regions=_elements(at_a_time),
         )
 
     def diagonal(self, work: int, start: int, width: int) -> None:
@@ -218,7 +222,7 @@ class _Steps:
             "minus_product conjugate divided_by_real real_part real",
             stage.matrices,
             width**3,
-            constants={"WORKGROUP": 64, "PANEL": stage.panel},
+            constants={"WORKGROUP": self.workgroup(4 * stage.length), "PANEL": stage.panel},
         )
 
     def reflect(self, a: _Part, v: _Part, s: _Part, start: int, width: int) -> None:
@@ -240,15 +244,19 @@ class _Steps:
         count: int,
         step: int,
         triangle: _Part,
-        strides: tuple[int, int],
+        pitch: int,
         width: int,
         *,
         places: int | None = None,
         unit: bool = False,
         backward: bool = False,
+        by_rows: bool = False,
         conjugate: bool = False,
     ) -> None:
-        """Solve a triangular system of `width` equations for `count` right sides."""
+        """Solve a triangular system of `width` equations for `count` right sides.
+
+        Right sides are `step` apart, and columns of the triangle, or its rows, `pitch`.
+        """
         own = triangle.slot == x.slot
         bindings = [self.bound(x.slot)]
         if not own:
@@ -263,16 +271,20 @@ class _Steps:
         self.run(
             "factor_substitute",
             bindings,
-            (count, width, x.stride, x.first, step, triangle.stride, triangle.first, *strides),
+            (count, width, x.stride, x.first, step, triangle.stride, triangle.first, pitch),
             "minus_product quotient conjugate",
             self.stage.matrices * -(-count // SPAN),
             count * width * width,
+            f"const BY_ROWS = {_flag(by_rows)};",
             f"const BACKWARD = {_flag(backward)};",
             f"const EXCHANGES = {_flag(places is not None)};",
             f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
             f"fn triangle(at: u32) -> Number {{ return {element}; }}",
             f"fn place(at: u32) -> u32 {{ return {place}; }}",
-            constants={"PANEL": self.stage.panel},
+            constants={
+                "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
+                "PANEL": self.stage.panel,
+            },
         )
 
     def product(
@@ -304,8 +316,10 @@ class _Steps:
         self.run(
             "factor_product",
             bindings,
-            (rows, columns, terms, a.stride, a.first, by_row, by_term)
-            + (b.stride, b.first, b_step, c.stride, c.first, c_step),
+            (
+                *(rows, columns, terms, a.stride, a.first, by_row, by_term),
+                *(b.stride, b.first, b_step, c.stride, c.first, c_step),
+            ),
             "plus_product conjugate",
             self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
             rows * columns * terms,
@@ -335,7 +349,7 @@ class _Steps:
                 continue
             corner = _Part(work, stride, start * (n + 1))
             strip = _Part(work, stride, after * n + start)
-            self.substitute(strip, count, n, corner, (1, n), width, places=places, unit=True)
+            self.substitute(strip, count, n, corner, n, width, places=places, unit=True)
             if rows := n - after:
                 rest = _Part(work, stride, after * (n + 1))
                 below = _Part(work, stride, start * n + after)
@@ -348,7 +362,7 @@ class _Steps:
         for start, width in reversed(self.panels(n)):
             corner = _Part(work, stride, start * (n + 1))
             found = _Part(work, stride, n * n + start)
-            self.substitute(found, count, n, corner, (1, n), width, backward=True)
+            self.substitute(found, count, n, corner, n, width, backward=True)
             if start:
                 sides, above = _Part(work, stride, n * n), _Part(work, stride, start * n)
                 self.product(sides, n, (start, count, width), above, n, found, n)
@@ -392,7 +406,7 @@ class _Steps:
             if rows := n - after:
                 corner = _Part(work, stride, start * (n + 1))
                 below = _Part(work, stride, after * n + start)
-                self.substitute(below, rows, n, corner, (n, 1), width, conjugate=True)
+                self.substitute(below, rows, n, corner, n, width, by_rows=True, conjugate=True)
                 rest = _Part(work, stride, after * (n + 1))
                 shape = rows, rows, width
                 self.product(rest, n, shape, below, n, below, n, adjoint=True, lower=True)
@@ -443,14 +457,35 @@ class _Steps:
         rows, width = shape
         terms = width, columns, rows
         self.product(z, panel, terms, v, m, a, m, subtract=False, adjoint=True)
-        strides = (1, panel) if adjoint else (panel, 1)
-        back = not adjoint
-        self.substitute(z, columns, panel, s, strides, width, backward=back, conjugate=adjoint)
+        whole = not adjoint
+        self.substitute(
+            z, columns, panel, s, panel, width, backward=whole, by_rows=whole, conjugate=adjoint
+        )
         self.product(a, m, (rows, columns, width), v, m, z, panel)
 
 
 def _flag(value: bool) -> str:
     return "true" if value else "false"
+
+
+@cache
+def _elements(rows: int) -> dict[str, str]:
+    """The regions of a panel's column, written out for several rows of an invocation."""
+    load, four, one, last = [], [], [], []
+    for n in range(rows):
+        load.append(f"let r{n} = min(i + {n}u * WORKGROUP, count - 1u);")
+        load.append(f"var x{n} = b0[column + r{n}];")
+        four.append(f"x{n} = reduced(x{n}, at + r{n}, length, c * PANEL + j);")
+        one.append(f"x{n} = minus_product(x{n}, b0[at + r{n}], corner[c * PANEL + j]);")
+        last.append(f"if (r{n} == i + {n}u * WORKGROUP && r{n} >= j) {{")
+        last.append(
+            f"  if (j > 0u) {{ x{n} = finished(x{n}, at + r{n}, column + r{n}, c * PANEL + j); }}"
+        )
+        last.append(f"  let key{n} = bitcast<u32>(size(x{n}));")
+        last.append(f"  if (key{n} > best) {{ best = key{n}; row = r{n}; }}")
+        last.append("}")
+    parts = {"load": load, "four": four, "one": one, "last": last}
+    return {name: "\n".join(lines) for name, lines in parts.items()}
 
 
 def _unrolled() -> dict[str, str]:

@@ -1,10 +1,12 @@
 // A panel of an LU decomposition with row exchanges: one workgroup for each matrix of a batch, whose columns lie one
 // after the other. The panel is its columns from `start` on, below that row. A column takes the products of the columns
-// before it when its turn comes, so that each is written few times. Invocations keep the rows that they have.
+// before it when its turn comes, so that each is written few times. An invocation keeps its rows, and has `ROWS` of them
+// in hand at a time.
 
 // <interface>
 const WORKGROUP = 256u;
 const PANEL = 32u;
+const ROWS = 1u;
 alias Number = f32;
 fn minus_product(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }
 fn product(a: Number, b: Number) -> Number { return a * b; }
@@ -43,37 +45,35 @@ fn main(
     let column = base + j * length;
     var best = 0u;
     var row = j;
-    for (var i = invocation; i < count; i += WORKGROUP) {
-      if (i < j) { continue; }
-      var x = b0[column + i];
-      if (j > 0u) {
-        var c = 0u;
-        var at = base + i;
-        for (; c + 4u < j; c += 4u) {
-          let x0 = b0[at];
-          let x1 = b0[at + length];
-          let x2 = b0[at + 2u * length];
-          let x3 = b0[at + 3u * length];
-          x = minus_product(x, x0, corner[c * PANEL + j]);
-          x = minus_product(x, x1, corner[(c + 1u) * PANEL + j]);
-          x = minus_product(x, x2, corner[(c + 2u) * PANEL + j]);
-          x = minus_product(x, x3, corner[(c + 3u) * PANEL + j]);
-          at += 4u * length;
-        }
-        for (; c + 1u < j; c++) {
-          x = minus_product(x, b0[at], corner[c * PANEL + j]);
-          at += length;
-        }
-        let last = product(b0[at], inverse);
-        b0[at] = last;
-        x = minus_product(x, last, corner[c * PANEL + j]);
-        b0[column + i] = x;
+    for (var i = invocation; i < count; i += ROWS * WORKGROUP) {
+      // <load>
+      let r0 = i;
+      var x0 = b0[column + r0];
+      // </load>
+      var c = 0u;
+      var at = base;
+      for (; c + 4u < j; c += 4u) {
+        // <four>
+        x0 = reduced(x0, at + r0, length, c * PANEL + j);
+        // </four>
+        at += 4u * length;
       }
-      let key = bitcast<u32>(size(x));  // NaN above all
-      if (key > best) {
-        best = key;
-        row = i;
+      for (; c + 1u < j; c++) {
+        // <one>
+        x0 = minus_product(x0, b0[at + r0], corner[c * PANEL + j]);
+        // </one>
+        at += length;
       }
+      // <last>
+      if (i >= j) {
+        if (j > 0u) { x0 = finished(x0, at + i, column + i, c * PANEL + j); }
+        let key = bitcast<u32>(size(x0));  // NaN above all
+        if (key > best) {
+          best = key;
+          row = i;
+        }
+      }
+      // </last>
     }
     keys[invocation] = best;
     rows[invocation] = row;
@@ -159,6 +159,25 @@ fn main(
     b1[into + PANEL + k] = row_at(places[PANEL + k], width);
     b1[into + 2u * PANEL + k] = select(UNUSED, pivots[k], is_own);
   }
+}
+
+// An element without the products of four of its row with those of a column above it.
+fn reduced(x: Number, at: u32, length: u32, above: u32) -> Number {
+  let x0 = b0[at];
+  let x1 = b0[at + length];
+  let x2 = b0[at + 2u * length];
+  let x3 = b0[at + 3u * length];
+  let first = minus_product(minus_product(x, x0, corner[above]), x1, corner[above + PANEL]);
+  return minus_product(minus_product(first, x2, corner[above + 2u * PANEL]), x3, corner[above + 3u * PANEL]);
+}
+
+// An element without the last of these products, whose own factor is scaled now that its pivot is known.
+fn finished(x: Number, at: u32, place: u32, above: u32) -> Number {
+  let last = product(b0[at], inverse);
+  b0[at] = last;
+  let found = minus_product(x, last, corner[above]);
+  b0[place] = found;
+  return found;
 }
 
 // The row, from the panel's top on, that was in a place.

@@ -22,6 +22,8 @@ fn real(x: f32) -> Number { return x; }
 // </interface>
 
 const GROUP = WORKGROUP / PANEL;  // invocations for each column
+const LANES = 16u;  // that sum up what all have found
+var<workgroup> keys: array<u32, WORKGROUP>;
 var<workgroup> sums: array<f32, WORKGROUP>;
 var<workgroup> products: array<Number, WORKGROUP>;
 
@@ -46,27 +48,30 @@ fn main(
     let vector = vectors + j * length;
     var largest = 0u;
     for (var i = j + invocation; i < count; i += WORKGROUP) { largest = max(largest, bitcast<u32>(size(b0[column + i]))); }
-    sums[invocation] = bitcast<f32>(largest);
+    keys[invocation] = largest;
     workgroupBarrier();
-    for (var apart = WORKGROUP / 2u; apart > 0u; apart /= 2u) {
-      if (invocation < apart) {
-        sums[invocation] = bitcast<f32>(max(bitcast<u32>(sums[invocation]), bitcast<u32>(sums[invocation + apart])));
-      }
-      workgroupBarrier();
+    if (invocation < LANES) {
+      for (var k = invocation + LANES; k < WORKGROUP; k += LANES) { largest = max(largest, keys[k]); }
+      keys[invocation] = largest;
     }
-    // Lengths are those of numbers near 1, so that no square overflows.
-    let exponent = clamp(i32(bitcast<u32>(sums[0]) >> 23u), 2, 252);
-    let scale = bitcast<f32>(u32(254 - exponent) << 23u);
     workgroupBarrier();
+    largest = keys[0];
+    for (var k = 1u; k < LANES; k++) { largest = max(largest, keys[k]); }
+    // Lengths are those of numbers near 1, so that no square overflows.
+    let exponent = clamp(i32(largest >> 23u), 2, 252);
+    let scale = bitcast<f32>(u32(254 - exponent) << 23u);
     var sum = 0.0;
     for (var i = j + invocation; i < count; i += WORKGROUP) { sum += square(b0[column + i] * scale); }
     sums[invocation] = sum;
     workgroupBarrier();
-    for (var apart = WORKGROUP / 2u; apart > 0u; apart /= 2u) {
-      if (invocation < apart) { sums[invocation] += sums[invocation + apart]; }
-      workgroupBarrier();
+    if (invocation < LANES) {
+      for (var k = invocation + LANES; k < WORKGROUP; k += LANES) { sum += sums[k]; }
+      sums[invocation] = sum;
     }
-    let norm = sqrt_f32(sums[0]);
+    workgroupBarrier();
+    sum = sums[0];
+    for (var k = 1u; k < LANES; k++) { sum += sums[k]; }
+    let norm = sqrt_f32(sum);
     let head = b0[column + j] * scale;
     let head_size = magnitude(head);
     let is_zero = bitcast<u32>(norm) == 0u;
@@ -86,14 +91,20 @@ fn main(
     storageBarrier();
     workgroupBarrier();
     var dot = Number();
-    if (own < j) {
-      for (var i = j + lane; i < count; i += GROUP) {
-        dot = plus_product(dot, conjugate(b1[vector + i]), b1[vectors + own * length + i]);
+    if (own < width && own != j) {
+      let other = select(base, vectors, own < j) + own * length;
+      var i = j + lane;
+      for (; i + 3u * GROUP < count; i += 4u * GROUP) {
+        let y0 = element(other + i, own < j);
+        let y1 = element(other + i + GROUP, own < j);
+        let y2 = element(other + i + 2u * GROUP, own < j);
+        let y3 = element(other + i + 3u * GROUP, own < j);
+        dot = plus_product(dot, conjugate(b1[vector + i]), y0);
+        dot = plus_product(dot, conjugate(b1[vector + i + GROUP]), y1);
+        dot = plus_product(dot, conjugate(b1[vector + i + 2u * GROUP]), y2);
+        dot = plus_product(dot, conjugate(b1[vector + i + 3u * GROUP]), y3);
       }
-    } else if (own > j && own < width) {
-      for (var i = j + lane; i < count; i += GROUP) {
-        dot = plus_product(dot, conjugate(b1[vector + i]), b0[base + own * length + i]);
-      }
+      for (; i < count; i += GROUP) { dot = plus_product(dot, conjugate(b1[vector + i]), element(other + i, own < j)); }
     }
     products[invocation] = dot;
     workgroupBarrier();
@@ -101,10 +112,22 @@ fn main(
     for (var k = 1u; k < GROUP; k++) { dot += products[invocation - lane + k]; }
     if (own > j && own < width) {
       let factor = divided_by_real(dot, half);
-      for (var i = j + lane; i < count; i += GROUP) {
-        let at = base + own * length + i;
-        b0[at] = minus_product(b0[at], b1[vector + i], factor);
+      let at = base + own * length;
+      var i = j + lane;
+      for (; i + 3u * GROUP < count; i += 4u * GROUP) {
+        let y0 = b0[at + i];
+        let y1 = b0[at + i + GROUP];
+        let y2 = b0[at + i + 2u * GROUP];
+        let y3 = b0[at + i + 3u * GROUP];
+        let v1 = b1[vector + i + GROUP];
+        let v2 = b1[vector + i + 2u * GROUP];
+        let v3 = b1[vector + i + 3u * GROUP];
+        b0[at + i] = minus_product(y0, b1[vector + i], factor);
+        b0[at + i + GROUP] = minus_product(y1, v1, factor);
+        b0[at + i + 2u * GROUP] = minus_product(y2, v2, factor);
+        b0[at + i + 3u * GROUP] = minus_product(y3, v3, factor);
       }
+      for (; i < count; i += GROUP) { b0[at + i] = minus_product(b0[at + i], b1[vector + i], factor); }
     } else if (own <= j && lane == 0u) {
       b2[triangle + own * PANEL + j] = conjugate(dot);
       if (own == j) { b2[triangle + own * PANEL + j] = real(half); }
@@ -112,4 +135,10 @@ fn main(
     storageBarrier();
     workgroupBarrier();
   }
+}
+
+// An element of a vector, or of a column.
+fn element(at: u32, is_vector: bool) -> Number {
+  if (is_vector) { return b1[at]; }
+  return b0[at];
 }

@@ -1,8 +1,11 @@
-// Solves triangular systems of up to `PANEL` equations: each invocation has one right side. Right sides lie one after
-// the other, `step` apart. Of a decomposition with row exchanges these are made before.
+// Solves triangular systems of up to `PANEL` equations: some invocations have a right side each, and all of them load and
+// store. Right sides lie one after the other, `step` apart, and so do the triangle's columns, or its rows. Of a
+// decomposition with row exchanges these are made before.
 
 // <interface>
+const WORKGROUP = 128u;
 const PANEL = 32u;
+const BY_ROWS = false;
 const BACKWARD = false;
 const EXCHANGES = true;
 alias Number = f32;
@@ -15,7 +18,8 @@ fn place(at: u32) -> u32 { return b1[at]; }
 @group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
 // </interface>
 
-const SPAN = 32u;  // invocations, and right sides
+const SPAN = 32u;  // right sides
+const ABREAST = WORKGROUP / PANEL;  // that are loaded at a time
 const UNUSED = 0xffffffffu;
 var<workgroup> factor: array<Number, PANEL * PANEL>;
 var<workgroup> sides: array<Number, PANEL * SPAN>;
@@ -24,7 +28,7 @@ var<workgroup> others: array<Number, PANEL * SPAN>;
 // Where an equation of a side lies: no two of a row or a column share a bank.
 fn spot(equation: u32, side: u32) -> u32 { return equation * SPAN + ((side ^ equation) % SPAN); }
 
-@compute @workgroup_size(SPAN)
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) group: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -41,32 +45,34 @@ fn main(
   let base = matrix * params[1].x + params[1].y + first * step;
   let number = min(SPAN, count - first);
   let corner = matrix * params[1].w + params[2].x;
-  for (var k = invocation; k < PANEL * PANEL; k += SPAN) {
-    let row = k / PANEL;
-    let column = k % PANEL;
-    if (row < width && column < width) { factor[k] = triangle(corner + row * params[2].y + column * params[2].z); }
+  for (var k = invocation; k < PANEL * PANEL; k += WORKGROUP) {
+    if (k / PANEL < width && k % PANEL < width) { factor[k] = triangle(corner + k / PANEL * params[2].y + k % PANEL); }
   }
+  let equation = invocation % PANEL;
+  let is_there = equation < width;
   if (EXCHANGES) {
-    let record = matrix * (3u * PANEL + 1u);
-    for (var side = 0u; side < number; side++) {
+    let record = matrix * (3u * PANEL + 1u) + equation;
+    let source = place(record);
+    let other = place(record + PANEL);
+    for (var side = invocation / PANEL; side < number; side += ABREAST) {
       let at = base + side * step;
-      if (invocation < width) {
-        sides[spot(invocation, side)] = b0[at + place(record + invocation)];
-        others[spot(invocation, side)] = b0[at + place(record + PANEL + invocation)];
+      if (is_there) {
+        sides[spot(equation, side)] = b0[at + source];
+        others[spot(equation, side)] = b0[at + other];
       }
     }
     storageBarrier();
     workgroupBarrier();
-    if (invocation < width) {
-      let target_row = place(record + 2u * PANEL + invocation);
-      if (target_row != UNUSED) {
-        for (var side = 0u; side < number; side++) {
-          b0[base + side * step + target_row] = others[spot(invocation, side)];
-        }
+    let goes_to = place(record + 2u * PANEL);
+    if (is_there && goes_to != UNUSED) {
+      for (var side = invocation / PANEL; side < number; side += ABREAST) {
+        b0[base + side * step + goes_to] = others[spot(equation, side)];
       }
     }
-  } else if (invocation < width) {
-    for (var side = 0u; side < number; side++) { sides[spot(invocation, side)] = b0[base + side * step + invocation]; }
+  } else if (is_there) {
+    for (var side = invocation / PANEL; side < number; side += ABREAST) {
+      sides[spot(equation, side)] = b0[base + side * step + equation];
+    }
   }
   workgroupBarrier();
   if (invocation < number) {
@@ -79,13 +85,20 @@ fn main(
       }
       var x = sides[spot(row, invocation)];
       for (var k = 0u; k < turn; k++) {
-        x = minus_product(x, factor[row * PANEL + known + k], sides[spot(known + k, invocation)]);
+        x = minus_product(x, entry(row, known + k), sides[spot(known + k, invocation)]);
       }
-      sides[spot(row, invocation)] = divided(x, factor[row * PANEL + row]);
+      sides[spot(row, invocation)] = divided(x, entry(row, row));
     }
   }
   workgroupBarrier();
-  if (invocation < width) {
-    for (var side = 0u; side < number; side++) { b0[base + side * step + invocation] = sides[spot(invocation, side)]; }
+  if (is_there) {
+    for (var side = invocation / PANEL; side < number; side += ABREAST) {
+      b0[base + side * step + equation] = sides[spot(equation, side)];
+    }
   }
+}
+
+fn entry(row: u32, column: u32) -> Number {
+  if (BY_ROWS) { return factor[row * PANEL + column]; }
+  return factor[column * PANEL + row];
 }
