@@ -1,9 +1,9 @@
 """Solutions and decompositions of matrices, which lie in the last two axes of a tensor.
 
-Each is a loop over the columns, or over rotations, whose passes are alike: the matrix is rolled so
-that the column in question is the first. So the passes are planned together. All matrices of a
-batch advance at once, and nothing is read back. What has no solution holds infinities and NaN,
-where NumPy raises: to raise, the GPU would have to be waited for. Matrices may be complex.
+Factors are computed by kernels of their own (`codegen/factorization.py`), eigenvalues and singular
+values by a loop over rotations, whose passes are alike. All matrices of a batch advance at once, and
+nothing is read back. What has no solution holds infinities and NaN, where NumPy raises: to raise, the
+GPU would have to be waited for. Matrices may be complex.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from py_tensor import dtypes
 from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
-from py_tensor.ops.creation import arange, eye, zeros
-from py_tensor.ops.elementwise import abs, equal, log, sign, sqrt, where
+from py_tensor.ops.creation import eye, ones, zeros
+from py_tensor.ops.define import build
+from py_tensor.ops.elementwise import abs, equal, sign, sqrt, where
+from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -29,8 +31,8 @@ from py_tensor.ops.movement import (
     swapaxes,
 )
 from py_tensor.ops.operands import Operand
-from py_tensor.ops.rearrange import roll, tril, triu
-from py_tensor.ops.reduction import argmax, max, prod, sum
+from py_tensor.ops.rearrange import tril
+from py_tensor.ops.reduction import max, sum
 from py_tensor.ops.sorting import argsort
 from py_tensor.shapes import broadcast, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -95,42 +97,7 @@ def _adjoint(x: Tensor) -> Tensor:
     return conjugated(swapaxes(x, -1, -2))
 
 
-def _numbers(n: int, x: Tensor) -> Tensor:
-    return arange(n, device=x.device)
-
-
 # -- Solutions and determinants -----------------------------------------------------------------
-
-
-def _eliminated(a: Tensor, b: Tensor | None) -> tuple[Tensor | None, Tensor, Tensor]:
-    """What solves a x = b, by Gauss-Jordan elimination with the largest pivot of each column.
-
-    Besides, the product of the signs of the exchanges, and the pivots, along a last axis.
-    """
-    n = a.shape[-1]
-    rows = _numbers(n, a)
-    column = expand_dims(rows, 1)
-    parity = zeros(a.shape[:-2], dtypes.int32, device=a.device)
-    pivots: list[Tensor] = []
-    for step in range(n):
-        sizes = where(rows < n - step, abs(a[..., 0]), -1.0)
-        at = argmax(sizes, -1, keepdims=True)
-        parity = parity + (at[..., 0] != 0)
-        place = expand_dims(at, -1)
-        chosen = take_along_axis(a, place, -2)
-        pivot = chosen[..., :1]
-        pivots.append(pivot[..., 0, :])
-        a = where(equal(column, place), a[..., :1, :], a)
-        factors, row = a[..., :1], chosen / pivot
-        is_first = equal(column, 0)
-        if b is not None:
-            given = take_along_axis(b, place, -2)
-            b = where(equal(column, place), b[..., :1, :], b)
-            result = given / pivot
-            b = roll(where(is_first, result, b - factors * result), -1, -2)
-        a = roll(where(is_first, row, a - factors * row), (-1, -1), (-2, -1))
-    turned = where(equal(parity & 1, 0), 1.0, -1.0)
-    return b, turned, concat(pivots, -1) if pivots else a[..., 0]
 
 
 def solve(x1: Operand, x2: Operand, /) -> Tensor:
@@ -163,9 +130,10 @@ def solve(x1: Operand, x2: Operand, /) -> Tensor:
             a.dtype,
             device=a.device,
         )
-    found, _, _ = _eliminated(a, broadcast_to(b, (*batch, *b.shape[-2:])))
-    assert found is not None
-    return found[..., 0] if is_vector else found
+    b = broadcast_to(b, (*batch, *b.shape[-2:]))
+    columns = concat([swapaxes(a, -1, -2), swapaxes(b, -1, -2)], -2)
+    found = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
+    return found[..., 0, :] if is_vector else swapaxes(found, -1, -2)
 
 
 def inv(x: Operand, /) -> Tensor:
@@ -176,14 +144,20 @@ def inv(x: Operand, /) -> Tensor:
 
 def det(x: Operand, /) -> Tensor:
     """The determinants of square matrices. Raises LinAlgError for others."""
-    _, turned, pivots = _eliminated(_square("det", x), None)
-    return prod(pivots, -1) * turned
+    x = _square("det", x)
+    if not x.size:
+        return ones(x.shape[:-2], x.dtype, device=x.device)
+    return build(DET, (x,), 0)[..., 0]
 
 
 def slogdet(x: Operand, /) -> SlogdetResult:
     """The sign of each determinant, or its angle as a number of size 1, and its logarithm."""
-    _, turned, pivots = _eliminated(_square("slogdet", x), None)
-    return SlogdetResult(prod(sign(pivots), -1) * turned, sum(log(abs(pivots)), -1))
+    x = _square("slogdet", x)
+    if not x.size:
+        sign = ones(x.shape[:-2], x.dtype, device=x.device)
+        return SlogdetResult(sign, _real(sign * 0))
+    found = build(SLOGDET, (x,), 0)
+    return SlogdetResult(found[..., 0], _real(found[..., 1]))
 
 
 def cholesky(x: Operand, /, *, upper: bool = False) -> Tensor:
@@ -197,16 +171,9 @@ def cholesky(x: Operand, /, *, upper: bool = False) -> Tensor:
         Whether the result is an upper triangle, its own adjoint to the left.
     """
     x = _square("cholesky", x)
-    n = x.shape[-1]
-    a = _adjoint(x) if upper else x
-    a = tril(a) + _adjoint(tril(a, -1))
-    rows, columns = expand_dims(_numbers(n, x), 1), _numbers(n, x)
-    found = x * 0
-    for step in range(n):
-        column = where(rows < n - step, a[..., :1] / sqrt(a[..., :1, :1]), 0)
-        found = roll(where(equal(columns, 0), column, found), (-1, -1), (-2, -1))
-        a = roll(a - column * _adjoint(column), (-1, -1), (-2, -1))
-    return _adjoint(found) if upper else found
+    if x.size:
+        x = tril(build(CHOLESKY, (_adjoint(x) if upper else x,), 0))
+    return _adjoint(x) if upper else x
 
 
 # -- Orthogonal factors -------------------------------------------------------------------------
@@ -233,25 +200,16 @@ def qr(x: Operand, /, *, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: mode is reduced, complete or r, not {mode!r}")
     m, n = x.shape[-2:]
-    count = min(m, n)
-    rows = expand_dims(_numbers(m, x), 1)
-    q = broadcast_to(eye(m, dtype=x.dtype, device=x.device), (*x.shape[:-1], m))
-    a = x
-    for step in range(count):
-        column = where(rows < m - step, a[..., :1], 0)
-        head = column[..., :1, :]
-        size = sqrt(sum(squared_length(column), -2, keepdims=True))
-        turn = where(equal(head, 0), 1, sign(head))
-        vector = where(equal(rows, 0), column + turn * size, column)
-        length = sum(squared_length(vector), -2, keepdims=True)
-        scale = where(length > 0, 2 / where(length > 0, length, 1), 0)
-        a = a - scale * vector * matmul(_adjoint(vector), a)
-        q = q - scale * matmul(q, vector) * _adjoint(vector)
-        a, q = roll(a, (-1, -1), (-2, -1)), roll(q, -1, -1)
-    q, r = roll(q, count, -1), triu(roll(a, (count, count), (-2, -1)))
-    if mode == "complete":
-        return QRResult(q, r)
-    return r[..., :count, :] if mode == "r" else QRResult(q[..., :count], r[..., :count, :])
+    count = m if mode == "complete" else min(m, n)
+    beside = 0 if mode == "r" else count
+    identity = broadcast_to(
+        eye(beside, m, dtype=x.dtype, device=x.device), (*x.shape[:-2], beside, m)
+    )
+    found = concat([identity, swapaxes(x, -1, -2)], -2)
+    if x.size:
+        found = build(QR, (found,), beside)
+    r = swapaxes(found[..., beside:, :count], -1, -2)
+    return r if mode == "r" else QRResult(swapaxes(found[..., :beside, :], -1, -2), r)
 
 
 def _rotation(first: Tensor, second: Tensor, across: Tensor) -> tuple[Tensor, Tensor]:

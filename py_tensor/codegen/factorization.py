@@ -1,0 +1,527 @@
+"""Solutions and decompositions of matrices, by blocks of columns.
+
+A workgroup factors a panel of few columns of each matrix. Other workgroups bring the columns beside
+it up to date, by a triangular system and a product of matrices. The dispatches of one decomposition
+follow each other in one kernel, so that nothing of it is planned by itself. (Golub and Van Loan,
+Matrix Computations, 3.4, 4.2 and 5.2.)
+
+Matrices lie column after column. Right sides are more columns of theirs, which elimination changes
+along with the others. A matrix that has no decomposition gives infinities or NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import ClassVar, Self
+
+from py_tensor.codegen import lower
+from py_tensor.codegen.codec import Binding
+from py_tensor.codegen.map import copying, interface, lower_map
+from py_tensor.codegen.program import Dispatch, Params
+from py_tensor.codegen.reduce import Context
+from py_tensor.dtypes import DType, complex64, uint32
+from py_tensor.graph.kernel import Kernel, Pass
+
+TILE = 64  # rows and columns of a product that a workgroup computes
+SPAN = 32  # right sides of a triangular system that one has
+FEW, SOME = 32, 128  # rows for which a workgroup is smaller
+COST = 4  # instructions for a term of a product
+
+_REAL = {
+    "minus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }",
+    "plus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(a, b, x); }",
+    "product": "(a: Number, b: Number) -> Number { return a * b; }",
+    "quotient": "(a: Number, b: Number) -> Number { return divide_f32(a, b); }",
+    "divided_by_real": "(a: Number, b: f32) -> Number { return divide_f32(a, b); }",
+    "conjugate": "(x: Number) -> Number { return x; }",
+    "size": "(x: Number) -> f32 { return abs_f32(x); }",
+    "magnitude": "(x: Number) -> f32 { return abs_f32(x); }",
+    "square": "(x: Number) -> f32 { return x * x; }",
+    "signed": "(x: Number) -> Number { return sign_f32(x); }",
+    "real_part": "(x: Number) -> f32 { return x; }",
+    "real": "(x: f32) -> Number { return x; }",
+}
+_COMPLEX = {
+    "minus_product": "(x: Number, a: Number, b: Number) -> Number { return "
+    "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), fma(-a.y, b.x, fma(-a.x, b.y, x.y))); }",
+    "plus_product": "(x: Number, a: Number, b: Number) -> Number { return "
+    "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y))); }",
+    "product": "(a: Number, b: Number) -> Number { return mul_complex64(a, b); }",
+    "quotient": "(a: Number, b: Number) -> Number { return divide_complex64(a, b); }",
+    "divided_by_real": "(a: Number, b: f32) -> Number "
+    "{ return vec2f(divide_f32(a.x, b), divide_f32(a.y, b)); }",
+    "conjugate": "(x: Number) -> Number { return vec2f(x.x, -x.y); }",
+    "size": "(x: Number) -> f32 { return abs_f32(x.x) + abs_f32(x.y); }",
+    "magnitude": "(x: Number) -> f32 { return abs_complex64(x); }",
+    "square": "(x: Number) -> f32 { return x.x * x.x + x.y * x.y; }",
+    "signed": "(x: Number) -> Number { return sign_complex64(x); }",
+    "real_part": "(x: Number) -> f32 { return x.x; }",
+    "real": "(x: f32) -> Number { return vec2f(x, 0.0); }",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Factorization(Pass):
+    """A decomposition of a batch of matrices.
+
+    Attributes
+    ----------
+    kind : str
+        "solve": columns of matrices, and of right sides, which become solutions. "det", "slogdet":
+        columns give the determinant, or its sign and its logarithm. "cholesky": rows become those
+        of a lower triangle. "qr": columns of the identity and of matrices become those of both
+        factors.
+    source, target : int
+        The slots of the operand and of the result.
+    matrices : int
+    length : int
+        Elements of a column.
+    columns : int
+        Of each matrix, right sides and the like included.
+    beside : int
+        How many of them are the identity's.
+    """
+
+    kind: str
+    source: int
+    target: int
+    dtype: DType
+    matrices: int
+    length: int
+    columns: int
+    beside: int
+
+    family: ClassVar[str] = "factorization"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return replace(self, source=number(self.source), target=number(self.target))
+
+    def ops(self) -> list[str]:
+        return [self.kind]
+
+    def reads(self) -> set[int]:
+        return {self.source}
+
+    def writes(self) -> set[int]:
+        return {self.target}
+
+    def written(self, points: int) -> int:
+        """And read."""
+        return 2 * self.size * self.dtype.itemsize
+
+    def buffers(self, together: int, faults: int) -> int:
+        return 3
+
+    @property
+    def stride(self) -> int:
+        """Elements of a matrix."""
+        return self.length * self.columns
+
+    @property
+    def size(self) -> int:
+        return self.matrices * self.stride
+
+    @property
+    def panel(self) -> int:
+        """Columns of a panel: three blocks of so many rows fit into a workgroup's memory."""
+        return 16 if self.dtype is complex64 else 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a buffer: where it begins in that of each matrix, and how far these are apart."""
+
+    slot: int
+    stride: int
+    first: int
+
+
+@dataclass(slots=True)
+class _Steps:
+    """The dispatches of one decomposition."""
+
+    stage: Factorization
+    label: str
+    context: Context
+    found: list[Dispatch] = field(default_factory=list[Dispatch])
+
+    def temporary(self, elements: int, dtype: DType | None = None) -> int:
+        """A buffer with so many elements for each matrix."""
+        size = (dtype or self.stage.dtype).itemsize
+        return self.context.temporary(self.stage.matrices * elements * size)
+
+    def copy(self, target: int) -> None:
+        stage, context = self.stage, self.context
+        kernel = copying(stage.source, stage.dtype, target, stage.dtype, stage.size, self.label)
+        self.found.append(lower_map(kernel, context.profile, context.programs))
+
+    def run(
+        self,
+        template: str,
+        bindings: list[Binding],
+        values: tuple[int, ...],
+        names: str,
+        groups: int,
+        work: int,
+        *code: str,
+        constants: dict[str, int] | None = None,
+        regions: dict[str, str] | None = None,
+    ) -> None:
+        """Add a dispatch with these parameters, after the first workgroup and the matrices."""
+        stage = self.stage
+        params = Params()
+        params.extend(0, stage.matrices, *values)
+        numbers = _COMPLEX if stage.dtype is complex64 else _REAL
+        lines = [f"alias Number = {stage.dtype.storage};"]
+        lines += [f"fn {name}{numbers[name]}" for name in names.split()]
+        text = interface(bindings, params, constants or {}, *lines, *code)
+        program = self.context.programs.get(
+            template, self.label, bindings, {"interface": text, **(regions or {})}, template
+        )
+        slots = tuple(binding.slot for binding in bindings)
+        work *= stage.matrices * stage.dtype.words**2
+        moved = 2 * stage.matrices * stage.length * stage.panel * stage.dtype.itemsize
+        dispatch = Dispatch(
+            program, slots, tuple(params.values), (), groups, 0, COST * work, 2 * work, moved
+        )
+        self.found.append(dispatch)
+
+    def workgroup(self, rows: int) -> int:
+        """Invocations that share so many rows: barriers of few cost less."""
+        few = FEW if rows <= FEW else 64 if rows <= SOME else 256
+        return min(few, self.context.profile.workgroup)
+
+    def bound(self, slot: int, dtype: DType | None = None, *, writable: bool = True) -> Binding:
+        return Binding(slot, dtype or self.stage.dtype, vector=False, writable=writable)
+
+    def panel(self, work: int, places: int, start: int, width: int) -> None:
+        """Eliminate in a panel; `places` gets the rows that change places."""
+        stage, rows = self.stage, self.stage.length - start
+        workgroup = self.workgroup(rows)
+        at_a_time = 4 if rows > workgroup else 1
+        self.run(
+            "factor_panel",
+            [self.bound(work), self.bound(places, uint32)],
+            (stage.stride, stage.length, start, width),
+            "minus_product product quotient size real",
+            stage.matrices,
+            rows * width * width,
+            constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
+            regions=_elements(at_a_time),
+        )
+
+    def diagonal(self, work: int, start: int, width: int) -> None:
+        """The Cholesky decomposition of a block on the diagonal."""
+        stage = self.stage
+        self.run(
+            "factor_diagonal",
+            [self.bound(work)],
+            (stage.stride, stage.length, start, width),
+            "minus_product conjugate divided_by_real real_part real",
+            stage.matrices,
+            width**3,
+            constants={"WORKGROUP": self.workgroup(4 * stage.length), "PANEL": stage.panel},
+        )
+
+    def reflect(self, a: _Part, v: _Part, s: _Part, start: int, width: int) -> None:
+        """Reflections that clear a panel of `a` below the diagonal: vectors, and their products."""
+        length, panel = self.stage.length, self.stage.panel
+        self.run(
+            "factor_reflect",
+            [self.bound(x.slot) for x in (a, v, s)],
+            (length, start, width, a.stride, a.first, v.stride, v.first, s.stride, s.first),
+            "plus_product minus_product conjugate square magnitude size divided_by_real real",
+            self.stage.matrices,
+            2 * (length - start) * width * width,
+            constants={"WORKGROUP": max(self.workgroup(2 * length), panel), "PANEL": panel},
+        )
+
+    def substitute(
+        self,
+        x: _Part,
+        count: int,
+        step: int,
+        triangle: _Part,
+        pitch: int,
+        width: int,
+        *,
+        places: int | None = None,
+        unit: bool = False,
+        backward: bool = False,
+        by_rows: bool = False,
+        conjugate: bool = False,
+    ) -> None:
+        """Solve a triangular system of `width` equations for `count` right sides.
+
+        Right sides are `step` apart, and columns of the triangle, or its rows, `pitch`.
+        """
+        own = triangle.slot == x.slot
+        bindings = [self.bound(x.slot)]
+        if not own:
+            bindings.append(self.bound(triangle.slot, writable=False))
+        place = "0u"
+        if places is not None:
+            place = f"b{len(bindings)}[at]"
+            bindings.append(self.bound(places, uint32, writable=False))
+        element = f"b{0 if own else 1}[at]"
+        element = f"conjugate({element})" if conjugate else element
+        divided = "x" if unit else "quotient(x, diagonal)"
+        self.run(
+            "factor_substitute",
+            bindings,
+            (count, width, x.stride, x.first, step, triangle.stride, triangle.first, pitch),
+            "minus_product quotient conjugate",
+            self.stage.matrices * -(-count // SPAN),
+            count * width * width,
+            f"const BY_ROWS = {_flag(by_rows)};",
+            f"const BACKWARD = {_flag(backward)};",
+            f"const EXCHANGES = {_flag(places is not None)};",
+            f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
+            f"fn triangle(at: u32) -> Number {{ return {element}; }}",
+            f"fn place(at: u32) -> u32 {{ return {place}; }}",
+            constants={
+                "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
+                "PANEL": self.stage.panel,
+            },
+        )
+
+    def product(
+        self,
+        c: _Part,
+        c_step: int,
+        shape: tuple[int, int, int],
+        a: _Part,
+        a_step: int,
+        b: _Part,
+        b_step: int,
+        *,
+        subtract: bool = True,
+        adjoint: bool = False,
+        lower: bool = False,
+    ) -> None:
+        """Subtract from `c` the product of `a`, or its adjoint, and `b`, or store it there.
+
+        The shape is rows, columns and terms; the steps are from one column to the next. With
+        `lower` the tiles below the diagonal are left out.
+        """
+        rows, columns, terms = shape
+        slots = list(dict.fromkeys((c.slot, a.slot, b.slot)))
+        bindings = [self.bound(slot, writable=slot == c.slot) for slot in slots]
+        left, right = (f"b{slots.index(x.slot)}[at]" for x in (a, b))
+        left = f"conjugate({left})" if adjoint else left
+        by_row, by_term = (a_step, 1) if adjoint else (1, a_step)
+        put = "b0[at] -= x;" if subtract else "b0[at] = x;"
+        self.run(
+            "factor_product",
+            bindings,
+            (
+                *(rows, columns, terms, a.stride, a.first, by_row, by_term),
+                *(b.stride, b.first, b_step, c.stride, c.first, c_step),
+            ),
+            "plus_product conjugate",
+            self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
+            rows * columns * terms,
+            f"const STEP = {8 if self.stage.dtype is complex64 else 16}u;",
+            f"const LEFT_BY_ROWS = {_flag(adjoint)};",
+            f"const LOWER = {_flag(lower)};",
+            f"fn left(at: u32) -> Number {{ return {left}; }}",
+            f"fn right(at: u32) -> Number {{ return {right}; }}",
+            f"fn put(at: u32, x: Number) {{ {put} }}",
+            regions=_TILE,
+        )
+
+    def panels(self, count: int) -> list[tuple[int, int]]:
+        """Where each panel of so many columns begins, and its width."""
+        size = self.stage.panel
+        return [(start, min(size, count - start)) for start in range(0, count, size)]
+
+    # -- Elimination ----------------------------------------------------------------------------
+
+    def eliminate(self, work: int, places: int) -> None:
+        """Bring matrices to triangles, and the right sides along (row exchanges are made)."""
+        n, stride = self.stage.length, self.stage.stride
+        for start, width in self.panels(n):
+            self.panel(work, places, start, width)
+            after = start + width
+            if not (count := self.stage.columns - after):
+                continue
+            corner = _Part(work, stride, start * (n + 1))
+            strip = _Part(work, stride, after * n + start)
+            self.substitute(strip, count, n, corner, n, width, places=places, unit=True)
+            if rows := n - after:
+                rest = _Part(work, stride, after * (n + 1))
+                below = _Part(work, stride, start * n + after)
+                self.product(rest, n, (rows, count, width), below, n, strip, n)
+
+    def substitute_back(self, work: int) -> None:
+        """Make solutions of the right sides that elimination left."""
+        n, stride = self.stage.length, self.stage.stride
+        count = self.stage.columns - n
+        for start, width in reversed(self.panels(n)):
+            corner = _Part(work, stride, start * (n + 1))
+            found = _Part(work, stride, n * n + start)
+            self.substitute(found, count, n, corner, n, width, backward=True)
+            if start:
+                sides, above = _Part(work, stride, n * n), _Part(work, stride, start * n)
+                self.product(sides, n, (start, count, width), above, n, found, n)
+
+    def solve(self) -> None:
+        work, places = self.stage.target, self.temporary(3 * self.stage.panel + 1, uint32)
+        self.copy(work)
+        self.eliminate(work, places)
+        self.substitute_back(work)
+
+    def determinants(self) -> None:
+        stage = self.stage
+        work = self.temporary(stage.stride)
+        places = self.temporary(3 * stage.panel + 1, uint32)
+        self.copy(work)
+        self.eliminate(work, places)
+        self.run(
+            "factor_determinant",
+            [
+                self.bound(work, writable=False),
+                self.bound(places, uint32, writable=False),
+                self.bound(stage.target),
+            ],
+            (stage.length, stage.stride),
+            "product magnitude size signed real",
+            -(-stage.matrices // 64),
+            32 * stage.length,
+            f"const LOGARITHM = {_flag(stage.kind == 'slogdet')};",
+            constants={"WORKGROUP": 64, "PANEL": stage.panel},
+        )
+
+    # -- Cholesky -------------------------------------------------------------------------------
+
+    def cholesky(self) -> None:
+        """Rows lie one after the other here: those below a block are its right sides."""
+        n, stride, work = self.stage.length, self.stage.stride, self.stage.target
+        self.copy(work)
+        for start, width in self.panels(n):
+            self.diagonal(work, start, width)
+            after = start + width
+            if rows := n - after:
+                corner = _Part(work, stride, start * (n + 1))
+                below = _Part(work, stride, after * n + start)
+                self.substitute(below, rows, n, corner, n, width, by_rows=True, conjugate=True)
+                rest = _Part(work, stride, after * (n + 1))
+                shape = rows, rows, width
+                self.product(rest, n, shape, below, n, below, n, adjoint=True, lower=True)
+
+    # -- QR -------------------------------------------------------------------------------------
+
+    def qr(self) -> None:
+        """Clear the columns by reflections, and apply these to the identity, from the last on."""
+        stage, work, panel = self.stage, self.stage.target, self.stage.panel
+        m, beside = stage.length, stage.beside
+        panels = self.panels(min(m, stage.columns - beside))
+        size, room = len(panels) * panel, panel * stage.columns
+        vectors, products = self.temporary(size * m), self.temporary(size * panel)
+        z = _Part(self.temporary(room), room, 0)
+        self.copy(work)
+        parts: list[tuple[_Part, _Part]] = []
+        for start, width in panels:
+            a = _Part(work, stage.stride, (beside + start) * m + start)
+            v = _Part(vectors, size * m, start * (m + 1))
+            s = _Part(products, size * panel, start * panel)
+            parts.append((v, s))
+            self.reflect(a, v, s, start, width)
+            if rest := stage.columns - beside - start - width:
+                a = replace(a, first=a.first + width * m)
+                self.reflected(a, rest, v, s, z, (m - start, width), adjoint=True)
+        if not beside:
+            return
+        for (start, width), (v, s) in zip(reversed(panels), reversed(parts), strict=True):
+            q = _Part(work, stage.stride, start * (m + 1))
+            self.reflected(q, beside - start, v, s, z, (m - start, width), adjoint=False)
+
+    def reflected(
+        self,
+        a: _Part,
+        columns: int,
+        v: _Part,
+        s: _Part,
+        z: _Part,
+        shape: tuple[int, int],
+        *,
+        adjoint: bool,
+    ) -> None:
+        """Apply a panel's reflections to columns, or the adjoint of their product.
+
+        The shape is that of their vectors.
+        """
+        m, panel = self.stage.length, self.stage.panel
+        rows, width = shape
+        terms = width, columns, rows
+        self.product(z, panel, terms, v, m, a, m, subtract=False, adjoint=True)
+        whole = not adjoint
+        self.substitute(
+            z, columns, panel, s, panel, width, backward=whole, by_rows=whole, conjugate=adjoint
+        )
+        self.product(a, m, (rows, columns, width), v, m, z, panel)
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+@cache
+def _elements(rows: int) -> dict[str, str]:
+    """The regions of a panel's column, written out for several rows of an invocation."""
+    load, four, one, last = [], [], [], []
+    for n in range(rows):
+        load.append(f"let r{n} = min(i + {n}u * WORKGROUP, count - 1u);")
+        load.append(f"var x{n} = b0[column + r{n}];")
+        four.append(f"x{n} = reduced(x{n}, at + r{n}, length, c * PANEL + j);")
+        one.append(f"x{n} = minus_product(x{n}, b0[at + r{n}], corner[c * PANEL + j]);")
+        last.append(f"if (r{n} == i + {n}u * WORKGROUP && r{n} >= j) {{")
+        last.append(
+            f"  if (j > 0u) {{ x{n} = finished(x{n}, at + r{n}, column + r{n}, c * PANEL + j); }}"
+        )
+        last.append(f"  let key{n} = bitcast<u32>(size(x{n}));")
+        last.append(f"  if (key{n} > best) {{ best = key{n}; row = r{n}; }}")
+        last.append("}")
+    parts = {"load": load, "four": four, "one": one, "last": last}
+    return {name: "\n".join(lines) for name, lines in parts.items()}
+
+
+def _unrolled() -> dict[str, str]:
+    """The regions of a tile, written out: four rows and four columns for each invocation."""
+    spots = [(r, c) for r in range(4) for c in range(4)]
+    step = [f"let a{n} = lefts[(i + {n}u * SIDE) * PITCH + k];" for n in range(4)]
+    step += [f"let b{n} = rights[(j + {n}u * SIDE) * PITCH + k];" for n in range(4)]
+    step += [f"s{r}{c} = plus_product(s{r}{c}, a{r}, b{c});" for r, c in spots]
+    finish = [
+        f"if (row + i + {r}u * SIDE < rows && column + j + {c}u * SIDE < columns) "
+        f"{{ put(c + (column + j + {c}u * SIDE) * params[3].z + row + i + {r}u * SIDE, s{r}{c}); }}"
+        for r, c in spots
+    ]
+    start = [f"var s{r}{c} = Number();" for r, c in spots]
+    return {
+        name: "\n".join(x) for name, x in (("start", start), ("step", step), ("finish", finish))
+    }
+
+
+_TILE = _unrolled()
+
+
+def lower_factorization(kernel: Kernel, context: Context) -> list[Dispatch]:
+    (stage,) = kernel.stages
+    assert isinstance(stage, Factorization)
+    steps = _Steps(stage, kernel.label, context)
+    match stage.kind:
+        case "solve":
+            steps.solve()
+        case "cholesky":
+            steps.cholesky()
+        case "qr":
+            steps.qr()
+        case _:
+            steps.determinants()
+    return steps.found
+
+
+lower.FAMILIES.insert(0, lower.Family(lower.begins(Factorization), lower_factorization))

@@ -1,0 +1,137 @@
+"""Solutions and decompositions of whole matrices; `py_tensor/decompositions.py` makes functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from py_tensor.codegen.factorization import Factorization
+from py_tensor.dtypes import DType, complex64, float32
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph import build as kernels
+from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.body import Body
+from py_tensor.graph.build import Builder, Family
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.shapes import Shape, size_of
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Factor(Op):
+    """What becomes of matrices, whose columns lie along the last axis.
+
+    Attributes are how many columns are the identity's, the first of each matrix.
+
+    Attributes
+    ----------
+    numbers : int or None
+        Elements that each matrix gives; None where it gives as many as it has, in their places.
+    on_arrays : callable
+        ``on_arrays(np, x, beside)`` is the same by NumPy.
+    """
+
+    numbers: int | None
+    on_arrays: Callable[[Any, Array, int], Array]
+
+    barrier: ClassVar[bool] = True
+
+    def buffered(self, node: Node) -> tuple[Node, ...]:
+        return node.inputs
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        (x,) = metas
+        if len(x.shape) < 2 or not x.size:
+            raise ShapeError(f"{self.name}: takes matrices with elements, not shape {x.shape}")
+        if x.dtype.kind not in "fc" or x.dtype.is_packed:
+            raise DTypeError(f"{self.name}: takes float32 or complex64, not {x.dtype}")
+        return (x.shape if self.numbers is None else (*x.shape[:-2], self.numbers)), x.dtype
+
+    def work(self, node: Node) -> int:
+        """As many elements as its products have terms."""
+        (x,) = node.inputs
+        return x.meta.size * x.meta.shape[-1]
+
+    def operations(self, node: Node) -> int:
+        return 2 * self.work(node)
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        with run.np.errstate(all="ignore"):
+            found = self.on_arrays(run.np, operands[0], node.attrs)
+        return run.np.asarray(found).astype(node.meta.dtype.name, copy=False)
+
+
+def _build(builder: Builder, slot: int, node: Node) -> None:
+    (x,) = builder.decisions.buffered[slot]
+    builder.need(x.slot)
+    (operand,) = node.inputs
+    *batch, columns, length = operand.meta.shape
+    dtype, matrices = node.meta.dtype, size_of(tuple(batch))
+    assert dtype in (float32, complex64)
+    stage = Factorization(node.op.name, x.slot, slot, dtype, matrices, length, columns, node.attrs)
+    builder.kernels.append(Kernel(operand.meta.shape, (), (stage,), Body(), (), node.op.name))
+
+
+kernels.FAMILIES.insert(0, Family(Factor, _build))
+
+
+def _swapped(np: Any, x: Array) -> Array:
+    return np.swapaxes(x, -1, -2)
+
+
+def _each(np: Any, function: Callable[..., Array], *operands: Array) -> Array:
+    """A function of NumPy's on batches; NaN for matrices of which it says that there is none."""
+    try:
+        return function(*operands)
+    except np.linalg.LinAlgError:
+        if operands[0].ndim == 2:
+            return np.full_like(operands[-1], np.nan)
+    return np.stack([_each(np, function, *x) for x in zip(*operands, strict=True)])
+
+
+def _solved(np: Any, x: Array, beside: int) -> Array:
+    n = x.shape[-1]
+    a, b = _swapped(np, x[..., :n, :]), _swapped(np, x[..., n:, :])
+    found = _each(np, np.linalg.solve, a, b)
+    return np.concatenate([x[..., :n, :], _swapped(np, found)], -2)
+
+
+def _determinant(np: Any, x: Array, beside: int) -> Array:
+    return np.linalg.det(x)[..., None]
+
+
+def _sign_and_logarithm(np: Any, x: Array, beside: int) -> Array:
+    return np.stack(np.linalg.slogdet(x), -1)
+
+
+def _triangle(np: Any, x: Array, beside: int) -> Array:
+    return _each(np, np.linalg.cholesky, x)
+
+
+def _orthogonal(np: Any, x: Array, beside: int) -> Array:
+    """The columns of both factors; below those of the triangle lie zeros."""
+    a = _swapped(np, x[..., beside:, :])
+    q, r = np.linalg.qr(a, mode="complete" if beside == x.shape[-1] else "reduced")
+    found = np.zeros_like(x)
+    found[..., :beside, :] = _swapped(np, q)[..., :beside, :]
+    found[..., beside:, : r.shape[-2]] = _swapped(np, r)
+    return found
+
+
+def _factor(
+    name: str, numbers: int | None, on_arrays: Callable[[Any, Array, int], Array]
+) -> Factor:
+    return Factor(name, vjp=NOT_DIFFERENTIABLE, numbers=numbers, on_arrays=on_arrays)
+
+
+# Columns of matrices, and of right sides behind them: these become solutions.
+SOLVE = _factor("solve", None, _solved)
+# The determinant; and its sign, or its angle as a number of size 1, and its logarithm.
+DET = _factor("det", 1, _determinant)
+SLOGDET = _factor("slogdet", 2, _sign_and_logarithm)
+# Rows of a positive definite matrix become those of a triangle; what lies above it says nothing.
+CHOLESKY = _factor("cholesky", None, _triangle)
+# Columns of the identity, if any, and of a matrix become those of an orthogonal one and a triangle.
+QR = _factor("qr", None, _orthogonal)
