@@ -60,9 +60,7 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     builder.need(x.slot)
     *batch, rows, n = node.inputs[0].meta.shape
     stage = Rotated(x.slot, slot, node.meta.dtype, rows, n, node.attrs)
-    builder.kernels.append(
-        Kernel((size_of(tuple(batch)),), (), (stage,), Body(), (), node.op.name)
-    )
+    builder.kernels.append(Kernel((size_of(tuple(batch)),), (), (stage,), Body(), (), node.op.name))
 
 
 kernels.FAMILIES.insert(0, Family(Rotation, _build))

@@ -32,6 +32,7 @@ var<workgroup> vectors: array<number, UNITS * AREA>;  // the product of all rota
 var<workgroup> cosines: array<f32, UNITS * HALF>;
 var<workgroup> sines: array<number, UNITS * HALF>;
 var<workgroup> places: array<u32, UNITS * SIDE>;  // of the eigenvectors in order
+var<workgroup> scales: array<f32, UNITS * SIDE>;  // that make the length of each 1, which roundings have changed
 var<workgroup> apart: atomic<u32>;
 var<workgroup> answer: u32;
 
@@ -196,6 +197,12 @@ fn find_order() {
       if (select(other_is_there, is_before, is_there == other_is_there)) { place++; }
     }
     places[own * SIDE + place] = inside;
+    var squares = 0.0;
+    for (var k = 0u; k < SIDE; k++) {
+      let x = vectors[at(k, inside)];
+      squares += real_of(product(conjugate(x), x));
+    }
+    scales[own * SIDE + place] = 1.5 - 0.5 * squares;
   }
   workgroupBarrier();
 }
@@ -207,9 +214,10 @@ fn store_vectors() {
     let r = row_of(k);
     let c = column_of(k);
     let place = places[own * SIDE + c];
+    let scale = scales[own * SIDE + c];
     if (is_used && r < n && c < n) {
-      store_element(result + r * n + c, vectors[at(r, place)]);
-      if (r == 0u) { store_element(result + n * n + c, square[at(place, place)]); }
+      store_element(result + r * n + c, vectors[at(r, place)] * scale);
+      if (r == 0u) { store_element(result + n * n + c, number_of(real_of(square[at(place, place)]) * scale * scale)); }
     }
   }
 }
@@ -236,7 +244,7 @@ fn multiply_blocks() {
     for (var k = 0u; k < 4u; k++) {
       let row = first + row_of(k);
       let column = whole_column(column_of(k));
-      if (is_used && row < rows && column < n) { store_element(start + row * n + column, sums[k]); }
+      if (is_used && row < rows && column < n) { store_element(start + row * n + column, sums[k] * scales[own * SIDE + column_of(k)]); }
     }
     workgroupBarrier();
   }
