@@ -1,24 +1,37 @@
 """Solutions and decompositions of matrices, which lie in the last two axes of a tensor.
 
-Factors are computed by kernels of their own (`codegen/factorization.py`), eigenvalues and singular
-values by a loop over rotations, whose passes are alike. All matrices of a batch advance at once, and
-nothing is read back. What has no solution holds infinities and NaN, where NumPy raises: to raise, the
-GPU would have to be waited for. Matrices may be complex.
+Factors are computed by kernels of their own (`codegen/factorization.py`), and eigenvalues and
+singular values by Jacobi's rotations (`codegen/jacobi.py`). All matrices of a batch advance at
+once, and nothing is read back. What has no solution holds infinities and NaN, where NumPy raises:
+to raise, the GPU would have to be waited for. Matrices may be complex.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
 from py_tensor.ops.define import build
-from py_tensor.ops.elementwise import abs, equal, sign, sqrt, where
+from py_tensor.ops.elementwise import (
+    abs,
+    equal,
+    floor,
+    isfinite,
+    logical_and,
+    maximum,
+    sign,
+    sqrt,
+    where,
+)
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
 from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.jacobi import SIDES, diagonalised, orthogonalised
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
     broadcast_to,
@@ -27,13 +40,13 @@ from py_tensor.ops.movement import (
     diagonal,
     expand_dims,
     in_common_dtype,
-    pad,
     swapaxes,
 )
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import tril
 from py_tensor.ops.reduction import max, sum
-from py_tensor.ops.sorting import argsort
+from py_tensor.ops.sorting import argsort, sort
+from py_tensor.ops.transcendental import exp2, log2
 from py_tensor.shapes import broadcast, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -212,143 +225,172 @@ def qr(x: Operand, /, *, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(swapaxes(found[..., :beside, :], -1, -2), r)
 
 
-def _rotation(first: Tensor, second: Tensor, across: Tensor) -> tuple[Tensor, Tensor]:
-    """The cosine and the sine that make a Hermitian matrix of two rows diagonal.
-
-    The sine has the angle of the element across. (Golub and Van Loan, Matrix Computations, 8.5.)
-    """
-    size = abs(across)
-    is_apart = size > 0
-    tau = (second - first) / where(is_apart, 2 * size, 1)
-    tangent = where(tau < 0, -1.0, 1.0) / (abs(tau) + sqrt(1 + tau * tau))
-    tangent = where(is_apart, tangent, 0.0)
-    cosine = 1 / sqrt(1 + tangent * tangent)
-    return cosine, tangent * cosine * sign(across)
-
-
-def _turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Columns in pairs, those of the first and of the second half, rotated."""
-    half = x.shape[-1] // 2
-    first, second = x[..., :half], x[..., half:]
-    cosine, sine = expand_dims(cosine, -2), expand_dims(sine, -2)
-    turned = first * cosine - second * conjugated(sine), first * sine + second * cosine
-    return concat(turned, -1)
-
-
-def _next_pairs(n: int) -> list[int]:
-    """Where columns come from for the next pairs: all but the first move on in a circle.
-
-    After n - 1 times each has met each other once (Brent and Luk, The solution of singular-value
-    and symmetric eigenvalue problems on multiprocessor arrays, 1985).
-    """
-    half = n // 2
-    circle = [*range(1, half), *range(n - 1, half - 1, -1)]
-    back = dict(zip(circle, [circle[-1], *circle[:-1]], strict=True))
-    return [0, *(back[i] for i in range(1, n))]
-
-
-def _sweeps(n: int, dtype: dtypes.DType) -> int:
-    """How often all pairs are rotated: the convergence is quadratic in the end."""
-    return (6 if dtypes.real_of(dtype) is dtypes.float32 else 8) + n.bit_length() // 2
-
-
-def eigh(x: Operand, /) -> EighResult:
-    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi's rotations.
-
-    The lower triangle is read alone.
-
-    Raises
-    ------
-    LinAlgError
-        For matrices that are not square.
-    """
-    x = _square("eigh", x)
-    n = x.shape[-1]
-    a = tril(x) + _adjoint(tril(x, -1))
-    v = broadcast_to(eye(n, dtype=x.dtype, device=x.device), x.shape)
-    if n % 2:  # one more, apart from all others
-        a = pad(a, [(0, 0)] * (x.ndim - 2) + [(0, 1), (0, 1)])
-        v = pad(v, [(0, 0)] * (x.ndim - 2) + [(0, 1), (0, 1)])
-    size = a.shape[-1]
-    half, order = size // 2, _next_pairs(size) if size > 1 else []
-    for _ in range(_sweeps(n, x.dtype) * (size - 1) if n > 1 else 0):
-        along = _real(diagonal(a, 0, -2, -1))
-        across = diagonal(a[..., :half, half:], 0, -2, -1)
-        cosine, sine = _rotation(along[..., :half], along[..., half:], across)
-        a = _adjoint(_turned(a, cosine, sine))
-        a = _adjoint(_turned(a, cosine, sine))[..., order, :][..., order]
-        v = _turned(v, cosine, sine)[..., order]
-    values = _real(diagonal(a, 0, -2, -1))
-    if n % 2:  # all pairs have met: each column is where it was
-        values, v = values[..., :n], v[..., :n, :n]
-    places = argsort(values, -1)
-    values = take_along_axis(values, places, -1)
-    return EighResult(values, take_along_axis(v, expand_dims(places, -2), -1))
+# -- Eigenvalues and singular values ------------------------------------------------------------
 
 
 def _real(x: Tensor) -> Tensor:
     return parts_of(x)[0] if x.dtype.kind == "c" else x
 
 
-def eigvalsh(x: Operand, /) -> Tensor:
+def _identity(x: Tensor, n: int) -> Tensor:
+    return broadcast_to(eye(n, dtype=x.dtype, device=x.device), (*x.shape[:-2], n, n))
+
+
+def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices with elements of about 1, and the powers of two that they are divided by.
+
+    Matrices with an infinity or a NaN become zeros, and the powers NaN.
+    """
+    size = max(abs(x), (-2, -1), keepdims=True)
+    is_finite = isfinite(size)
+    scale = exp2(floor(log2(where(logical_and(is_finite, size > 0), size, 1))))
+    return where(is_finite, x / scale, 0), where(is_finite, scale, math.nan)
+
+
+def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tuple[Tensor, ...]:
+    """Values in order, and the columns of matrices in the same order."""
+    places = argsort(values, -1, descending=descending)
+    columns = expand_dims(places, -2)
+    return take_along_axis(values, places, -1), *(
+        take_along_axis(x, broadcast_to(columns, x.shape), -1) for x in matrices
+    )
+
+
+def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi's rotations.
+
+    A matrix with an infinity or a NaN gives NaN.
+
+    Parameters
+    ----------
+    UPLO : {"L", "U"}
+        The triangle that is read, the lower or the upper one.
+
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square.
+    ValueError
+        For another `UPLO`.
+    """
+    x = _square("eigh", x)
+    if UPLO not in ("L", "U", "l", "u"):
+        raise ValueError(f"eigh: UPLO is L or U, not {UPLO!r}")
+    n = x.shape[-1]
+    if not x.size:
+        return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
+    a, scale = _scaled(tril(x if UPLO in "Ll" else _adjoint(x)))
+    if x.device is CPU_DEVICE or n <= SIDES[x.dtype]:
+        vectors, values = diagonalised(a)
+        values = _real(values)
+    else:
+        values, vectors = _by_columns(a)
+    return EighResult(values * scale[..., 0], where(isfinite(scale), vectors, math.nan))
+
+
+def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of Hermitian matrices by their lower triangles.
+
+    A multiple of the identity makes the matrices positive definite, with a condition of 5 at most.
+    Then their singular vectors on both sides are eigenvectors, as accurate as the columns are
+    orthogonal, whatever the eigenvalues of the matrices themselves.
+    """
+    low, identity = tril(a, -1), _identity(a, a.shape[-1])
+    a = low + _adjoint(low) + identity * _real(a)
+    squares = sum(squared_length(matmul(a, a)), (-2, -1), keepdims=True)
+    shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # of at least 1.5 times the largest eigenvalue
+    columns = orthogonalised(a + shift * identity, a.shape[-1])
+    vectors = columns / sqrt(sum(squared_length(columns), -2, keepdims=True))
+    values = sum(_real(conjugated(vectors) * matmul(a, vectors)), -2)
+    values, vectors = _sorted(values, vectors)
+    return values, vectors
+
+
+def eigvalsh(x: Operand, /, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric or Hermitian matrices, ascending; as `eigh` has them."""
-    return eigh(x).eigenvalues
+    return eigh(x, UPLO).eigenvalues
 
 
-def svd(x: Operand, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(
+    x: Operand, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """Singular values and vectors, by rotations of columns (Hestenes, 1958).
+
+    A matrix with an infinity or a NaN gives NaN.
 
     Parameters
     ----------
     full_matrices : bool
         Whether the orthogonal matrices are square; otherwise they have as many columns and rows as
         there are singular values.
+    compute_uv : bool
+        Whether to give all three as an `SVDResult`, and not the singular values alone.
+    hermitian : bool
+        Whether the matrices are symmetric or Hermitian: `eigh` takes them.
     """
     x = _floating("svd", x)
+    if hermitian:
+        return _of_hermitian(x, compute_uv)
+    if not compute_uv:
+        return svdvals(x)
     m, n = x.shape[-2:]
     if m < n:
-        found = svd(_adjoint(x), full_matrices=full_matrices)
+        found = svd(_adjoint(x), full_matrices)
         return SVDResult(_adjoint(found.Vh), found.S, _adjoint(found.U))
-    w, v = _rotated(x)
-    sizes = sqrt(sum(squared_length(w), -2))
-    places = argsort(sizes, -1, descending=True)
-    sizes = take_along_axis(sizes, places, -1)
-    w, v = (take_along_axis(y, expand_dims(places, -2), -1) for y in (w, v))
-    q, r = qr(w, mode="complete" if full_matrices else "reduced")
-    turn = diagonal(r, 0, -2, -1)
-    turn = where(equal(turn, 0), 1, sign(turn))
-    if full_matrices and m > n:
-        turn = pad(turn, [(0, 0)] * (turn.ndim - 1) + [(0, m - n)], constant_values=1)
-    return SVDResult(q * expand_dims(turn, -2), sizes, _adjoint(v))
+    if not x.size:
+        values = zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
+        return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
+    if m == n:
+        return _of_square(x)
+    a, scale = _scaled(x)
+    q, r = qr(a, mode="complete" if full_matrices else "reduced")
+    u, s, vh = _of_square(r[..., :n, :] * where(isfinite(scale), 1, scale))
+    u = matmul(q[..., :n], u)
+    u = concat((u, q[..., n:]), -1) if full_matrices else u
+    return SVDResult(u, s * scale[..., 0], vh)
 
 
-def _rotated(x: Tensor) -> tuple[Tensor, Tensor]:
-    """The matrices times a product of rotations, with orthogonal columns, and these rotations."""
+def _of_square(x: Tensor) -> SVDResult:
+    """Of square matrices.
+
+    Columns of length 0, and those of roundings alone, are no left singular vectors: orthonormal
+    ones come from a triangular decomposition, which keeps all others.
+    """
     n = x.shape[-1]
-    v = broadcast_to(eye(n, dtype=x.dtype, device=x.device), (*x.shape[:-2], n, n))
-    if n < 2:
-        return x, v
-    if n % 2:
-        widths = [(0, 0)] * (x.ndim - 2)
-        x, v = pad(x, [*widths, (0, 0), (0, 1)]), pad(v, [*widths, (0, 0), (0, 1)])
-    size = x.shape[-1]
-    half, order = size // 2, _next_pairs(size)
-    for _ in range(_sweeps(n, x.dtype) * (size - 1)):
-        first, second = x[..., :half], x[..., half:]
-        across = sum(conjugated(first) * second, -2)
-        length, other = sum(squared_length(first), -2), sum(squared_length(second), -2)
-        cosine, sine = _rotation(length, other, across)
-        x = _turned(x, cosine, sine)[..., order]
-        v = _turned(v, cosine, sine)[..., order]
-    return x[..., :n], v[..., :n]
+    a, scale = _scaled(x)
+    turned = orthogonalised(concat((a, _identity(a, n)), -2), n)
+    w, v = turned[..., :n, :], turned[..., n:, :]
+    sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
+    q, r = qr(w)
+    turn = diagonal(r, 0, -2, -1)
+    u = q * expand_dims(where(equal(turn, 0), 1, sign(turn)), -2)
+    is_finite = isfinite(scale)
+    u, vh = (where(is_finite, y, math.nan) for y in (u, _adjoint(v)))
+    return SVDResult(u, sizes * scale[..., 0], vh)
+
+
+def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
+    """Of Hermitian matrices: their singular values are absolute values of eigenvalues."""
+    values, vectors = eigh(x)
+    if not compute_uv:
+        return sort(abs(values), -1, descending=True)
+    _, values, u = _sorted(abs(values), expand_dims(values, -2), vectors, descending=True)
+    signs = where(values < 0, -1, 1)
+    return SVDResult(u, abs(values)[..., 0, :], _adjoint(u * signs))
 
 
 def svdvals(x: Operand, /) -> Tensor:
     """The singular values of matrices, descending; as `svd` has them."""
     x = _floating("svdvals", x)
-    w, _ = _rotated(x if x.shape[-2] >= x.shape[-1] else _adjoint(x))
-    sizes = sqrt(sum(squared_length(w), -2))
-    return take_along_axis(sizes, argsort(sizes, -1, descending=True), -1)
+    m, n = x.shape[-2:]
+    if m < n:
+        return svdvals(_adjoint(x))
+    if not x.size:
+        return zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
+    a, scale = _scaled(x)
+    w = orthogonalised(qr(a, mode="r") if m > n else a, n)
+    (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
+    return values * scale[..., 0]
 
 
 # -- By singular values -------------------------------------------------------------------------

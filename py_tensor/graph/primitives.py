@@ -293,9 +293,7 @@ SORT_KEY = Elementwise(
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:
     """Complex numbers of parts, of which an infinite one leaves the other as it is."""
-    made = np.empty(
-        broadcast("complex", real.shape, imag.shape), np.result_type(real, "complex64")
-    )
+    made = np.empty(broadcast("complex", real.shape, imag.shape), np.result_type(real, "complex64"))
     made.real, made.imag = real, imag
     return made
 

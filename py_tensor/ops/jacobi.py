@@ -1,0 +1,81 @@
+"""Matrices rotated until they are diagonal, or until their columns are orthogonal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from py_tensor.codegen.jacobi import SIDES as SIDES
+from py_tensor.codegen.jacobi import Rotated
+from py_tensor.dtypes import DType, complex64, complex128, float32, float64
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph import build as kernels
+from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.body import Body
+from py_tensor.graph.build import Builder, Family
+from py_tensor.graph.kernel import Kernel
+from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.ops.define import build
+from py_tensor.shapes import Shape, size_of
+from py_tensor.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rotation(Op):
+    """Matrices, in the last two axes, whose columns are rotated; their elements are about 1.
+
+    The attributes are the number of the first rows in which the columns are made orthogonal. They
+    are None for Hermitian matrices, of which the lower triangle is read: the result has their
+    eigenvectors as columns, and one row more, with the eigenvalues in rising order.
+    """
+
+    barrier: ClassVar[bool] = True
+
+    def buffered(self, node: Node) -> tuple[Node, ...]:
+        return node.inputs
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        ((*batch, rows, n), dtype) = metas[0].shape, metas[0].dtype
+        if dtype not in (float32, float64, complex64, complex128):
+            raise DTypeError(f"{self.name}: takes floating point of 32 bits or more, not {dtype}")
+        if not metas[0].size or (rows != n if attrs is None else not n <= attrs <= rows):
+            raise ShapeError(f"{self.name}: does not rotate {metas[0].shape}, by rows {attrs}")
+        return (*batch, rows + 1 if attrs is None else rows, n), dtype
+
+    def work(self, node: Node) -> int:
+        return node.meta.size * node.meta.shape[-1]
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        np, (x,), length = run.np, operands, node.attrs
+        if length is None:
+            values, vectors = np.linalg.eigh(x)
+            return np.concatenate([vectors, values[..., None, :].astype(x.dtype)], -2)
+        vh = np.linalg.svd(x[..., :length, :], full_matrices=False)[2]
+        return x @ np.conj(np.swapaxes(vh, -1, -2))
+
+
+def _build(builder: Builder, slot: int, node: Node) -> None:
+    (x,) = builder.decisions.buffered[slot]
+    builder.need(x.slot)
+    *batch, rows, n = node.inputs[0].meta.shape
+    stage = Rotated(x.slot, slot, node.meta.dtype, rows, n, node.attrs)
+    builder.kernels.append(Kernel((size_of(tuple(batch)),), (), (stage,), Body(), (), node.op.name))
+
+
+kernels.FAMILIES.insert(0, Family(Rotation, _build))
+ROTATION = Rotation("rotation", vjp=NOT_DIFFERENTIABLE)
+
+
+def diagonalised(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvectors of Hermitian matrices, and eigenvalues in their dtype, by the lower triangle.
+
+    On a GPU the matrices have up to `SIDES` rows.
+    """
+    found = build(ROTATION, (x,), None)
+    return found[..., :-1, :], found[..., -1, :]
+
+
+def orthogonalised(x: Tensor, length: int) -> Tensor:
+    """The matrices times orthogonal ones that make columns of the first rows orthogonal."""
+    return build(ROTATION, (x,), length)

@@ -1,0 +1,298 @@
+// Jacobi's rotations of Hermitian matrices of up to `SIDE` rows, in workgroup memory. In a round all pairs of columns
+// are rotated at once; after SIDE - 1 rounds, a sweep, each has met each. py_tensor/codegen/jacobi.py says for what.
+//
+// Either the matrices come from a buffer, and their eigenvectors are stored, the eigenvalues as one more row
+// (`IS_HERMITIAN`); or they are the products of the columns of two blocks, and these blocks are multiplied by their
+// eigenvectors, in place. A workgroup has `UNITS` of them, each with `HALF` by `HALF` invocations.
+
+// <interface>
+const SIDE = 32u;
+const UNITS = 1u;
+const IS_HERMITIAN = false;
+@group(0) @binding(0) var<storage, read_write> b0: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1: array<atomic<u32>>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
+alias number = f32;
+fn number_of(x: f32) -> f32 { return x; }
+fn real_of(x: f32) -> f32 { return x; }
+fn size_of(x: f32) -> f32 { return abs(x); }
+fn conjugate(x: f32) -> f32 { return x; }
+fn product(x: f32, y: f32) -> f32 { return x * y; }
+fn load_element(at: u32) -> f32 { return b0[at]; }
+fn store_element(at: u32, x: f32) { b0[at] = x; }
+fn last_sweep(item: u32) -> u32 { return atomicLoad(&b1[item]); }
+fn note_sweep(item: u32, sweep: u32) { atomicMax(&b1[item], sweep); }
+// </interface>
+
+const HALF = SIDE / 2u;
+const STRIDE = SIDE + 1u;
+const AREA = SIDE * STRIDE;
+var<workgroup> square: array<number, UNITS * AREA>;  // what is rotated; or rows of the blocks
+var<workgroup> vectors: array<number, UNITS * AREA>;  // the product of all rotations; or rows of the blocks
+var<workgroup> cosines: array<f32, UNITS * HALF>;
+var<workgroup> sines: array<number, UNITS * HALF>;
+var<workgroup> places: array<u32, UNITS * SIDE>;  // of the eigenvectors in order
+var<workgroup> scales: array<f32, UNITS * SIDE>;  // that make the length of each 1, which roundings have changed
+var<workgroup> apart: atomic<u32>;
+var<workgroup> answer: u32;
+
+var<private> is_first: bool;  // of the workgroup
+var<private> own: u32;  // which of the workgroup's matrices
+var<private> inside: u32;  // which of its invocations, row and column among them
+var<private> i: u32;
+var<private> j: u32;
+var<private> is_used: bool;
+var<private> start: u32;  // of the whole matrix in the buffer
+var<private> blocks: vec2u;
+
+fn at(row: u32, column: u32) -> u32 { return own * AREA + row * STRIDE + column; }
+
+// Where one of four elements of an invocation is.
+fn row_of(k: u32) -> u32 { return i + k / 2u * HALF; }
+fn column_of(k: u32) -> u32 { return j + k % 2u * HALF; }
+
+// The column of the whole matrix.
+fn whole_column(column: u32) -> u32 { return select(blocks.x, blocks.y, column >= HALF) * HALF + column % HALF; }
+
+// Two of `count` players, an even number, that meet in a round of a tournament.
+fn players(count: u32, round: u32, pair: u32) -> vec2u {
+  let last = count - 1u;
+  let one = select((round + pair) % last, last, pair == 0u);
+  let other = (round + last - pair) % last;
+  return vec2u(min(one, other), max(one, other));
+}
+
+fn load_square() {
+  let n = params[0].z;
+  for (var k = 0u; k < 4u; k++) {
+    let r = row_of(k);
+    let c = column_of(k);
+    var element = number();
+    if (is_used && r < n && c < n) {
+      element = load_element(start + max(r, c) * n + min(r, c));
+      if (r < c) { element = conjugate(element); }
+      if (r == c) { element = number_of(real_of(element)); }
+    }
+    square[at(r, c)] = element;
+  }
+}
+
+// Rows of the blocks, as many as there are columns.
+fn loaded_element(first: u32, end: u32, k: u32) -> number {
+  let n = params[0].z;
+  let row = first + row_of(k);
+  let column = whole_column(column_of(k));
+  var element = number();
+  if (is_used && row < end && column < n) { element = load_element(start + row * n + column); }
+  return element;
+}
+
+fn multiply_columns() {
+  let length = params[0].w;
+  var sums = array<number, 4>();
+  for (var first = 0u; first < length; first += SIDE) {
+    for (var k = 0u; k < 4u; k++) { vectors[at(row_of(k), column_of(k))] = loaded_element(first, length, k); }
+    workgroupBarrier();
+    for (var r = 0u; r < SIDE; r++) {
+      let x0 = conjugate(vectors[at(r, i)]);
+      let x1 = conjugate(vectors[at(r, i + HALF)]);
+      let y0 = vectors[at(r, j)];
+      let y1 = vectors[at(r, j + HALF)];
+      sums[0] += product(x0, y0);
+      sums[1] += product(x0, y1);
+      sums[2] += product(x1, y0);
+      sums[3] += product(x1, y1);
+    }
+    workgroupBarrier();
+  }
+  for (var k = 0u; k < 4u; k++) { square[at(row_of(k), column_of(k))] = sums[k]; }
+}
+
+// The size below which an element counts as 0, by those of the diagonal.
+fn limit_of(x: f32, y: f32) -> f32 {
+  let least = bitcast<f32>(params[2].w);
+  return bitcast<f32>(params[2].z) * sqrt(max(abs(x), least)) * sqrt(max(abs(y), least));
+}
+
+// Whether some element off the diagonal of some matrix is more than 0.
+fn is_any_apart() -> bool {
+  if (is_first) { atomicStore(&apart, 0u); }
+  workgroupBarrier();
+  for (var k = 0u; k < 4u; k++) {
+    let r = row_of(k);
+    let c = column_of(k);
+    let limit = limit_of(real_of(square[at(r, r)]), real_of(square[at(c, c)]));
+    if (r < c && size_of(square[at(r, c)]) > limit) { atomicStore(&apart, 1u); }
+  }
+  workgroupBarrier();
+  if (is_first) { answer = atomicLoad(&apart); }
+  return workgroupUniformLoad(&answer) == 1u;
+}
+
+// The cosine and the sine that make two rows diagonal; the sine has the angle of the element across (Golub and Van
+// Loan, Matrix Computations, 8.5). Their squares have to add up to 1 as exactly as can be.
+fn choose_rotation(round: u32) {
+  let pair = players(SIDE, round, inside);
+  let across = square[at(pair.x, pair.y)];
+  let x = real_of(square[at(pair.x, pair.x)]);
+  let y = real_of(square[at(pair.y, pair.y)]);
+  let size = size_of(across);
+  var cosine = 1.0;
+  var sine = number();
+  if (size > limit_of(x, y)) {
+    let between = abs(y - x);
+    let tangent = 2.0 * size / (between + sqrt(between * between + 4.0 * size * size));
+    cosine = divide_f32(1.0, sqrt_f32(1.0 + tangent * tangent));
+    sine = across * (select(tangent, -tangent, y < x) * divide_f32(cosine, size));
+  }
+  cosines[own * HALF + inside] = cosine;
+  sines[own * HALF + inside] = sine;
+}
+
+fn rotate(round: u32) {
+  if (inside < HALF) { choose_rotation(round); }
+  workgroupBarrier();
+  let p = players(SIDE, round, i);
+  let q = players(SIDE, round, j);
+  let c = cosines[own * HALF + j];
+  let s = sines[own * HALF + j];
+  let back = conjugate(s);
+  let x0 = square[at(p.x, q.x)];
+  let x1 = square[at(p.x, q.y)];
+  let y0 = square[at(p.y, q.x)];
+  let y1 = square[at(p.y, q.y)];
+  let u0 = x0 * c - product(x1, back);
+  let u1 = product(x0, s) + x1 * c;
+  let v0 = y0 * c - product(y1, back);
+  let v1 = product(y0, s) + y1 * c;
+  let row_c = cosines[own * HALF + i];
+  let row_s = sines[own * HALF + i];
+  let row_back = conjugate(row_s);
+  square[at(p.x, q.x)] = u0 * row_c - product(row_s, v0);
+  square[at(p.x, q.y)] = u1 * row_c - product(row_s, v1);
+  square[at(p.y, q.x)] = product(row_back, u0) + v0 * row_c;
+  square[at(p.y, q.y)] = product(row_back, u1) + v1 * row_c;
+  for (var k = 0u; k < 2u; k++) {
+    let row = i + k * HALF;
+    let x = vectors[at(row, q.x)];
+    let y = vectors[at(row, q.y)];
+    vectors[at(row, q.x)] = x * c - product(y, back);
+    vectors[at(row, q.y)] = product(x, s) + y * c;
+  }
+  workgroupBarrier();
+}
+
+// Where the eigenvectors go: by eigenvalues, rising or falling; columns that there are not come last.
+fn find_order() {
+  if (inside < SIDE) {
+    let n = params[0].z;
+    let value = real_of(square[at(inside, inside)]);
+    let is_there = whole_column(inside) < n;
+    var place = 0u;
+    for (var k = 0u; k < SIDE; k++) {
+      let other = real_of(square[at(k, k)]);
+      let other_is_there = whole_column(k) < n;
+      let is_less = select(other > value, other < value, IS_HERMITIAN);
+      let is_before = is_less || (other == value && k < inside);
+      if (select(other_is_there, is_before, is_there == other_is_there)) { place++; }
+    }
+    places[own * SIDE + place] = inside;
+    var squares = 0.0;
+    for (var k = 0u; k < SIDE; k++) {
+      let x = vectors[at(k, inside)];
+      squares += real_of(product(conjugate(x), x));
+    }
+    scales[own * SIDE + place] = 1.5 - 0.5 * squares;
+  }
+  workgroupBarrier();
+}
+
+fn store_vectors() {
+  let n = params[0].z;
+  let result = start + start / n;  // a row more for each matrix
+  for (var k = 0u; k < 4u; k++) {
+    let r = row_of(k);
+    let c = column_of(k);
+    let place = places[own * SIDE + c];
+    let scale = scales[own * SIDE + c];
+    if (is_used && r < n && c < n) {
+      store_element(result + r * n + c, vectors[at(r, place)] * scale);
+      if (r == 0u) { store_element(result + n * n + c, number_of(real_of(square[at(place, place)]) * scale * scale)); }
+    }
+  }
+}
+
+fn multiply_blocks() {
+  let n = params[0].z;
+  let rows = params[1].x;
+  for (var first = 0u; first < rows; first += SIDE) {
+    for (var k = 0u; k < 4u; k++) { square[at(row_of(k), column_of(k))] = loaded_element(first, rows, k); }
+    workgroupBarrier();
+    let place0 = places[own * SIDE + j];
+    let place1 = places[own * SIDE + j + HALF];
+    var sums = array<number, 4>();
+    for (var c = 0u; c < SIDE; c++) {
+      let x0 = square[at(i, c)];
+      let x1 = square[at(i + HALF, c)];
+      let y0 = vectors[at(c, place0)];
+      let y1 = vectors[at(c, place1)];
+      sums[0] += product(x0, y0);
+      sums[1] += product(x0, y1);
+      sums[2] += product(x1, y0);
+      sums[3] += product(x1, y1);
+    }
+    for (var k = 0u; k < 4u; k++) {
+      let row = first + row_of(k);
+      let column = whole_column(column_of(k));
+      if (is_used && row < rows && column < n) { store_element(start + row * n + column, sums[k] * scales[own * SIDE + column_of(k)]); }
+    }
+    workgroupBarrier();
+  }
+  storageBarrier();
+}
+
+@compute @workgroup_size(UNITS * HALF * HALF)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  is_first = invocation == 0u;
+  own = invocation / (HALF * HALF);
+  inside = invocation % (HALF * HALF);
+  i = inside / HALF;
+  j = inside % HALF;
+  let unit = (group.y * groups.x + group.x + params[0].y) * UNITS + own;
+  let pairs = params[1].y / 2u;
+  let item = unit / pairs;
+  is_used = unit < params[0].x;
+  start = item * params[1].x * params[0].z;
+  blocks = players(params[1].y, params[1].z, unit % pairs);
+  let sweep = params[1].w;
+  if (is_first) { answer = select(0u, 1u, sweep > 0u && last_sweep(item) < sweep); }
+  if (workgroupUniformLoad(&answer) == 1u) { return; }  // nothing was left to rotate
+
+  for (var turn = 0u; turn < params[2].x; turn++) {
+    if (IS_HERMITIAN) { load_square(); } else { multiply_columns(); }
+    for (var k = 0u; k < 4u; k++) {
+      let r = row_of(k);
+      let c = column_of(k);
+      vectors[at(r, c)] = number_of(select(0.0, 1.0, r == c));
+    }
+    workgroupBarrier();
+    var is_rotated = false;
+    for (var count = 0u; count < params[2].y; count++) {
+      if (!is_any_apart()) { break; }
+      is_rotated = true;
+      for (var round = 0u; round < SIDE - 1u; round++) { rotate(round); }
+    }
+    if (!is_rotated && !IS_HERMITIAN) { break; }
+    find_order();
+    if (IS_HERMITIAN) {
+      store_vectors();
+    } else {
+      multiply_blocks();
+      if (is_first) { note_sweep(item, sweep + 1u); }
+    }
+  }
+}
