@@ -6,12 +6,39 @@ from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
 _IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
+_NO_MATRIX = "tensors have any number of axes: it is pt.{} of two axes, and @ multiplies matrices"
+_NO_TEXT = "elements are numbers or bools, no text; there is np.{}, on the CPU"
+_NO_DATES = "elements are numbers or bools, no dates; there is np.{}, on the CPU"
+_NO_RECORDS = "elements are numbers or bools, and have no fields; a dict of tensors has names"
+_TOO_WIDE = "the widest numbers have 64 bits, in each part if complex; the CPU alone has them"
+_NO_POINTERS = "memory may lie on a GPU, where C cannot point; x.numpy() is a copy that has {}"
+_OF_NUMPY_ITSELF = "it is about NumPy itself: np.{}"
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
     "bfloat16": "there is pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
+    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "matrix")},
+    "bmat": _NO_MATRIX.format("block"),
+    **{name: _NO_TEXT.format(name) for name in ("char", "chararray", "strings")},
+    **{
+        name: _NO_DATES.format(name)
+        for name in (
+            "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string",
+            "datetime_data", "is_busday", "isnat",
+        )
+    },
+    **dict.fromkeys(("rec", "recarray", "record", "fromregex"), _NO_RECORDS),
+    **dict.fromkeys(("complex256", "float128"), _TOO_WIDE),
+    "ctypeslib": _NO_POINTERS.format("ctypes"),
+    "f2py": "it compiles Fortran, which runs on the CPU; pt.kernel compiles WGSL for the GPU",
+    "memmap": "memory may lie on a GPU, where no file is; pt.asarray takes one of NumPy's",
+    "ma": "no mask goes along with a tensor; there are NaN with pt.nanmean, and where=mask",
+    **{
+        name: _OF_NUMPY_ITSELF.format(name)
+        for name in ("core", "get_include", "show_config", "show_runtime", "test")
+    },
     "cat": "it is pt.concat",
     "from_numpy": "it is pt.asarray",
     "hist": "it is pt.histogram",
@@ -41,7 +68,7 @@ METHODS: dict[str, str] = {
     "copy_": "it is x[...] = y",
     "cpu": 'it is x.to("cpu")',
     "cuda": 'it is x.to("webgpu")',
-    "ctypes": "there is x.numpy().ctypes, of a copy",
+    "ctypes": _NO_POINTERS.format("ctypes"),
     "dim": "it is x.ndim",
     "double": 'it is x.astype(pt.float64), on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
@@ -54,7 +81,6 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
     "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",
-    "resize": "there is x.reshape(...), and pt.concat for more elements",
     "type": "it is x.astype(dtype)",
 }
 """Of tensors."""

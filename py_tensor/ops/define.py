@@ -67,6 +67,12 @@ BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None
 
 
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
+_IDENTITIES: dict[str, Scalar] = {
+    **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
+    **dict.fromkeys(("logical_or", "logical_xor"), False),
+    "bitwise_and": -1, "logaddexp": -math.inf, "logaddexp2": -math.inf, "logical_and": True,
+    "multiply": 1,
+}  # fmt: skip
 
 
 def empty_node(meta: Meta) -> Node:
@@ -220,11 +226,19 @@ def register(function: Any, op: Op | None = None, *, method: bool = True) -> Non
         install(function.__name__, function)
 
 
+def count_operands(function: Any, nin: int, nout: int = 1) -> None:
+    """Give an elementwise function what NumPy's tell of themselves: it is a `ufunc` then."""
+    function.nin, function.nout, function.nargs = nin, nout, nin + nout
+    function.identity = _IDENTITIES.get(function.__name__)
+    function.signature = None
+
+
 def _finish(
-    function: Any, name: str, doc: str, op: Op | None = None, *, method: bool = False
+    function: Any, name: str, doc: str, nin: int, op: Op | None = None, *, method: bool = False
 ) -> Any:
     """Name, document and register a public function made by a definition."""
     function.__name__ = function.__qualname__ = name
+    count_operands(function, nin)
     function.__doc__ = inspect.cleandoc(doc)
     register(function, op, method=method)
     return function
@@ -276,7 +290,7 @@ def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
                 return Tensor(Node(op, (node,), None, meta, key))
         return apply(op, (x,))
 
-    return _finish(function, op.name, doc, op, method=method)
+    return _finish(function, op.name, doc, 1, op, method=method)
 
 
 def binary(
@@ -505,7 +519,7 @@ def binary_of(
 
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-    return _finish(function, op.name, doc, op)
+    return _finish(function, op.name, doc, 2, op)
 
 
 def _composed(
@@ -538,7 +552,7 @@ def composed_unary(
     ) -> Tensor:
         return _composed(name, accepts, (x,), compose, out, where, dtype)
 
-    return _finish(function, name, doc)
+    return _finish(function, name, doc, 1)
 
 
 def composed_binary(
@@ -557,7 +571,7 @@ def composed_binary(
     ) -> Tensor:
         return _composed(name, accepts, (x, y), compose, out, where, dtype)
 
-    return _finish(function, name, doc)
+    return _finish(function, name, doc, 2)
 
 
 # The comparison with the operands exchanged.

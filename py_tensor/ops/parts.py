@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import apply, register, unary
+from py_tensor.ops.define import apply, count_operands, register, unary
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
@@ -65,12 +67,20 @@ EXPONENT = Elementwise(
     gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
 )
+
+
+def _grad_ldexp(
+    g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None
+) -> tuple[Tensor, Tensor | None]:
+    return ldexp(g, converted(b, dtypes.int32)), None
+
+
 LDEXP = Elementwise(
     "ldexp",
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
+    vjp=_grad_ldexp,
 )
 MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
 
@@ -101,7 +111,8 @@ def modf(
 def _both(
     op: str, found: tuple[Tensor, Tensor], out: tuple[Out, Out], where: Operand
 ) -> tuple[Tensor, Tensor]:
-    if not isinstance(out, tuple) or len(out) != 2:
+    given: Any = out
+    if not isinstance(given, tuple) or len(out) != 2:
         raise TypeError(f"{op}: out is a tuple of two, one for each result")
     first, second = (stored(op, x, target, where) for x, target in zip(found, out, strict=True))
     return first, second
@@ -127,3 +138,6 @@ def ldexp(x: Operand, y: Operand, /, out: Out = None, *, where: Operand = True) 
 register(frexp, FRACTION, method=False)
 register(ldexp, LDEXP, method=False)
 register(modf, method=False)
+count_operands(frexp, 1, 2)
+count_operands(ldexp, 2)
+count_operands(modf, 1, 2)

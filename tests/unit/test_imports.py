@@ -25,8 +25,8 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "decompositions", "display", "fft", "fitting", "lib", "linalg", "namespace"}
-    | {"numeric", "polynomials", "random", "scalar_types", "session"},
+    {"autotune", "decompositions", "display", "emath", "fft", "fitting", "lib", "linalg"}
+    | {"namespace", "numeric", "polynomials", "random", "scalar_types", "session"},
     {"absent", "counting"},
     {PACKAGE},
 )
