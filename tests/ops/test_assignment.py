@@ -542,7 +542,7 @@ def test_who_takes_out() -> None:
     for name, function in REGISTRY.items():
         for option in takes.keys() & inspect.signature(function).parameters.keys():
             takes[option].add(name)
-    elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY} - {"round"}
+    elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY, *PARTS} - {"round"}
     folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
     extreme, added = {"nanmax", "nanmin"}, {"nansum", "nanprod"}
     without_nan = {*extreme, *added, "nanmean", "nanvar", "nanstd"}
@@ -550,6 +550,9 @@ def test_who_takes_out() -> None:
     assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
     assert takes["initial"] == {"sum", "prod", "max", "min"} | extreme | added
 
+
+PARTS = ("frexp", "modf", "ldexp")
+"""Elementwise functions of two results, or of operands of two kinds; test_elementwise has them."""
 
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "round": lambda f, x, out: f(x, 1, out),
@@ -594,10 +597,10 @@ def test_out(device: str, rng: np.random.Generator) -> None:
     calls: dict[str, Callable[[Any], Any]] = {}
     for name in sorted({*ref.UNARY} - {"round"}):
         calls[name] = lambda out, name=name: getattr(pt, name)(
-            x.astype("int32") if name == "invert" else x, out
+            x.astype("int32") if name in ("invert", "bitwise_count") else x, out
         )
     for name in ref.BINARY:
-        whole = "bitwise" in name or "shift" in name
+        whole = "float32" not in ref.BINARY[name].dtypes
         y = x.astype("int32") if whole else x
         calls[name] = lambda out, name=name, y=y: getattr(pt, name)(y, y, out)
     for name in ref.REDUCTIONS:
