@@ -30,6 +30,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     os.environ["ARRAY_API_TESTS_MODULE"] = "py_tensor"
     on_cpu = early_config.known_args_namespace.device == "cpu"
     pt.set_default_device("cpu" if on_cpu else "webgpu")
+    info = pt.__array_namespace_info__()
+    missing = info.dtypes(device="cpu").keys() - info.dtypes().keys()
+    os.environ["ARRAY_API_TESTS_SKIP_DTYPES"] = ",".join(sorted(missing))
 
 
 def pytest_configure(config: pytest.Config) -> None:
