@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 from py_tensor.dtypes import typed
@@ -81,11 +80,11 @@ def _dumps(self: Tensor) -> bytes:
 
 def _dump(self: Tensor, file: Any) -> None:
     """Write the tensor to a file, or to one of a name, as a pickle."""
-    if isinstance(file, str | PathLike):
+    if hasattr(file, "write"):
+        file.write(_dumps(self))
+    else:
         with open(file, "wb") as opened:
             opened.write(_dumps(self))
-    else:
-        file.write(_dumps(self))
 
 
 def _setflags(

@@ -26,6 +26,7 @@ spacing = unary(
     "spacing_f32({0})",
     lambda np, x: np.spacing(x),
     vjp=NOT_DIFFERENTIABLE,
+    ulp=1,
     doc="""The distance from each element to the next number away from 0, with its sign.
 
     Of halves it is that of float32.
@@ -69,9 +70,7 @@ EXPONENT = Elementwise(
 )
 
 
-def _grad_ldexp(
-    g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None
-) -> tuple[Tensor, Tensor | None]:
+def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
     return ldexp(g, converted(b, dtypes.int32)), None
 
 
@@ -108,13 +107,11 @@ def modf(
     return _both("modf", (fraction, whole), out, where)
 
 
-def _both(
-    op: str, found: tuple[Tensor, Tensor], out: tuple[Out, Out], where: Operand
-) -> tuple[Tensor, Tensor]:
-    given: Any = out
-    if not isinstance(given, tuple) or len(out) != 2:
+def _both(op: str, found: tuple[Tensor, Tensor], out: Any, where: Operand) -> tuple[Tensor, Tensor]:
+    targets: Any = out
+    if not isinstance(out, tuple) or len(targets) != 2:
         raise TypeError(f"{op}: out is a tuple of two, one for each result")
-    first, second = (stored(op, x, target, where) for x, target in zip(found, out, strict=True))
+    first, second = (stored(op, x, target, where) for x, target in zip(found, targets, strict=True))
     return first, second
 
 
