@@ -58,7 +58,7 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: object = None) -> Tensor:
     return rearrange.trace(x, offset, -2, -1, dtype)
 
 
-def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The norm of a vector or a matrix, or of those along one axis or two.
 
     Parameters
@@ -152,7 +152,7 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def cond(x: Operand, /, p: Any = None) -> Tensor:
+def cond(x: Operand, p: Any = None) -> Tensor:
     """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`."""
     if p in (None, 2, -2):
         s = svdvals(x)
@@ -161,7 +161,7 @@ def cond(x: Operand, /, p: Any = None) -> Tensor:
     return multiply(norm(x, p, axes), norm(inv(x), p, axes))
 
 
-def matrix_power(x: Operand, n: int, /) -> Tensor:
+def matrix_power(a: Operand, n: int) -> Tensor:
     """The product of `n` times the same square matrix, or its inverse; the identity for 0.
 
     Raises
@@ -169,7 +169,7 @@ def matrix_power(x: Operand, n: int, /) -> Tensor:
     ShapeError
         Unless the last two axes are of one length.
     """
-    x = tensor_of(x, "matrix_power")
+    x = tensor_of(a, "matrix_power")
     count = whole_number("matrix_power", "n", n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"matrix_power: takes square matrices, not shape {x.shape}")
@@ -233,7 +233,7 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
     return reshape(found, shape)
 
 
-def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
+def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     """The product of several matrices, in the order that multiplies the fewest elements.
 
     The first and the last may be vectors.
@@ -243,7 +243,7 @@ def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
     ShapeError, ValueError
         For what is no matrix, sizes that do not fit, or fewer than two operands.
     """
-    given = [tensor_of(x, "multi_dot") for x in tensors]
+    given = [tensor_of(x, "multi_dot") for x in arrays]
     n = len(given)
     if n < 2:
         raise ValueError(f"multi_dot: takes two operands or more, not {n}")

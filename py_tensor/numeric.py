@@ -136,10 +136,10 @@ class dtype(metaclass=_DTypes):  # noqa: N801 - NumPy's name
         return DType
 
 
-def result_type(*operands: Any) -> DType:
+def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype that tensors, dtypes and Python's numbers have together, as ops promote them."""
-    weak = [x for x in operands if isinstance(x, Scalar)]
-    strong = [_dtype_of(x) for x in operands if not isinstance(x, Scalar)]
+    weak = [x for x in arrays_and_dtypes if isinstance(x, Scalar)]
+    strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
     if not strong:
         strong = [dtypes.of_scalar(weak[0])]
     found = strong[0]
@@ -187,7 +187,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return given is dtypes.parse(kind)
 
 
-def can_cast(given: Any, to: Any, /, casting: str = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype, or that of a tensor, may be converted to another one.
 
     Parameters
@@ -196,7 +196,7 @@ def can_cast(given: Any, to: Any, /, casting: str = "safe") -> bool:
         "safe" keeps every value, but for integers of 64 bits in float64 or complex128, as NumPy has
         it; "same_kind" may lose bits, and keeps the kind or widens it; "unsafe" is always true.
     """
-    source, target = _dtype_of(given), dtypes.parse(to)
+    source, target = _dtype_of(from_), dtypes.parse(to)
     if casting in ("no", "equiv"):
         return source is target
     if casting == "unsafe":

@@ -106,7 +106,7 @@ def array(
 
 
 def asarray(
-    data: Any,
+    a: Any,
     dtype: object = None,
     *,
     device: str | Device | None = None,
@@ -117,7 +117,7 @@ def asarray(
 
     Parameters
     ----------
-    data, dtype, device
+    a, dtype, device
         As those of `tensor`.
     copy
         None copies where that is needed: always but for such a tensor. True copies that too, and
@@ -132,7 +132,7 @@ def asarray(
     ValueError
         For NaN in an integer dtype; where `copy` is False, and there must be one.
     """
-    data = _given_by(data)
+    data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
@@ -153,10 +153,10 @@ asanyarray = asarray
 
 
 def ascontiguousarray(
-    data: Any, dtype: object = None, *, device: str | Device | None = None
+    a: Any, dtype: object = None, *, device: str | Device | None = None
 ) -> Tensor:
     """`asarray` with one axis at least; a copy of a view that is not in row-major order."""
-    x = asarray(data, dtype, device=device, op="ascontiguousarray")
+    x = asarray(a, dtype, device=device, op="ascontiguousarray")
     x = x if x.flags.c_contiguous else x.copy()
     return x if x.ndim else x.reshape(1)
 

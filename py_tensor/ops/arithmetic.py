@@ -127,7 +127,7 @@ hypot = binary(
 )
 
 
-def sinc(x: Operand, /) -> Tensor:
+def sinc(x: Operand) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
     x = as_floating(x, "sinc")
     if x.dtype.kind == "c":
@@ -227,7 +227,6 @@ fmin = composed_binary(
 
 def nan_to_num(
     x: Operand,
-    /,
     copy: bool = True,
     nan: Scalar = 0.0,
     posinf: Scalar | None = None,

@@ -160,29 +160,29 @@ def _like(op: Movement, x: Operand, value: Scalar, dtype: object, device: Any) -
 
 
 def full_like(
-    x: Operand, fill_value: Operand, dtype: object = None, *, device: Any = None
+    a: Operand, fill_value: Operand, dtype: object = None, *, device: Any = None
 ) -> Tensor:
-    """`full` with the shape, dtype and device of `x`."""
+    """`full` with the shape, dtype and device of `a`."""
     if _has_elements(fill_value):
-        x = tensor_of(x, "full_like")
-        return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
+        a = tensor_of(a, "full_like")
+        return full(a.shape, fill_value, dtype or a.dtype, device=device or a.device)
     fill_value = number_of("full_like", "fill_value", fill_value)
-    return _like(FULL_LIKE, x, fill_value, dtype, device)
+    return _like(FULL_LIKE, a, fill_value, dtype, device)
 
 
-def zeros_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """Zeros with the shape, dtype and device of `x`."""
-    return _like(ZEROS_LIKE, x, 0, dtype, device)
+def zeros_like(a: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
+    """Zeros with the shape, dtype and device of `a`."""
+    return _like(ZEROS_LIKE, a, 0, dtype, device)
 
 
-def ones_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """Ones with the shape, dtype and device of `x`."""
-    return _like(ONES_LIKE, x, 1, dtype, device)
+def ones_like(a: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
+    """Ones with the shape, dtype and device of `a`."""
+    return _like(ONES_LIKE, a, 1, dtype, device)
 
 
-def empty_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """`empty` with the shape, dtype and device of `x`."""
-    return _like(EMPTY_LIKE, x, 0, dtype, device)
+def empty_like(prototype: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
+    """`empty` with the shape, dtype and device of `prototype`."""
+    return _like(EMPTY_LIKE, prototype, 0, dtype, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -191,10 +191,15 @@ def _named(op: Movement, x: Tensor) -> Tensor:
 
 
 def eye(
-    n: int, m: int | None = None, k: int = 0, dtype: object = None, *, device: Any = None
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: object = None,
+    *,
+    device: Any = None,
 ) -> Tensor:
-    """An ``n x m`` tensor (`m` defaults to `n`) with ones on the `k`-th diagonal."""
-    sizes = parse_shape("eye", (n, n if m is None else m))
+    """An ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
+    sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there
     hit = equal(expand_dims(rows + k, 1), columns)

@@ -139,10 +139,10 @@ def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[S
     return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
 
 
-def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
-    """The sums of products over the last axis of `x` and the last but one, or the only one, of `y`.
+def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
+    """The sums of products over the last axis of `a` and the last but one, or the only one, of `b`.
 
-    The other axes of `x` come first, and then those of `y`: of vectors and matrices it is `matmul`.
+    The other axes of `a` come first, and then those of `b`: of vectors and matrices it is `matmul`.
     A scalar multiplies.
 
     Raises
@@ -150,7 +150,7 @@ def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     ShapeError
         If those two axes differ in size.
     """
-    a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
+    a, b = (tensor_of(v, "dot") for v in coerce("dot", (a, b)))
     return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
 
 

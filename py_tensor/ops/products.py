@@ -44,20 +44,20 @@ __all__ = [
 ]  # fmt: skip
 
 
-def inner(x: Operand, y: Operand, /) -> Tensor:
+def inner(a: Operand, b: Operand, /) -> Tensor:
     """The sums of products over the last axes of both; a scalar multiplies."""
-    a, b = in_common_dtype("inner", x, y)
+    a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return tensordot(a, b, (-1, -1))
 
 
-def vdot(x: Operand, y: Operand, /) -> Tensor:
-    """The sum of the products of all elements, both flat, those of `x` conjugated.
+def vdot(a: Operand, b: Operand, /) -> Tensor:
+    """The sum of the products of all elements, both flat, those of `a` conjugated.
 
     Raises ShapeError unless as many.
     """
-    a, b = in_common_dtype("vdot", x, y)
+    a, b = in_common_dtype("vdot", a, b)
     return matmul(conjugated(ravel(a)), ravel(b))
 
 
@@ -90,20 +90,20 @@ def vecmat(x: Operand, y: Operand, /) -> Tensor:
     return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
 
 
-def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
-    """The sums of products over some axes of `x` and as many of `y`.
+def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
+    """The sums of products over some axes of `a` and as many of `b`.
 
     Parameters
     ----------
     axes
-        How many, the last of `x` and the first of `y`; or a pair: those of `x`, those of `y`.
+        How many, the last of `a` and the first of `b`; or a pair: those of `a`, those of `b`.
 
     Raises
     ------
     ShapeError
         If sizes or numbers of axes differ.
     """
-    a, b = in_common_dtype("tensordot", x, y)
+    a, b = in_common_dtype("tensordot", a, b)
     if hasattr(axes, "__index__"):
         count = as_index(axes)
         if count > min(a.ndim, b.ndim):
@@ -132,9 +132,9 @@ def _several(axes: Any) -> Sequence[Any]:
     return cast("Sequence[Any]", axes) if isinstance(axes, Sequence) else (axes,)
 
 
-def kron(x: Operand, y: Operand, /) -> Tensor:
-    """The Kronecker product: for each element of `x` a block of `y` times that element."""
-    a, b = in_common_dtype("kron", x, y)
+def kron(a: Operand, b: Operand) -> Tensor:
+    """The Kronecker product: for each element of `a` a block of `b` times that element."""
+    a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
     blocks = multiply(
@@ -145,9 +145,8 @@ def kron(x: Operand, y: Operand, /) -> Tensor:
 
 
 def cross(
-    x: Operand,
-    y: Operand,
-    /,
+    a: Operand,
+    b: Operand,
     axisa: int = -1,
     axisb: int = -1,
     axisc: int = -1,
@@ -158,7 +157,7 @@ def cross(
     Parameters
     ----------
     axisa, axisb, axisc
-        Along which axes of `x`, `y` and the result the vectors lie; `axis` sets all of them. The
+        Along which axes of `a`, `b` and the result the vectors lie; `axis` sets all of them. The
         product of vectors of 2 elements is the third one alone, and has no such axis.
 
     Raises
@@ -167,7 +166,7 @@ def cross(
         For vectors of another length.
     """
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
-    a, b = in_common_dtype("cross", x, y)
+    a, b = in_common_dtype("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
         raise ShapeError(f"cross: vectors have 2 or 3 elements, got shapes {a.shape}, {b.shape}")
@@ -181,7 +180,7 @@ def cross(
     return moveaxis(stack(parts, -1), -1, axisc)
 
 
-def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
+def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
     """The convolution of two vectors: the coefficients of the product of two polynomials.
 
     Parameters
@@ -195,12 +194,12 @@ def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
     ShapeError
         For anything but vectors of at least one element.
     """
-    a, b = in_common_dtype("convolve", x, v)
+    a, b = in_common_dtype("convolve", a, v)
     a, b = (b, a) if b.size > a.size else (a, b)
     return _slid("convolve", a, flip(b), mode)
 
 
-def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
+def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     """The products of one vector with another that slides along it, conjugated.
 
     `mode` is as of `convolve`.
@@ -210,7 +209,7 @@ def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
     ShapeError
         For anything but vectors of at least one element.
     """
-    a, b = in_common_dtype("correlate", x, v)
+    a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
     if b.size > a.size:
         return flip(_slid("correlate", b, a, mode))

@@ -165,8 +165,7 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
 
 
 def quantile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
@@ -191,12 +190,11 @@ def quantile(
     ValueError
         For shares out of range, or another method.
     """
-    return _quantiles("quantile", x, q, axis, out, method, keepdims)
+    return _quantiles("quantile", a, q, axis, out, method, keepdims)
 
 
 def percentile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
@@ -205,12 +203,11 @@ def percentile(
     keepdims: bool = False,
 ) -> Tensor:
     """`quantile`, whose shares are in percent."""
-    return _quantiles("percentile", x, q, axis, out, method, keepdims, scale=100.0)
+    return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0)
 
 
 def median(
-    x: Operand,
-    /,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -220,12 +217,11 @@ def median(
 
     `overwrite_input` is accepted: the operand stays as it is.
     """
-    return _quantiles("median", x, 0.5, axis, out, "mean", keepdims)
+    return _quantiles("median", a, 0.5, axis, out, "mean", keepdims)
 
 
 def nanquantile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
@@ -234,12 +230,11 @@ def nanquantile(
     keepdims: bool = False,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN."""
-    return _quantiles("nanquantile", x, q, axis, out, method, keepdims, without_nan=True)
+    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, without_nan=True)
 
 
 def nanpercentile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
@@ -249,20 +244,19 @@ def nanpercentile(
 ) -> Tensor:
     """`percentile` of the elements that are not NaN."""
     return _quantiles(
-        "nanpercentile", x, q, axis, out, method, keepdims, scale=100.0, without_nan=True
+        "nanpercentile", a, q, axis, out, method, keepdims, scale=100.0, without_nan=True
     )
 
 
 def nanmedian(
-    x: Operand,
-    /,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Tensor:
     """`median` of the elements that are not NaN."""
-    return _quantiles("nanmedian", x, 0.5, axis, out, "mean", keepdims, without_nan=True)
+    return _quantiles("nanmedian", a, 0.5, axis, out, "mean", keepdims, without_nan=True)
 
 
 for _function in (median, nanmedian, nanpercentile, nanquantile, percentile, quantile):

@@ -330,7 +330,7 @@ def _fold(
 
 
 def sum(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -344,13 +344,13 @@ def sum(
     around. `initial` is added, and elements where `where` is false are left out.
     """
     return _fold(
-        SUM, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        SUM, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=0,
     )  # fmt: skip
 
 
 def prod(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -360,13 +360,13 @@ def prod(
 ) -> Tensor:
     """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
     return _fold(
-        PROD, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        PROD, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=1,
     )  # fmt: skip
 
 
 def max(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -383,12 +383,12 @@ def max(
         For no elements and no `initial`.
     """
     return _fold(
-        MAX, MAX.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+        MAX, MAX.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
     )
 
 
 def min(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -397,12 +397,12 @@ def min(
 ) -> Tensor:
     """Smallest element over `axis`; NaN where there is one. Options and errors as in `max`."""
     return _fold(
-        MIN, MIN.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+        MIN, MIN.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
     )
 
 
 def any(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -410,11 +410,11 @@ def any(
     where: Operand = True,
 ) -> Tensor:
     """Whether any element over `axis` is nonzero."""
-    return _fold(ANY_TRUE, ANY_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=False)
+    return _fold(ANY_TRUE, ANY_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=False)
 
 
 def all(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -422,7 +422,7 @@ def all(
     where: Operand = True,
 ) -> Tensor:
     """Whether all elements over `axis` are nonzero."""
-    return _fold(ALL_TRUE, ALL_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=True)
+    return _fold(ALL_TRUE, ALL_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=True)
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
@@ -451,21 +451,21 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
 
 
 def argmax(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
 
     The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
     2**31 of them.
     """
-    return stored_whole("argmax", _arg_reduce(ARGMAX, x, axis, keepdims), out)
+    return stored_whole("argmax", _arg_reduce(ARGMAX, a, axis, keepdims), out)
 
 
 def argmin(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """Index (int32) of the first smallest element; the first NaN counts as smallest."""
-    return stored_whole("argmin", _arg_reduce(ARGMIN, x, axis, keepdims), out)
+    return stored_whole("argmin", _arg_reduce(ARGMIN, a, axis, keepdims), out)
 
 
 def _count(x: Tensor, axis: Axes, op: str) -> int:
@@ -473,7 +473,7 @@ def _count(x: Tensor, axis: Axes, op: str) -> int:
 
 
 def mean(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -486,8 +486,8 @@ def mean(
     Elements where `where` is false are left out.
     """
     if where is True and dtype is None and (axis is None or type(axis) is int):
-        return stored_whole("mean", _mean((tensor_of(x, "mean"),), axis, bool(keepdims)), out)
-    x = _through(FLOATING, x, "mean", dtype)
+        return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
+    x = _through(FLOATING, a, "mean", dtype)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
         return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
@@ -518,7 +518,7 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
 
 
 def var(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -538,7 +538,7 @@ def var(
         Elements where it is false are left out.
     """
     correction = ddof if correction is None else correction
-    return stored_whole("var", _variance("var", x, axis, correction, keepdims, where, dtype), out)
+    return stored_whole("var", _variance("var", a, axis, correction, keepdims, where, dtype), out)
 
 
 def _variance(
@@ -572,7 +572,7 @@ def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdim
 
 
 def std(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -585,7 +585,7 @@ def std(
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
     return stored_whole(
-        "std", sqrt(_variance("std", x, axis, correction, keepdims, where, dtype)), out
+        "std", sqrt(_variance("std", a, axis, correction, keepdims, where, dtype)), out
     )
 
 
@@ -608,24 +608,24 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def array_equal(a: Operand, b: Operand, equal_nan: bool = False) -> bool:
+def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
     """Whether two tensors have one shape and equal elements; reads the answer back."""
-    a, b = tensor_of(a, "array_equal"), tensor_of(b, "array_equal")
+    a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
     if a.shape != b.shape:
         return False
     same = equal(a, b)
     return bool(all(same | ((a != a) & (b != b)) if equal_nan else same))
 
 
-def count_nonzero(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The number (int32) of elements over `axis` that are not zero; NaN is not."""
-    x = _through(LOGICAL, x, "count_nonzero")
+    x = _through(LOGICAL, a, "count_nonzero")
     return sum(x, axis, keepdims=keepdims)
 
 
-def ptp(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
     """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
-    y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    y = subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
     return stored("ptp", y, out)
 
 

@@ -52,7 +52,7 @@ ROUND = Elementwise(
 _to_integers = unary_of(ROUND, doc="`round`, to no places.")
 
 
-def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
+def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
 
     A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
@@ -65,8 +65,8 @@ def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         If `decimals` is no integer.
     """
     if out is not None:
-        return stored("round", round(x, decimals), out)
-    x, places = tensor_of(x, "round"), _places(decimals)
+        return stored("round", round(a, decimals), out)
+    x, places = tensor_of(a, "round"), _places(decimals)
     if x.dtype.kind not in "fc":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
     scale = float(f"1e{abs(places)}")

@@ -47,7 +47,7 @@ def element_at(x: Tensor, places: Tensor) -> Tensor:
 
 
 def searchsorted(
-    x: Operand, /, v: Operand, side: str = "left", sorter: Operand | None = None
+    a: Operand, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
     """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
 
@@ -58,14 +58,14 @@ def searchsorted(
     side : {"left", "right"}
         Whether an element goes before those that are equal to it, or behind them.
     sorter : optional
-        The order that sorts `x`, as `argsort` gives it.
+        The order that sorts `a`, as `argsort` gives it.
 
     Raises
     ------
     ShapeError
         For anything but a vector.
     """
-    a, wanted = in_common_dtype("searchsorted", x, v)
+    a, wanted = in_common_dtype("searchsorted", a, v)
     if a.ndim != 1:
         raise ShapeError(f"searchsorted: takes a sorted vector, not shape {a.shape}")
     if side not in ("left", "right"):
@@ -99,7 +99,7 @@ def fall(edges: Any) -> bool:
     return isinstance(edges, Tensor) or not any(a < b for a, b in pairwise(edges))
 
 
-def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
+def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     """The number of the interval between the edges `bins` in which each element lies.
 
     Below all edges it is 0. Edges rise, or fall, throughout.
@@ -132,7 +132,6 @@ def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
 
 def interp(
     x: Operand,
-    /,
     xp: Operand,
     fp: Operand,
     left: Scalar | None = None,
@@ -184,8 +183,7 @@ def interp(
 
 
 def isin(
-    x: Operand,
-    /,
+    element: Operand,
     test_elements: Operand,
     assume_unique: bool = False,
     invert: bool = False,
@@ -201,7 +199,7 @@ def isin(
     invert : bool
         Whether to say of each that it is not among them.
     """
-    x, tested = in_common_dtype("isin", x, test_elements)
+    x, tested = in_common_dtype("isin", element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
     among = sort(ravel(tested))
@@ -258,7 +256,7 @@ def argpartition(
     return argsort(x, axis)
 
 
-def lexsort(keys: Operand | Sequence[Operand], /, axis: int = -1) -> Tensor:
+def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     """The places (int32) of elements sorted by the last of the keys, equal ones by that before it.
 
     Parameters

@@ -29,7 +29,7 @@ def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
 
 
 def sort(
-    x: Operand,
+    a: Operand,
     axis: int | None = -1,
     kind: str | None = None,
     *,
@@ -42,11 +42,11 @@ def sort(
     counts as the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in place,
     as NumPy's does.
     """
-    return _along(SORT, x, axis, descending)
+    return _along(SORT, a, axis, descending)
 
 
 def argsort(
-    x: Operand,
+    a: Operand,
     axis: int | None = -1,
     kind: str | None = None,
     *,
@@ -54,7 +54,7 @@ def argsort(
     stable: bool | None = None,
 ) -> Tensor:
     """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
-    return _along(ARGSORT, x, axis, descending)
+    return _along(ARGSORT, a, axis, descending)
 
 
 register(sort, SORT, method=False)
