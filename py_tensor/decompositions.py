@@ -192,7 +192,7 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
 # -- Orthogonal factors -------------------------------------------------------------------------
 
 
-def qr(a: Operand, *, mode: str = "reduced") -> Any:
+def qr(a: Operand, mode: str = "reduced") -> Any:
     """An orthogonal matrix and an upper triangle whose product each matrix is.
 
     By Householder's reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
@@ -404,26 +404,46 @@ def _tolerance(x: Tensor, given: Any) -> Any:
     return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * 2.0**-bits
 
 
-def pinv(a: Operand, *, rtol: Operand | None = None) -> Tensor:
+def pinv(
+    a: Operand,
+    rcond: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
     """The pseudo-inverses of Moore and Penrose.
 
     Parameters
     ----------
     rtol : optional
         Below this part of the largest singular value, others count as 0; by default the larger side
-        times the precision of the dtype.
+        times the precision of the dtype. `rcond` is its other name.
+    hermitian : bool
+        Accepted: a matrix that is its own adjoint has the same singular values.
     """
     x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
-    cut = _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0)
+    cut = _tolerance(x, rcond if rtol is None else rtol) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
 
 
-def matrix_rank(A: Operand, *, rtol: Operand | None = None) -> Tensor:  # noqa: N803
-    """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`."""
+def matrix_rank(
+    A: Operand,  # noqa: N803
+    tol: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
+    """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`.
+
+    `tol` is what they have to be above itself, and no part.
+    """
     x = _floating("matrix_rank", A)
     s = svdvals(x)
+    if tol is not None:
+        bound = tensor_of(tol, "matrix_rank", device=x.device)
+        return sum(s > (expand_dims(bound, -1) if bound.ndim else bound), -1)
     return sum(s > _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0), -1)
 
 

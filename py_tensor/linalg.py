@@ -30,22 +30,51 @@ from py_tensor.decompositions import svd as svd
 from py_tensor.decompositions import svdvals as svdvals
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
-from py_tensor.ops import movement, rearrange
+from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
 from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
-from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.products import cross as cross
-from py_tensor.ops.products import tensordot as tensordot
-from py_tensor.ops.products import vecdot as vecdot
-from py_tensor.ops.rearrange import outer as outer
 from py_tensor.ops.reduction import Axes, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
+
+
+def matmul(x1: Operand, x2: Operand, /) -> Tensor:
+    """`pt.matmul`."""
+    return linalg.matmul(x1, x2)
+
+
+def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
+    """`pt.cross` of vectors along one axis of both."""
+    return products.cross(x1, x2, axis=axis)
+
+
+def tensordot(x1: Operand, x2: Operand, /, *, axes: Any = 2) -> Tensor:
+    """`pt.tensordot`."""
+    return products.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
+    """`pt.vecdot`."""
+    return products.vecdot(x1, x2, axis=axis)
+
+
+def outer(x1: Operand, x2: Operand, /) -> Tensor:
+    """The product of each element of a vector with each of another one.
+
+    Raises
+    ------
+    ShapeError
+        For what is no vector.
+    """
+    a, b = movement.in_common_dtype("outer", x1, x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"outer: takes vectors, not shapes {a.shape} and {b.shape}")
+    return rearrange.outer(a, b)
 
 
 def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:

@@ -49,6 +49,7 @@ def _sort(
     self: Tensor,
     axis: int = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
@@ -56,17 +57,23 @@ def _sort(
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
-    result = sort(self, axis, kind, descending=descending, stable=stable)
+    result = sort(self, axis, kind, order, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
 
-def _partition(self: Tensor, kth: int | Sequence[int], axis: int = -1) -> None:
+def _partition(
+    self: Tensor,
+    kth: int | Sequence[int],
+    axis: int = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> None:
     """Put the elements along `axis` in an order of `pt.partition`, in place."""
     from py_tensor.ops.searching import partition
 
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
-    result = partition(self, kth, axis)
+    result = partition(self, kth, axis, kind, order)
     _overwrite(_target("partition", self), result)
 
 

@@ -50,7 +50,7 @@ def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 
 def fromiter(
-    iter: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None
+    iter: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None, like: Any = None
 ) -> Tensor:
     """A vector of the numbers that an iterable gives, or of the first `count`.
 

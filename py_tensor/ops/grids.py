@@ -27,7 +27,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, Real, Scalar, number_of, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
-from py_tensor.shapes import Shape, parse_shape, row_major, size_of
+from py_tensor.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
 # -- Matrices -----------------------------------------------------------------------------------
 
 
-def identity(n: int, dtype: object = None, *, device: Any = None) -> Tensor:
+def identity(n: int, dtype: object = None, *, device: Any = None, like: Any = None) -> Tensor:
     """An ``n x n`` tensor with ones on the diagonal, float32 by default."""
     return eye(n, dtype=dtype, device=device)
 
@@ -53,6 +53,7 @@ def tri(
     dtype: object = None,
     *,
     device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """An ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
@@ -90,17 +91,22 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
 
 
 def logspace(
-    start: Real,
-    stop: Real,
+    start: Operand,
+    stop: Operand,
     num: int = 50,
     endpoint: bool = True,
     base: Real = 10.0,
     dtype: object = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Tensor:
-    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms."""
-    powers = power(float(base), linspace(start, stop, num, endpoint=endpoint, device=device))
+    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms.
+
+    Ends with axes are as those of `linspace`.
+    """
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    powers = power(float(base), exponents)
     return powers if dtype is None else converted(powers, dtypes.parse(dtype))
 
 
@@ -110,18 +116,21 @@ def geomspace(
     num: int = 50,
     endpoint: bool = True,
     dtype: object = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
-    They are computed on the host. Complex ends are joined by a spiral.
+    They are computed on the host. Complex ends are joined by a spiral. Ends are numbers, so that
+    `axis` is 0.
 
     Raises
     ------
     ValueError
         Where an end is 0, or the ends have different signs; for a negative number of them.
     """
+    normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
     count = as_index(num)
     product = first * last
@@ -176,6 +185,7 @@ def fromfunction(
     *,
     dtype: object = float,
     device: Any = None,
+    like: Any = None,
     **options: Any,
 ) -> Any:
     """What a function gives for `indices` of a shape, one operand for each axis."""

@@ -91,8 +91,11 @@ def broadcast_shapes(*args: int | Shape) -> Shape:
     return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
-def broadcast_arrays(*args: Operand) -> tuple[Tensor, ...]:
-    """Each tensor in the shape that all broadcast to: read-only views."""
+def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
+    """Each tensor in the shape that all broadcast to: read-only views.
+
+    `subok` is accepted, and changes nothing.
+    """
     given = [tensor_of(x, "broadcast_arrays") for x in args]
     shape = broadcast_of("broadcast_arrays", *(x.shape for x in given))
     return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in given)

@@ -35,7 +35,7 @@ from py_tensor.ops.operands import (
     number_of,
     widest,
 )
-from py_tensor.ops.out import Out, stored_whole
+from py_tensor.ops.out import SAME_KIND, Out, stored_whole
 from py_tensor.shapes import (
     Shape,
     check_expansion,
@@ -120,6 +120,22 @@ def astype(
     return cast if x.is_scalar else as_ndarray(cast)
 
 
+def _astype(
+    x: Tensor,
+    dtype: object,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: str | Device | None = None,
+) -> Tensor:
+    """`pt.astype`, and which conversions `casting` allows; `order` and `subok` change nothing."""
+    if casting != "unsafe":
+        dtypes.check_cast("astype", x.dtype, dtypes.parse(dtype), casting)
+    return astype(x, dtype, copy=copy, device=device)
+
+
 def converted(x: Tensor, dtype: DType) -> Tensor:
     """The elements in a dtype; the tensor itself if it has it."""
     if x.dtype is dtype:
@@ -177,9 +193,7 @@ def _are_ints(sizes: tuple[Any, ...]) -> bool:
     return set(map(type, sizes)) == {int}
 
 
-def reshape(
-    x: Operand, /, shape: Any = None, *sizes: Any, order: str = "C", copy: bool | None = None
-) -> Tensor:
+def reshape(a: Operand, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """The same elements in another shape; one size may be -1.
 
     A view wherever NumPy gives one: unless the elements would have to be visited in another order
@@ -188,7 +202,7 @@ def reshape(
     Parameters
     ----------
     shape
-        The sizes as one tuple; or the first size, with the others in `sizes`.
+        The sizes as a tuple, or the only one.
     order : {"C", "F", "A"}
         Whether the last or the first axis changes fastest as elements are read and placed. "A" is
         "F" where the elements lie in column-major order.
@@ -202,6 +216,13 @@ def reshape(
     ValueError
         Where a copy is needed and `copy` is False, or for another `order`.
     """
+    return _reshape(a, shape, order=order, copy=copy)
+
+
+def _reshape(
+    x: Operand, /, shape: Any = None, *sizes: Any, order: str = "C", copy: bool | None = None
+) -> Tensor:
+    """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
         sizes = (shape, *sizes)
     if copy is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
@@ -339,8 +360,8 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
     return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
-def broadcast_to(array: Operand, shape: Any) -> Tensor:
-    """`expand`, under NumPy's name."""
+def broadcast_to(array: Operand, shape: Any, subok: bool = False) -> Tensor:
+    """`expand`, under NumPy's name; `subok` is accepted, and changes nothing."""
     return expand(array, shape)
 
 
@@ -539,17 +560,19 @@ def concat(
     out: Out = None,
     *,
     dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     """The tensors side by side along `axis`; None joins them flattened.
 
-    `dtype` is that of the result, if not what the operands promote to.
+    `dtype` is that of the result, if not what the operands promote to; `casting` says which they
+    may become. Without `dtype` and `out` it changes nothing.
 
     Raises
     ------
     ShapeError
         Unless all other axes agree.
     """
-    return _concat("concat", arrays, axis, out, dtype)
+    return _concat("concat", arrays, axis, out, dtype, casting)
 
 
 def concatenate(
@@ -559,19 +582,29 @@ def concatenate(
     out: Out = None,
     *,
     dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     """`concat`, under NumPy's longer name."""
-    return _concat("concatenate", arrays, axis, out, dtype)
+    return _concat("concatenate", arrays, axis, out, dtype, casting)
 
 
 def _concat(
-    op: str, tensors: Sequence[Operand], axis: int | None, out: Out, dtype: object
+    op: str,
+    tensors: Sequence[Operand],
+    axis: int | None,
+    out: Out,
+    dtype: object,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     if isinstance(axis, Tensor):
         raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
     given = _together(op, tensors)
     if out is not None or dtype is not None:
         target = given[0].dtype if dtype is None else dtypes.parse(dtype)
+        if casting != SAME_KIND:
+            target = getattr(out, "dtype", target) if dtype is None else target
+            for x in given:
+                dtypes.check_cast(op, x.dtype, target, casting)
         whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
         return stored_whole(op, whole, out)
     if axis is None:
@@ -588,9 +621,14 @@ def _concat(
 
 
 def stack(
-    arrays: Sequence[Operand], axis: int = 0, out: Out = None, *, dtype: object = None
+    arrays: Sequence[Operand],
+    axis: int = 0,
+    out: Out = None,
+    *,
+    dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
-    """The tensors, all of one shape, along a new axis; `dtype` as in `concat`."""
+    """The tensors, all of one shape, along a new axis; `dtype` and `casting` as in `concat`."""
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
     shape = given[0].shape
@@ -600,7 +638,7 @@ def stack(
     if out is None and dtype is None and len(given) > 1 and given[0].size:
         one = check_rank("stack", (*shape[:at], 1, *shape[at:]))
         return Tensor(bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in given]), at))
-    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype)
+    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype, casting=casting)
 
 
 def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
@@ -691,13 +729,19 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     )
 
 
-def copy(a: Operand, order: str = "C") -> Tensor:
-    """A tensor with the same elements and memory of its own."""
+def copy(a: Operand, order: str = "K", subok: bool = False) -> Tensor:
+    """A tensor with the same elements and memory of its own, in row-major order.
+
+    `order` and `subok` are accepted, and change nothing.
+    """
     return tensor_of(a, "copy").copy(order)
 
 
-def shares_memory(a: Tensor, b: Tensor, /) -> bool:
-    """Whether a write to one of two tensors can change the other: whether an element is in both."""
+def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
+    """Whether a write to one of two tensors can change the other: whether an element is in both.
+
+    `max_work` is accepted: the answer is exact, and soon found.
+    """
     if not may_share_memory(a, b):
         return False
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
@@ -740,8 +784,8 @@ def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
     return bool(found) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in found)
 
 
-def may_share_memory(a: Tensor, b: Tensor, /) -> bool:
-    """Whether two tensors lie in one memory, in ranges that overlap."""
+def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
+    """Whether two tensors lie in one memory, in ranges that overlap; as `shares_memory`."""
     given = [tensor_of(v, "may_share_memory") for v in (a, b)]
     bases = [v if v.base is None else v.base for v in given]
     if bases[0] is not bases[1] or not all(v.size for v in given):
@@ -751,12 +795,14 @@ def may_share_memory(a: Tensor, b: Tensor, /) -> bool:
 
 
 for _function in (
-    astype, reshape, ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
+    ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
     expand_dims, flip, crop, diagonal, pad, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
 for _function in (
+    astype,
+    reshape,
     permute_dims,
     unstack,
     concatenate,
@@ -767,6 +813,8 @@ for _function in (
     may_share_memory,
 ):
     register(_function, method=False)
+install("astype", _astype)
+install("reshape", _reshape)
 install("unsqueeze", expand_dims)
 install("T", property(transpose))
 install("mT", property(matrix_transpose))

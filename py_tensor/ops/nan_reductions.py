@@ -71,6 +71,7 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """`var` of the elements that are not NaN; NaN if there are not more than `ddof`.
@@ -79,7 +80,7 @@ def nanvar(
     """
     least = ddof if correction is None else correction
     x, where = _without_nan("nanvar", a, where)
-    found = var(x, axis, dtype, None, least, keepdims, where=where)
+    found = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     if x.dtype.kind in "fc":
         found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
     return stored_whole("nanvar", found, out)
@@ -94,11 +95,13 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """`std` of the elements that are not NaN; NaN if there are not more than `ddof`."""
     x = tensor_of(a, "nanstd")
-    found = nanvar(x, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+    least = ddof if correction is None else correction
+    found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     return stored_whole("nanstd", sqrt(found), out)
 
 

@@ -13,7 +13,7 @@ from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import count_operands, register
+from py_tensor.ops.define import check_options, count_operands, register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -30,8 +30,8 @@ from py_tensor.ops.movement import (
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, coerce, common_dtype
-from py_tensor.ops.out import Out, stored
+from py_tensor.ops.operands import Operand, coerce, common_dtype, in_dtype
+from py_tensor.ops.out import SAME_KIND, Out, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view
@@ -61,33 +61,80 @@ def vdot(a: Operand, b: Operand, /) -> Tensor:
     return matmul(conjugated(ravel(a)), ravel(b))
 
 
-def vecdot(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
-    """The sums of products of vectors along `axis`, those of `x` conjugated; the rest broadcasts.
+def vecdot(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The sums of products of vectors along `axis`, those of `x1` conjugated; the rest broadcasts.
 
     Raises
     ------
     ShapeError
         If the vectors differ in length, or an operand has no axis.
     """
-    a, b = in_common_dtype("vecdot", x, y)
+    a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature)
     if not a.ndim or not b.ndim:
         raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
-    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
 
 
-def matvec(x: Operand, y: Operand, /) -> Tensor:
-    """The products of matrices with vectors, which lie along the last axis of `y`."""
-    a, b = in_common_dtype("matvec", x, y)
-    return matmul(a, expand_dims(b, -1))[..., 0]
+def matvec(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The products of matrices with vectors, which lie along the last axis of `x2`."""
+    a, b = _computed_in("matvec", x1, x2, dtype, casting, signature)
+    return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
 
 
-def vecmat(x: Operand, y: Operand, /) -> Tensor:
-    """The products of vectors, along the last axis of `x` and conjugated, with matrices."""
-    a, b = in_common_dtype("vecmat", x, y)
-    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+def vecmat(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The products of vectors, along the last axis of `x1` and conjugated, with matrices."""
+    a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature)
+    found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+    return stored("vecmat", found, out, True, casting)
+
+
+def _computed_in(
+    op: str, x: Operand, y: Operand, dtype: object, casting: str, signature: None
+) -> tuple[Tensor, Tensor]:
+    """Two operands in the dtype to compute in."""
+    check_options(op, dtypes.ANY, (x, y), dtype, casting, signature)
+    if dtype is None:
+        return in_common_dtype(op, x, y)
+    return in_dtype(op, x, dtype), in_dtype(op, y, dtype)
 
 
 def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
@@ -252,7 +299,14 @@ _AT_ONCE = 2**23
 Labels = tuple[Any, ...]
 
 
-def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any = False) -> Tensor:
+def einsum(
+    *operands: Any,
+    out: Out = None,
+    optimize: Any = False,
+    dtype: object = None,
+    order: str = "K",
+    casting: str = "safe",
+) -> Tensor:
     """Sums of products over the axes that a text names: ``einsum("ij,jk->ik", x, y)``.
 
     Parameters
@@ -264,6 +318,8 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
         with a list of the numbers of its axes, and perhaps a list for the result.
     dtype
         What to compute in.
+    order, casting
+        Accepted, and change nothing: memory is in row-major order, and `dtype` may be any.
     optimize
         False takes operands two at a time from the left, each pair by a matrix product. True and
         "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,

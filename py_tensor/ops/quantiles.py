@@ -164,6 +164,11 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
     return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
 
 
+def _no_weights(op: str, weights: None) -> None:
+    if weights is not None:
+        raise ValueError(f"{op}: takes no weights; np.{op} of x.numpy() does")
+
+
 def quantile(
     a: Operand,
     q: Operand,
@@ -172,6 +177,8 @@ def quantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """The values below which the shares `q` of the elements over `axis` lie; NaN if one is.
 
@@ -190,6 +197,7 @@ def quantile(
     ValueError
         For shares out of range, or another method.
     """
+    _no_weights("quantile", weights)
     return _quantiles("quantile", a, q, axis, out, method, keepdims)
 
 
@@ -201,8 +209,11 @@ def percentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`quantile`, whose shares are in percent."""
+    _no_weights("percentile", weights)
     return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0)
 
 
@@ -228,8 +239,11 @@ def nanquantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN."""
+    _no_weights("nanquantile", weights)
     return _quantiles("nanquantile", a, q, axis, out, method, keepdims, without_nan=True)
 
 
@@ -241,8 +255,11 @@ def nanpercentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`percentile` of the elements that are not NaN."""
+    _no_weights("nanpercentile", weights)
     return _quantiles(
         "nanpercentile", a, q, axis, out, method, keepdims, scale=100.0, without_nan=True
     )

@@ -192,23 +192,30 @@ def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor
     return x.copy()
 
 
-def vstack(tup: Sequence[Operand]) -> Tensor:
-    """The tensors one below the other; a vector is a row."""
+def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
+    """The tensors one below the other; a vector is a row. Options as in `concat`."""
     rows = [tensor_of(x, "vstack") for x in tup]
-    return concat([reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows])
+    rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows]
+    return concat(rows, dtype=dtype, casting=casting)
 
 
 row_stack = vstack
 
 
-def hstack(tup: Sequence[Operand]) -> Tensor:
-    """The tensors side by side: vectors end to end, others along their second axis."""
+def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
+    """The tensors side by side: vectors end to end, others along their second axis.
+
+    Options as in `concat`.
+    """
     parts = [tensor_of(x, "hstack") for x in tup]
     parts = [x if x.ndim else reshape(x, (1,)) for x in parts]
-    return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    at = 0 if parts and parts[0].ndim == 1 else 1
+    return concat(parts, at, dtype=dtype, casting=casting)
 
 
-def meshgrid(*xi: Operand, indexing: str = "xy", copy: bool = True) -> tuple[Tensor, ...]:
+def meshgrid(
+    *xi: Operand, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
     """Each vector along an axis of its own, repeated along the others.
 
     Parameters
@@ -218,6 +225,8 @@ def meshgrid(*xi: Operand, indexing: str = "xy", copy: bool = True) -> tuple[Ten
     copy : bool
         Whether each has memory of its own, once it is written to; otherwise they are read-only
         views.
+    sparse : bool
+        Whether they have size 1 along the other axes, to broadcast.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
@@ -227,9 +236,10 @@ def meshgrid(*xi: Operand, indexing: str = "xy", copy: bool = True) -> tuple[Ten
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
     grids = [
-        expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
-        for n, x in enumerate(flat)
+        reshape(x, tuple(x.size if at == n else 1 for at in order)) for n, x in enumerate(flat)
     ]
+    if not sparse:
+        grids = [expand(x, shape) for x in grids]
     return tuple(x.copy() for x in grids) if copy else tuple(grids)
 
 

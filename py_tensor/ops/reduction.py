@@ -526,6 +526,7 @@ def var(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Variance over `axis`: the mean square of the distances from the mean, in two passes.
@@ -536,9 +537,12 @@ def var(
         The divisor is the number of elements less this; `correction` is the array API's name.
     where
         Elements where it is false are left out.
+    mean : optional
+        The mean, with the axes kept, where it is known.
     """
     correction = ddof if correction is None else correction
-    return stored_whole("var", _variance("var", a, axis, correction, keepdims, where, dtype), out)
+    found = _variance("var", a, axis, correction, keepdims, where, dtype, mean)
+    return stored_whole("var", found, out)
 
 
 def _variance(
@@ -549,17 +553,20 @@ def _variance(
     keepdims: bool,
     where: Operand,
     dtype: object,
+    around: Operand | None,
 ) -> Tensor:
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
-    if where is True and type(correction) in (int, float) and correction == correction:
+    is_plain = where is True and around is None
+    if is_plain and type(correction) in (int, float) and correction == correction:
         return _whole_variance((x,), axes, correction, bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):
         divisor = maximum(count - correction, 0.0)
     else:
         divisor = builtins.max(count - correction, 0.0)
-    centred = subtract(x, mean(x, axes, keepdims=True, where=where))
+    middle = mean(x, axes, keepdims=True, where=where) if around is None else around
+    centred = subtract(x, middle)
     total = sum(squared_length(centred), axes, keepdims=keepdims, where=where)
     return converted(total / divisor, dtypes.real_of(x.dtype))
 
@@ -580,13 +587,13 @@ def std(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
-    return stored_whole(
-        "std", sqrt(_variance("std", a, axis, correction, keepdims, where, dtype)), out
-    )
+    found = _variance("std", a, axis, correction, keepdims, where, dtype, mean)
+    return stored_whole("std", sqrt(found), out)
 
 
 def isclose(

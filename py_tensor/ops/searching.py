@@ -32,7 +32,7 @@ from py_tensor.ops.movement import (
     ravel,
 )
 from py_tensor.ops.operands import Operand, Scalar, numbers_of
-from py_tensor.ops.sorting import argsort, sort
+from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -219,11 +219,6 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 
 
-def _check_order(op: str, order: None) -> None:
-    if order is not None:
-        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
-
-
 def partition(
     a: Operand,
     kth: int | Sequence[int],
@@ -236,7 +231,7 @@ def partition(
     All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
     which names fields in NumPy, is None.
     """
-    _check_order("partition", order)
+    no_fields("partition", order)
     x = tensor_of(a, "partition")
     _check_places("partition", x, kth, axis)
     return sort(x, axis)
@@ -250,7 +245,7 @@ def argpartition(
     order: None = None,
 ) -> Tensor:
     """The places (int32) of the elements in the order in which `partition` puts them."""
-    _check_order("argpartition", order)
+    no_fields("argpartition", order)
     x = tensor_of(a, "argpartition")
     _check_places("argpartition", x, kth, axis)
     return argsort(x, axis)

@@ -35,6 +35,7 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """The different elements, sorted; reads how many there are, and so waits for the GPU.
 
