@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import IO, Any
 
 from py_tensor.dtypes import typed
 from py_tensor.ops.operands import Operand
@@ -79,7 +79,7 @@ def _dumps(self: Tensor) -> bytes:
     return pickle.dumps(self)
 
 
-def _dump(self: Tensor, file: Any) -> None:
+def _dump(self: Tensor, file: str | PathLike[str] | IO[bytes]) -> None:
     """Write the tensor to a file, or to one of a name, as a pickle."""
     if isinstance(file, str | PathLike):
         with open(file, "wb") as opened:

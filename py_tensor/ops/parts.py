@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
@@ -65,12 +67,18 @@ EXPONENT = Elementwise(
     gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
 )
+
+
+def _ldexp_vjp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
+    return ldexp(g, converted(b, dtypes.int32)), None
+
+
 LDEXP = Elementwise(
     "ldexp",
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
+    vjp=_ldexp_vjp,
 )
 MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
 
@@ -99,9 +107,9 @@ def modf(
 
 
 def _both(
-    op: str, found: tuple[Tensor, Tensor], out: tuple[Out, Out], where: Operand
+    op: str, found: tuple[Tensor, Tensor], out: tuple[Out, ...], where: Operand
 ) -> tuple[Tensor, Tensor]:
-    if not isinstance(out, tuple) or len(out) != 2:
+    if not isinstance(cast("object", out), tuple) or len(out) != 2:
         raise TypeError(f"{op}: out is a tuple of two, one for each result")
     first, second = (stored(op, x, target, where) for x, target in zip(found, out, strict=True))
     return first, second

@@ -180,7 +180,7 @@ def _acosh(np: Any, x: Any) -> Any:
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
-    """NumPy's is NaN at infinities where exp(x) has a value. Of a 0 it is +0, as the standard has it."""
+    """NumPy's is NaN at infinities where exp(x) has a value. Of 0 it is +0, as in the standard."""
     found = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)

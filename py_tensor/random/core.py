@@ -312,10 +312,10 @@ class Core:
 
         From 0 up to `low` if `high` is None. In all else as `randint`.
         """
-        low, high = (0, low) if high is None else (low, high)
-        if _is_array(low) or _is_array(high):
-            return self._between(low, high, size, dtype, endpoint)
-        return self.randint(low, as_index(high) + endpoint, size, dtype)
+        start, end = (0, low) if high is None else (low, high)
+        if _is_array(start) or _is_array(end):
+            return self._between(start, end, size, dtype, endpoint)
+        return self.randint(start, as_index(end) + endpoint, size, dtype)
 
 
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:

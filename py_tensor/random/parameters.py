@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
@@ -16,7 +17,8 @@ from py_tensor.tensor import Tensor, tensor_of
 Size = Any  # an int, a tuple of ints, or None
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True)
+class Rule:
     """What a parameter must be, in words, and whether a number or an array's elements are not."""
 
     words: str
