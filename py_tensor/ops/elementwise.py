@@ -449,10 +449,12 @@ def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
 def _float_power(np: Any, x: Any, y: Any) -> Any:
     """`np.power`, which takes the square root where one exponent of 0.5 serves a whole row.
 
-    That of -inf would be NaN, where IEEE 754 and other exponents have inf. A signaling NaN to the
-    power of 0, and 1 to the power of one, would be NaN, where a quiet one gives 1.
+    That of -inf would be NaN, where IEEE 754 and other exponents have inf, and that of -0 would be
+    -0, where they have 0. A signaling NaN to the power of 0, and 1 to the power of one, would be
+    NaN, where a quiet one gives 1.
     """
-    powers = np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
+    rooted = ((x == -np.inf) | (x == 0)) & (y == 0.5)
+    powers = np.where(rooted, np.abs(x), np.power(x, y))
     return np.where((x == 1) | (y == 0), 1, powers)
 
 

@@ -601,6 +601,33 @@ def test_isclose(device: str) -> None:
     assert pt.allclose(numbers, [1, 3]) is False
 
 
+@pytest.mark.computes
+def test_parts_of_floats(device: str, rng: np.random.Generator) -> None:
+    """`frexp`, `modf` and `ldexp` are exact; also into `out`, where a mask is true."""
+    values = pool("float32", rng)
+    values = values[(values == 0) | ~(np.abs(values) < SMALLEST)]
+    x, mask = pt.tensor(values, device=device), rng.random(values.shape) < 0.5
+    for function, expected in ((pt.frexp, np.frexp(values)), (pt.modf, np.modf(values))):
+        if function is pt.frexp:  # C leaves the exponent of infinities and NaN open
+            expected = expected[0], np.where(np.isfinite(values), expected[1], 0)
+        for got, want in zip(function(x), expected, strict=True):
+            same(got, want, function.__name__)
+        first, second = (pt.ones(v.shape, v.dtype, device=device) for v in expected)
+        out = first, second
+        found = function(x, out, where=mask)
+        for got, target, want in zip(found, out, expected, strict=True):
+            assert got is target
+            kept = np.where(mask, want, want.dtype.type(1))
+            same(target, kept, f"{function.__name__}, out and where")
+    fractions = rng.uniform(0.5, 1, 90).astype(np.float32)
+    powers = rng.integers(-120, 120, 90).astype(np.int32)
+    y, p = pt.tensor(fractions, device=device), pt.tensor(powers, device=device)
+    out = pt.zeros(90, device=device)
+    assert pt.ldexp(y, p, out) is out
+    same(out, np.ldexp(fractions, powers), "ldexp")
+    same(pt.ldexp(y, 200), np.full(90, np.inf, np.float32), "ldexp, beyond the largest number")
+
+
 def test_the_worst_errors() -> None:
     """Shows what was measured: ``-rP`` prints it."""
     for (name, dtype), worst in sorted(WORST.items()):
