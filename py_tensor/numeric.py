@@ -155,7 +155,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return found
 
 
-promote_types = result_type
+def promote_types(type1: Any, type2: Any, /) -> DType:
+    """The dtype that two dtypes have together, as ops promote them."""
+    return result_type(type1, type2)
+
 
 _KINDS = {
     "bool": "b",

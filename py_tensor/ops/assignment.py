@@ -161,7 +161,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))
 
 
-def putmask(a: Tensor, mask: Operand, values: Operand, /) -> None:
+def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
     """Assign to the elements where `mask` is nonzero those of `values` at the same place.
 
     `values` is repeated where it is shorter than the flattened tensor.

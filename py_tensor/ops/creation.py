@@ -377,8 +377,8 @@ def _wrapped(value: Real, dtype: DType) -> Real:
 
 
 def linspace(
-    start: Scalar,
-    stop: Scalar,
+    start: Operand,
+    stop: Operand,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,

@@ -313,8 +313,13 @@ def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
     return view_by(x, _layout(x).permuted(found))
 
 
-def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
-    """The axes reversed, or in the order given, which is `axes` by name; a view."""
+def transpose(a: Operand, axes: Any = None) -> Tensor:
+    """The axes reversed, or in the order that `axes` gives; a view."""
+    return _transpose(a, axes=axes)
+
+
+def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
+    """`pt.transpose`; the axes may be given one by one."""
     x = tensor_of(x, "transpose")
     if not order and axes is None:
         return view_by(x, _transposes[_key_of(x)])
@@ -565,7 +570,7 @@ def concat(
     """The tensors side by side along `axis`; None joins them flattened.
 
     `dtype` is that of the result, if not what the operands promote to; `casting` says which they
-    may become. Without `dtype` and `out` it changes nothing.
+    may become.
 
     Raises
     ------
@@ -601,9 +606,8 @@ def _concat(
     given = _together(op, tensors)
     if out is not None or dtype is not None:
         target = given[0].dtype if dtype is None else dtypes.parse(dtype)
-        if casting != SAME_KIND:
-            target = getattr(out, "dtype", target) if dtype is None else target
-            for x in given:
+        for x in tensors if dtype is not None else ():
+            if isinstance(x, Tensor):
                 dtypes.check_cast(op, x.dtype, target, casting)
         whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
         return stored_whole(op, whole, out)
@@ -795,7 +799,7 @@ def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
 
 
 for _function in (
-    ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
+    ravel, flatten, permute, swapaxes, expand, broadcast_to, squeeze,
     expand_dims, flip, crop, diagonal, pad, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
@@ -803,6 +807,7 @@ register(concat, CONCAT, method=False)
 for _function in (
     astype,
     reshape,
+    transpose,
     permute_dims,
     unstack,
     concatenate,
@@ -816,7 +821,8 @@ for _function in (
 install("astype", _astype)
 install("reshape", _reshape)
 install("unsqueeze", expand_dims)
-install("T", property(transpose))
+install("transpose", _transpose)
+install("T", property(_transpose))
 install("mT", property(matrix_transpose))
 
 # The array API's aliases, and others that users look for.

@@ -227,9 +227,7 @@ def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
     return converted(tensor_of(condition, op, device=x.device), dtypes.bool_)
 
 
-def _compress(
-    self: Tensor, condition: Operand, /, axis: int | None = None, out: Out = None
-) -> Tensor:
+def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Out = None) -> Tensor:
     """The slices along `axis` where `condition` is nonzero: `pt.compress` of `condition` and it."""
     return compress(condition, self, axis, out)
 
