@@ -47,7 +47,7 @@ CASTS: dict[str, Callable[[Any, Any, Any, str], Any]] = {
 
 @pytest.mark.parametrize("name", CASTS)
 def test_castings(name: str, rng: numpy.random.Generator) -> None:
-    """On the cpu device, which has NumPy's dtypes of 64 bits. Of integers of 16: float32 has them."""
+    """On the cpu device, which has NumPy's dtypes of 64 bits. Integers have 16 bits here."""
     whole, real = rng.integers(1, 5, 6).astype(np.int16), rng.uniform(1, 2, 6).astype(np.float32)
     i, f = (pt.tensor(a, dtype=a.dtype.name, device="cpu") for a in (whole, real))
     for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):

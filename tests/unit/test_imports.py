@@ -26,7 +26,7 @@ LAYERS = (
     {"convert"},
     {"inspect"},
     {"autotune", "decompositions", "display", "emath", "fft", "fitting", "lib", "linalg"}
-    | {"namespace", "numeric", "polynomials", "random", "scalar_types", "session"},
+    | {"namespace", "numeric", "polynomial", "polynomials", "random", "scalar_types", "session"},
     {"absent", "counting"},
     {PACKAGE},
 )
