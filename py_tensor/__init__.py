@@ -103,6 +103,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
@@ -167,12 +168,14 @@ if _typing.TYPE_CHECKING:
     from py_tensor.scalar_types import typename as typename
     from py_tensor.scalar_types import unsignedinteger as unsignedinteger
     from py_tensor.scalar_types import void as void
+    from py_tensor.text_files import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
         "fft": "fft",
+        "files": "frombuffer fromfile load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
@@ -227,6 +230,7 @@ else:
             "longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger "
             "str_ timedelta64 typecodes typename unsignedinteger void"
         ),
+        "text_files": "fromstring genfromtxt loadtxt savetxt",
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such

@@ -25,8 +25,8 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "decompositions", "display", "fft", "fitting", "lib", "linalg", "namespace"}
-    | {"numeric", "polynomials", "random", "scalar_types", "session"},
+    {"autotune", "decompositions", "display", "fft", "files", "fitting", "lib", "linalg"}
+    | {"namespace", "numeric", "polynomials", "random", "scalar_types", "session", "text_files"},
     {"absent", "counting"},
     {PACKAGE},
 )
