@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-from typing import Any, cast
+from typing import Any
 
 from py_tensor.dtypes import typed
 from py_tensor.ops.operands import Operand
@@ -69,8 +68,8 @@ def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
     format : str
         Of each element as text, by Python's operator ``%``.
     """
-    if isinstance(fid, str | PathLike):
-        with open(fspath(cast("str", fid)), "wb") as opened:
+    if not hasattr(fid, "write"):
+        with open(fid, "wb") as opened:
             _tofile(self, opened, sep, format)
     elif sep:
         fid.write(sep.join(format % (v,) for v in self.ravel().tolist()).encode("latin1"))
@@ -87,11 +86,11 @@ def _dumps(self: Tensor) -> bytes:
 
 def _dump(self: Tensor, file: Any) -> None:
     """Write the tensor to a file, or to one of a name, as a pickle."""
-    if isinstance(file, str | PathLike):
-        with open(fspath(cast("str", file)), "wb") as opened:
-            opened.write(_dumps(self))
-    else:
+    if hasattr(file, "write"):
         file.write(_dumps(self))
+    else:
+        with open(file, "wb") as opened:
+            opened.write(_dumps(self))
 
 
 def _setflags(

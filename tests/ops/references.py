@@ -409,6 +409,8 @@ ELSEWHERE: dict[str, str] = {
         "test_polynomials",
     ),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
+    **dict.fromkeys(("frexp", "ldexp", "modf"), "test_parts"),
+    **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser"), "test_tapers"),
     **dict.fromkeys(
         (
             "full",

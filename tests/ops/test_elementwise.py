@@ -133,6 +133,30 @@ def test_binary(name: str, dtype: str, device: str, rng: np.random.Generator) ->
     same(x.logical_not(), np.array([False, True, False]), "the session afterwards")
 
 
+OF_FLOATS = [n for n, e in {**ref.UNARY, **ref.BINARY}.items() if "float32" in e.dtypes]
+
+
+def with_exponents(exponents: Array, rng: np.random.Generator) -> Array:
+    """float32 of these exponents (0 to 255, as stored), with any sign and fraction."""
+    bits = rng.integers(0, 2**32, exponents.shape, np.uint32) & np.uint32(0x807FFFFF)
+    bits[rng.random(exponents.shape) < 0.1] &= np.uint32(0x80000000)
+    return (bits | exponents.astype(np.uint32) << np.uint32(23)).view(np.float32)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_every_exponent(name: str, device: str, rng: np.random.Generator) -> None:
+    """The error that an op states, over all exponents of float32, or all pairs of them."""
+    entry, op = (ref.UNARY.get(name) or ref.BINARY[name]), getattr(pt, name)
+    every = np.arange(256)
+    if name in ref.UNARY:
+        exponents = [np.repeat(every, 64)]
+    else:
+        exponents = [x.ravel() for x in np.meshgrid(every, every)]
+    arrays = [with_exponents(e, rng) for e in exponents]
+    check(name, entry, op(*(pt.tensor(a, device=device) for a in arrays)), arrays, "float32", "all")
+
+
 @pytest.mark.computes
 @pytest.mark.parametrize("exponent", [0.5, 1.5, 2.0, -0.5])
 def test_powers_of_minus_infinity(exponent: float, device: str) -> None:
