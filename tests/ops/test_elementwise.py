@@ -67,7 +67,7 @@ def check(
         return
     worst = float(np.max(off))
     WORST[name, dtype] = max(WORST.get((name, dtype), 0.0), worst)
-    bound = entry.ulp if result == "float32" else max(entry.ulp, entry.wide_ulp)
+    bound = entry.ulp if result == "float32" else max(entry.ulp, entry.float64_ulp)
     if worst > bound:
         at = element(off == worst)
         operands = ", ".join(repr(np.broadcast_to(a, shape)[at]) for a in arrays)
