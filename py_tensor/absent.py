@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
-_IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
@@ -16,17 +15,9 @@ FUNCTIONS: dict[str, str] = {
     "from_numpy": "it is pt.asarray",
     "hist": "it is pt.histogram",
     "in1d": "it is pt.isin",
-    "load": "pickle restores tensors",
     "norm": "it is pt.linalg.norm",
     "normal": "it is pt.random.normal",
-    **{
-        name: _IN_NUMPY.format(name)
-        for name in (
-            "array2string", "frombuffer", "fromstring", "genfromtxt",
-            "loadtxt", "savetxt",
-        )
-    },
-    "save": "pickle saves tensors, and np.save takes x.numpy()",
+    "array2string": "there is NumPy's np.array2string, for x.numpy()",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",
 }  # fmt: skip
