@@ -303,8 +303,6 @@ def test_what_ours_lacks_raises(array: Array, device: str) -> None:
 
 
 FORMS: dict[str, tuple[Call, str]] = {
-    "tril": (lambda a: np.tril(a[0]), "tril: needs at least 2 axes, got shape "),
-    "triu": (lambda a: np.triu(a[0]), "triu: needs at least 2 axes, got shape "),
     "pad": (
         lambda a: np.pad(a, 1, constant_values=(1, 2)),
         "pad: constant_values is one number, not tuple",
