@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import gzip
 import hashlib
 import importlib.util
 import json
@@ -56,8 +57,24 @@ NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2
 MICROPIP_VERSION = "0.11.1"
 MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 
-# What the service worker keeps only when it has been used: large, and no first visit needs it.
-ON_DEMAND = ("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfjs.js")
+# The modules of the library that no start imports: python/loader.py unpacks it at a first import.
+FIRST_USE = Path("python", "first_use.zip")
+# What the service worker keeps when it has been used: no first visit needs it. The archive, which
+# is small, it keeps at the second visit as well: from then on the whole library is there offline.
+ON_DEMAND = (
+    *("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfjs.js"),
+    FIRST_USE.as_posix(),
+)
+# What a start has, though it imports none of it: the words of errors, the device where there is no
+# GPU, and what completion lists as modules.
+AT_HAND = (
+    *("py_tensor/absent.py", "py_tensor/backend/cpu.py", "*/__init__.py"),
+    *("py_tensor/fft.py", "py_tensor/linalg.py", "py_tensor/typing.py"),
+)
+# The kernels of modules in that archive.
+KERNELS_OF_FIRST_USE = tuple(
+    f"py_tensor/shaders/kernels/{name}.wgsl" for name in ("custom", "factor_*", "fourier", "jacobi")
+)
 
 # What of the library's wheel other hosts alone read: CPython, and pages without the bridge of ours.
 ELSEWHERE = (
@@ -111,7 +128,9 @@ def build(output: Path, wheel: Path | None = None) -> None:
     """Bring `output` up to date; files there that belong to nothing are removed."""
     ensure_npm_packages()
     published = wheel or ensure_library()
-    library = library_package(published)
+    whole = for_page(published)
+    stdlib, bytecode = ensure_bytecode(whole)
+    library, first_use = library_parts(whole, bytecode)
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
         numpy_package(),
@@ -119,12 +138,12 @@ def build(output: Path, wheel: Path | None = None) -> None:
     ]
     files = {Path("pyodide", name): PYODIDE / name for name in PYODIDE_FILES}
     files |= {Path("wheels", package.wheel.name): package.wheel for package in packages}
-    stdlib, bytecode = ensure_bytecode(library.wheel)
     files |= {Path("pyodide", stdlib.name): stdlib, Path("python", bytecode.name): bytecode}
-    files |= {Path("kernels", path.name): path for path in ensure_kernels(library.wheel)}
+    files[FIRST_USE] = first_use
+    files |= {Path("kernels", path.name): path for path in ensure_kernels(whole)}
     files |= {path.relative_to(WEB): path for path in page_sources()}
     files |= {Path("vendor", path.name): path for path in ensure_bundles()}
-    files |= {Path(path.name): path for path in ensure_texts(library.wheel)}
+    files |= {Path(path.name): path for path in ensure_texts(whole)}
     texts = {
         Path("pyodide", "lock.json"): json.dumps(trimmed_lock(packages), indent=1),
         Path("index.html"): index_page(),
@@ -172,7 +191,8 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
     tells = json.dumps({"build": build})
     kept = {**hashes, "build.json": hashlib.sha256(tells.encode()).hexdigest()}
     on_demand = [path for path in kept if any(fnmatch(path, pattern) for pattern in ON_DEMAND)]
-    return {"build": build, "files": kept, "onDemand": on_demand}
+    on_return = [FIRST_USE.as_posix()]
+    return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": on_return}
 
 
 # What is written into the page's own files --------------------------------------------------------
@@ -448,17 +468,13 @@ def library_sources() -> Iterator[Path]:
             )
 
 
-def library_package(wheel: Path) -> Package:
-    if not zipfile.is_zipfile(wheel):
-        raise BuildError(f"{wheel} is not a wheel")
-    return Package("py-tensor", wheel.name.split("-")[1], for_page(wheel), ("py_tensor",))
-
-
 def for_page(wheel: Path) -> Path:
     """The wheel of the library without what a page has no use for.
 
     The comments of `shaders/lib` are left out too: kernels get its functions without them.
     """
+    if not zipfile.is_zipfile(wheel):
+        raise BuildError(f"{wheel} is not a wheel")
     target = CACHE / "page" / wheel.name
     target.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w") as part:
@@ -470,6 +486,32 @@ def for_page(wheel: Path) -> Path:
                 content = re.sub(rb"\n*[ ]*//[^\n]*", b"", content)
             part.writestr(entry, content)
     return target
+
+
+def library_parts(wheel: Path, bytecode: Path) -> tuple[Package, Path]:
+    """The library as a start needs it, and the archive of what is imported on first use.
+
+    A start needs the modules that have bytecode: those are the imported ones.
+    """
+    with gzip.open(bytecode) as file:
+        compiled = [path for path, _ in json.loads(file.readline())]
+    started = {
+        importlib.util.source_from_cache(path).partition("site-packages/")[2] for path in compiled
+    }
+    start, first_use = CACHE / "start" / wheel.name, CACHE / "start" / FIRST_USE.name
+    start.parent.mkdir(exist_ok=True)
+    with (
+        zipfile.ZipFile(wheel) as whole,
+        zipfile.ZipFile(start, "w") as first,
+        zipfile.ZipFile(first_use, "w") as later,
+    ):
+        for entry in whole.infolist():
+            name = entry.filename
+            waits = name.endswith(".py") and name not in started
+            waits = waits and not any(fnmatch(name, pattern) for pattern in AT_HAND)
+            waits = waits or any(fnmatch(name, pattern) for pattern in KERNELS_OF_FIRST_USE)
+            (later if waits else first).writestr(entry, whole.read(entry))
+    return Package("py-tensor", wheel.name.split("-")[1], start, ("py_tensor",)), first_use
 
 
 # Files --------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ const HEADERS = {};
  * @property {string} build
  * @property {Record<string, string>} files the SHA-256 of each, by its path
  * @property {string[]} onDemand those of them that are kept when they are used
+ * @property {string[]} onReturn those of onDemand that are kept at the second visit, too
  *
  * @typedef {{ current: string | null, previous: string | null }} Kept builds; open pages may be of the previous one
  */
@@ -176,6 +177,8 @@ async function keepList() {
     if (!(await readList(list.build))) await downloadAll(list, kept.current);
     kept = { current: list.build, previous: kept.current };
     await write(CACHE, "kept", kept);
+  } else {
+    for (const path of list.onReturn) await fileOf(list.build, path, new Request(addressOf(list.build, path)));
   }
   await removeAllBut([kept.current, kept.previous]);
 }
@@ -223,7 +226,7 @@ async function downloadAll(list, older) {
 async function download(list, path, isIdle = false) {
   /** @param {string} build */
   const downloadFrom = async (build) => {
-    const asked = fetch(`${SCOPE}${FOLDER}${build}/${path}`, {
+    const asked = fetch(addressOf(build, path), {
       mode: "same-origin",
       cache: isIdle ? "only-if-cached" : "no-cache",
     });
@@ -250,7 +253,7 @@ async function keepUsed(path) {
   const { current } = await readKept();
   const list = current === null ? undefined : await readList(current);
   if (!list?.onDemand.includes(path)) return;
-  await fileOf(list.build, path, new Request(`${SCOPE}${FOLDER}${list.build}/${path}`));
+  await fileOf(list.build, path, new Request(addressOf(list.build, path)));
 }
 
 /**
@@ -291,6 +294,14 @@ async function readList(build) {
 async function write(cacheName, path, value) {
   const cache = await caches.open(cacheName);
   await cache.put(SCOPE + path, new Response(JSON.stringify(value)));
+}
+
+/**
+ * @param {string} build
+ * @param {string} path
+ */
+function addressOf(build, path) {
+  return `${SCOPE}${FOLDER}${build}/${path}`;
 }
 
 /** @param {string} build */

@@ -4,6 +4,7 @@
  */
 
 import { Links } from "./bench/peers/link.js";
+import { fetchNow } from "./boot/files.js";
 import { prepareGpu } from "./boot/gpu.js";
 import { Signals } from "./boot/signals.js";
 import { StartUp } from "./boot/startup.js";
@@ -30,6 +31,8 @@ const questions = [];
 /** How many there have been before the first of them. */
 let answered = 0;
 
+/** An archive of modules of the library (python/loader.py). */
+const FIRST_USE = "python/first_use.zip";
 /** So long after Python is there the user's first command, if it came at once, has what it needs. */
 const AFTER_READY_MS = 1000;
 
@@ -139,7 +142,18 @@ function startConsole(packages) {
     if (!(name in py.loadedPackages)) report({ kind: "missing", path: `wheels/${packages[name].file_name}` });
   };
   const { Console } = py.pyimport("py_tensor_page.boot");
-  return Console(emit, request, JSON.stringify(Object.fromEntries(providers)), load, displays, endPromises);
+  const listed = JSON.stringify(Object.fromEntries(providers));
+  return Console(emit, request, listed, load, fetchFirstUse, displays, endPromises);
+}
+
+/** @returns {Uint8Array | string} the library's modules that no start imports, or why they did not come */
+function fetchFirstUse() {
+  try {
+    return fetchNow(FIRST_USE);
+  } catch (error) {
+    report({ kind: "missing", path: FIRST_USE });
+    return /** @type {Error} */ (error).message;
+  }
 }
 
 /**

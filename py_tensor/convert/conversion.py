@@ -13,7 +13,7 @@ from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, parse
+from py_tensor.backend.device import CPU_DEVICE, Device, parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
@@ -476,19 +476,30 @@ def _dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A copy of the elements in the host's memory, for other libraries' `from_dlpack`.
+    """The elements in the host's memory, for other libraries' `from_dlpack`.
+
+    A tensor on the cpu device in C order gives its own memory, read-only: a later write to the
+    tensor goes to other memory. DLPack before 1.0 cannot say that memory is read-only, so those
+    who ask for that (by no `max_version`) get a copy, as of any other tensor.
 
     Raises
     ------
     BufferError
-        If `copy` is False, or another device is asked for.
+        If `copy` is False and a copy is needed, or another device is asked for.
     """
-    if copy is False:
-        raise BufferError("__dlpack__: the elements cannot be given away without a copy")
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"__dlpack__: elements come in the host's memory, not on {dl_device}")
-    array = x.numpy()
-    return array.__dlpack__() if max_version is None else array.__dlpack__(max_version=max_version)
+    node, layout = x._stored()  # pyright: ignore[reportPrivateUsage]
+    may_share = node.meta.device is CPU_DEVICE and layout is None and (max_version or (0,))[0] > 0
+    if copy is False and not may_share:
+        raise BufferError(
+            "__dlpack__: without a copy only a tensor on the cpu device in C order can be given,"
+            " and read-only, by DLPack 1.0 or later"
+        )
+    data = x._read()  # pyright: ignore[reportPrivateUsage]
+    flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)
+    options = {} if max_version is None else {"max_version": max_version}
+    return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
 
 
 _HOST = (1, 0)  # DLPack's number of the CPU, and which of them

@@ -5,6 +5,7 @@ NumPy comes in as a parameter, so that nothing imports it before it is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -134,12 +135,19 @@ def scattered(
 
 
 def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:
-    """The elements in order, or their places; from the far end, backwards, where descending."""
+    """The elements in order, or their places; from the far end, backwards, where descending.
+
+    Of three axes, since NumPy sorts arrays of up to 32.
+    """
+    n = x.shape[axis]
+    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis:][1:])
+    rows = x.reshape(before, n, behind)
     if not descending and not indices:
-        return np.sort(x, axis=axis, kind="stable")
-    order = np.argsort(np.flip(x, axis) if descending else x, axis=axis, kind="stable")
-    order = x.shape[axis] - 1 - np.flip(order, axis) if descending else order
-    return order.astype(np.int32) if indices else np.take_along_axis(x, order, axis)
+        return np.sort(rows, axis=1, kind="stable").reshape(x.shape)
+    order = np.argsort(np.flip(rows, 1) if descending else rows, axis=1, kind="stable")
+    order = n - 1 - np.flip(order, 1) if descending else order
+    found = order.astype(np.int32) if indices else np.take_along_axis(rows, order, 1)
+    return found.reshape(x.shape)
 
 
 def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:

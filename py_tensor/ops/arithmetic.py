@@ -62,6 +62,7 @@ nextafter = binary(
     "nextafter_f32({0}, {1})",
     lambda np, x, y: np.nextafter(x, y),
     vjp=lambda g, y, a, b, _: (g, None),
+    ulp=1,
     doc="The next number from that of `x` towards that of `y`; of halves in float32.",
 )
 heaviside = composed_binary(
@@ -85,6 +86,7 @@ radians = unary(
     "{0} * 0.017453292",
     lambda np, x: np.radians(x),
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
+    ulp=4,
     doc="Each element, an angle in degrees, in radians.",
     method=False,
 )
@@ -94,6 +96,7 @@ degrees = unary(
     "{0} * 57.29578",
     lambda np, x: np.degrees(x),
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
+    ulp=4,
     doc="Each element, an angle in radians, in degrees.",
     method=False,
 )
@@ -106,6 +109,7 @@ arctan2 = binary(
     lambda np, y, x: np.arctan2(y, x),
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
+    ulp=4,
     doc="""The angle in [-pi, pi] of the point whose height is `x` and whose width is `y`.
 
     As in NumPy the height comes first: ``arctan2(y, x)``. The signs of zeros count.
@@ -118,6 +122,7 @@ hypot = binary(
     lambda np, x, y: np.hypot(x, y),
     vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
     cost=20,
+    ulp=4,
     doc="The length of the hypotenuse for legs `x` and `y`, without overflow in between.",
 )
 
@@ -152,18 +157,27 @@ logaddexp = composed_binary(
     "logaddexp",
     REAL_FLOATING,
     _logaddexp,
-    doc="``log(exp(x) + exp(y))``, without overflow in between.",
+    doc=(
+        "``log(exp(x) + exp(y))``, without overflow in between. In float32 within"
+        " 4 ulp of the largest of the result, the operands and 1."
+    ),
+    ulp=None,
 )
 logaddexp2 = composed_binary(
     "logaddexp2",
     REAL_FLOATING,
     _logaddexp2,
-    doc="``log2(2**x + 2**y)``, without overflow in between.",
+    doc=(
+        "``log2(2**x + 2**y)``, without overflow in between. In float32 within"
+        " 4 ulp of the largest of the result, the operands and 1."
+    ),
+    ulp=None,
 )
 float_power = composed_binary(
     "float_power",
     FLOATING,
     lambda x, y: power(x, y),
+    ulp=4,
     doc="Each element of `x` to the power of that of `y`, in floating point.",
 )
 
@@ -191,6 +205,7 @@ fmod = composed_binary(
     "fmod",
     REAL_NUMERIC,
     _fmod,
+    ulp=4,
     doc="What division leaves, with the sign of `x`, as in C; an integer modulo 0 gives 0.",
 )
 

@@ -67,6 +67,8 @@ BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None
 
 
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
+EXACT = 0.5
+"""The error in ulp of a result that is exact, or the nearest number of its dtype."""
 
 
 def empty_node(meta: Meta) -> Node:
@@ -221,11 +223,20 @@ def register(function: Any, op: Op | None = None, *, method: bool = True) -> Non
 
 
 def _finish(
-    function: Any, name: str, doc: str, op: Op | None = None, *, method: bool = False
+    function: Any,
+    name: str,
+    doc: str,
+    op: Op | None = None,
+    *,
+    ulp: float | None = None,
+    method: bool = False,
 ) -> Any:
     """Name, document and register a public function made by a definition."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = inspect.cleandoc(doc)
+    if ulp is not None:
+        said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
+        function.__doc__ += f"\n\n{said} in float32."
     register(function, op, method=method)
     return function
 
@@ -243,15 +254,16 @@ def unary(
     vjp: UnaryVjp | NotDifferentiable,
     doc: str,
     result: DType | Callable[[DType], DType] | None = None,
+    ulp: float = EXACT,
     cost: int = 1,
     method: bool = True,
 ) -> Unary:
-    """Define an elementwise op of one operand."""
+    """Define an elementwise op of one operand, whose error in float32 is at most `ulp`."""
     op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
-    return unary_of(op, doc=doc, method=method)
+    return unary_of(op, doc=doc, ulp=ulp, method=method)
 
 
-def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
+def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
     """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
 
     def made(meta: Meta) -> tuple[tuple[Step, ...], Meta, int] | None:
@@ -276,7 +288,16 @@ def unary_of(op: Elementwise, *, doc: str, method: bool = True) -> Unary:
                 return Tensor(Node(op, (node,), None, meta, key))
         return apply(op, (x,))
 
-    return _finish(function, op.name, doc, op, method=method)
+    return _finish(function, op.name, doc, op, ulp=_if_float(op, ulp), method=method)
+
+
+def _if_float(op: Elementwise, ulp: float) -> float | None:
+    """The error of an op that gives float32; None of one that does not."""
+    return (
+        ulp
+        if "f" in op.accepts.kinds and op.result(op.accepts.compute(dtypes.float32)).kind == "f"
+        else None
+    )
 
 
 def binary(
@@ -288,15 +309,16 @@ def binary(
     vjp: BinaryVjp | NotDifferentiable,
     doc: str,
     result: DType | Callable[[DType], DType] | None = None,
+    ulp: float = EXACT,
     cost: int = 1,
     operator: str | None = None,
 ) -> Binary:
-    """Define an elementwise op of two operands.
+    """Define an elementwise op of two operands, whose error in float32 is at most `ulp`.
 
     `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``.
     """
     op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
-    return binary_of(op, doc=doc, operator=operator)
+    return binary_of(op, doc=doc, ulp=ulp, operator=operator)
 
 
 def comparison(
@@ -397,6 +419,7 @@ def binary_of(
     op: Elementwise,
     *,
     doc: str,
+    ulp: float = EXACT,
     operator: str | None = None,
     record: Binary | None = None,
 ) -> Binary:
@@ -505,7 +528,7 @@ def binary_of(
 
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-    return _finish(function, op.name, doc, op)
+    return _finish(function, op.name, doc, op, ulp=_if_float(op, ulp))
 
 
 def _composed(
@@ -529,7 +552,12 @@ def _composed(
 
 
 def composed_unary(
-    name: str, accepts: Accepts, compose: Callable[[Tensor], Tensor], *, doc: str
+    name: str,
+    accepts: Accepts,
+    compose: Callable[[Tensor], Tensor],
+    *,
+    doc: str,
+    ulp: float | None = EXACT,
 ) -> Unary:
     """An elementwise function of one operand that is made of others, with NumPy's options."""
 
@@ -538,11 +566,16 @@ def composed_unary(
     ) -> Tensor:
         return _composed(name, accepts, (x,), compose, out, where, dtype)
 
-    return _finish(function, name, doc)
+    return _finish(function, name, doc, ulp=ulp)
 
 
 def composed_binary(
-    name: str, accepts: Accepts, compose: Callable[[Tensor, Tensor], Tensor], *, doc: str
+    name: str,
+    accepts: Accepts,
+    compose: Callable[[Tensor, Tensor], Tensor],
+    *,
+    doc: str,
+    ulp: float | None = EXACT,
 ) -> Binary:
     """An elementwise function of two operands that is made of others, with NumPy's options."""
 
@@ -557,7 +590,7 @@ def composed_binary(
     ) -> Tensor:
         return _composed(name, accepts, (x, y), compose, out, where, dtype)
 
-    return _finish(function, name, doc)
+    return _finish(function, name, doc, ulp=ulp)
 
 
 # The comparison with the operands exchanged.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import IO, Any
+from typing import Any
 
 from py_tensor.dtypes import typed
 from py_tensor.ops.operands import Operand
@@ -79,13 +78,13 @@ def _dumps(self: Tensor) -> bytes:
     return pickle.dumps(self)
 
 
-def _dump(self: Tensor, file: str | PathLike[str] | IO[bytes]) -> None:
+def _dump(self: Tensor, file: Any) -> None:
     """Write the tensor to a file, or to one of a name, as a pickle."""
-    if isinstance(file, str | PathLike):
+    if hasattr(file, "write"):
+        file.write(_dumps(self))
+    else:
         with open(file, "wb") as opened:
             opened.write(_dumps(self))
-    else:
-        file.write(_dumps(self))
 
 
 def _setflags(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
@@ -26,6 +26,7 @@ spacing = unary(
     "spacing_f32({0})",
     lambda np, x: np.spacing(x),
     vjp=NOT_DIFFERENTIABLE,
+    ulp=1,
     doc="""The distance from each element to the next number away from 0, with its sign.
 
     Of halves it is that of float32.
@@ -69,7 +70,7 @@ EXPONENT = Elementwise(
 )
 
 
-def _ldexp_vjp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
+def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
     return ldexp(g, converted(b, dtypes.int32)), None
 
 
@@ -78,7 +79,7 @@ LDEXP = Elementwise(
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=_ldexp_vjp,
+    vjp=_grad_ldexp,
 )
 MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
 
@@ -106,12 +107,11 @@ def modf(
     return _both("modf", (fraction, whole), out, where)
 
 
-def _both(
-    op: str, found: tuple[Tensor, Tensor], out: tuple[Out, ...], where: Operand
-) -> tuple[Tensor, Tensor]:
-    if not isinstance(cast("object", out), tuple) or len(out) != 2:
+def _both(op: str, found: tuple[Tensor, Tensor], out: Any, where: Operand) -> tuple[Tensor, Tensor]:
+    targets: Any = out
+    if not isinstance(out, tuple) or len(targets) != 2:
         raise TypeError(f"{op}: out is a tuple of two, one for each result")
-    first, second = (stored(op, x, target, where) for x, target in zip(found, out, strict=True))
+    first, second = (stored(op, x, target, where) for x, target in zip(found, targets, strict=True))
     return first, second
 
 

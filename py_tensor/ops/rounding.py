@@ -49,7 +49,8 @@ def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
 
     A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
-    integers and scaled back, as in NumPy. Integers wrap around past their dtype's range.
+    integers and scaled back, as in NumPy; to no places the result is
+    correctly rounded in float32. Integers wrap around past their dtype's range.
 
     Raises
     ------

@@ -23,6 +23,7 @@ i0 = unary(
     lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # which NumPy has NaN of
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
+    ulp=4,
     doc="The modified Bessel function of the first kind and order 0 of each element.",
     method=False,
 )

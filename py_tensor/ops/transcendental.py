@@ -43,6 +43,7 @@ exp2 = unary(
     lambda np, x: np.exp2(x),
     vjp=lambda g, y, x, _: (g * y * LN2,),
     cost=12,
+    ulp=4,
     doc="2 to the power of each element; exact for integers.",
 )
 expm1 = unary(
@@ -52,6 +53,7 @@ expm1 = unary(
     lambda np, x: _expm1_complex(np, x) if x.dtype.kind == "c" else np.expm1(x),
     vjp=lambda g, y, x, _: (g * (y + 1),),
     cost=16,
+    ulp=4,
     doc="``exp(x) - 1`` of each element, accurate near 0.",
 )
 log2 = unary(
@@ -61,6 +63,7 @@ log2 = unary(
     lambda np, x: np.log2(x),
     vjp=lambda g, y, x, _: (g / (x * LN2),),
     cost=40,
+    ulp=4,
     doc="Logarithm to base 2 of each element, exact for powers of 2; -inf at 0, NaN below.",
 )
 log10 = unary(
@@ -70,6 +73,7 @@ log10 = unary(
     lambda np, x: np.log10(x),
     vjp=lambda g, y, x, _: (g / (x * LN10),),
     cost=40,
+    ulp=4,
     doc="Logarithm to base 10 of each element, exact for powers of 10; -inf at 0, NaN below.",
 )
 log1p = unary(
@@ -79,6 +83,7 @@ log1p = unary(
     lambda np, x: _log1p_complex(np, x) if x.dtype.kind == "c" else np.log1p(x),
     vjp=lambda g, y, x, _: (g / (1 + x),),
     cost=16,
+    ulp=4,
     doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below.",
 )
 sinh: Unary = unary(  # annotated, since its derivative is made from it
@@ -88,6 +93,7 @@ sinh: Unary = unary(  # annotated, since its derivative is made from it
     lambda np, x: np.sinh(x),
     vjp=lambda g, y, x, _: (g * cosh(x),),
     cost=20,
+    ulp=4,
     doc="Hyperbolic sine of each element.",
 )
 cosh: Unary = unary(
@@ -97,6 +103,7 @@ cosh: Unary = unary(
     lambda np, x: np.cosh(x),
     vjp=lambda g, y, x, _: (g * sinh(x),),
     cost=16,
+    ulp=4,
     doc="Hyperbolic cosine of each element.",
 )
 asin = unary(
@@ -106,6 +113,7 @@ asin = unary(
     lambda np, x: np.arcsin(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),),
     cost=24,
+    ulp=4,
     doc="Arc sine of each element, in radians; NaN outside [-1, 1].",
 )
 acos = unary(
@@ -115,6 +123,7 @@ acos = unary(
     lambda np, x: np.arccos(x),
     vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),),
     cost=24,
+    ulp=4,
     doc="Arc cosine of each element, in radians; NaN outside [-1, 1].",
 )
 atan = unary(
@@ -124,6 +133,7 @@ atan = unary(
     lambda np, x: np.arctan(x),
     vjp=lambda g, y, x, _: (g / (1 + square(x)),),
     cost=16,
+    ulp=4,
     doc="Arc tangent of each element, in radians.",
 )
 asinh = unary(
@@ -133,6 +143,7 @@ asinh = unary(
     lambda np, x: np.arcsinh(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),),
     cost=30,
+    ulp=4,
     doc="Inverse hyperbolic sine of each element.",
 )
 acosh = unary(
@@ -142,6 +153,7 @@ acosh = unary(
     lambda np, x: np.arccosh(x) if x.dtype.kind == "c" else _acosh(np, x),
     vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
+    ulp=4,
     doc="Inverse hyperbolic cosine of each element; NaN of a real number below 1.",
 )
 atanh = unary(
@@ -151,6 +163,7 @@ atanh = unary(
     lambda np, x: np.arctanh(x),
     vjp=lambda g, y, x, _: (g / (1 - square(x)),),
     cost=24,
+    ulp=4,
     doc="Inverse hyperbolic tangent of each element; NaN of a real number beyond [-1, 1].",
 )
 cbrt = unary(
@@ -160,6 +173,7 @@ cbrt = unary(
     lambda np, x: np.cbrt(x),
     vjp=lambda g, y, x, _: (g / (3 * square(y)),),
     cost=20,
+    ulp=2,
     doc="Cube root of each element, with its sign.",
     method=False,
 )
@@ -170,6 +184,7 @@ erf = unary(
     lambda np, x: _erf(np, x),
     vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
     cost=40,
+    ulp=4,
     doc="The error function of each element.",
 )
 
@@ -180,7 +195,7 @@ def _acosh(np: Any, x: Any) -> Any:
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
-    """NumPy's is NaN at infinities where exp(x) has a value. Of 0 it is +0, as in the standard."""
+    """NumPy's is NaN at infinities where exp(x) has a value; that of 0 is +0, as the standard's."""
     found = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)

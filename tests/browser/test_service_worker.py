@@ -389,9 +389,10 @@ class TestDeploymentUnderAVisit:
         [
             f"async () => {{ await ({LEARN})(); }}",
             'async () => { window.done = await pyTensor.run("import numpy"); }',
+            'async () => { window.done = await pyTensor.run("pt.median"); }',
             "async () => { document.getElementById('restart').click(); }",
         ],
-        ids=["a view", "NumPy", "a new Python"],
+        ids=["a view", "NumPy", "a part of the library", "a new Python"],
     )
     def test_what_is_gone_is_told_with_a_reload(
         self, served: AppPage, host: StaticHost, load: str

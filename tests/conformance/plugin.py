@@ -30,12 +30,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     os.environ["ARRAY_API_TESTS_MODULE"] = "py_tensor"
     on_cpu = early_config.known_args_namespace.device == "cpu"
     pt.set_default_device("cpu" if on_cpu else "webgpu")
+    info = pt.__array_namespace_info__()
+    missing = info.dtypes(device="cpu").keys() - info.dtypes().keys()
+    os.environ["ARRAY_API_TESTS_SKIP_DTYPES"] = ",".join(sorted(missing))
 
 
+@pytest.hookimpl(trylast=True)  # after the suite's own, which loads its settings
 def pytest_configure(config: pytest.Config) -> None:
+    from hypothesis import HealthCheck, settings
+
     options = config.option
     options.xfails_file = str(EXPECTED)
-    options.hypothesis_disable_deadline = True  # a first call may compile a kernel
+    # A first call may compile a kernel.
+    slow = settings(settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("py_tensor", slow)
+    settings.load_profile("py_tensor")
     if options.device == "webgpu" and not IN_WORKER:
         from tests.browser.worker_pytest import WorkerRunner  # it needs Playwright
         from tests.conformance.__main__ import PACKAGES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ class Entry:
         The largest error in float32 and float64.
     reason
         Why, where that is over 4.
+    float64_ulp
+        The largest error in float64, where NumPy's is larger.
     zero_sign
         False: the sign of a zero result is not promised (NumPy does not define it either).
     """
@@ -84,6 +86,7 @@ class Entry:
     compute: Mapping[str, str] = field(default_factory=dict)
     ulp: float = 0.5
     reason: str = ""
+    float64_ulp: float = 1.0
     zero_sign: bool = True
 
 
@@ -183,10 +186,11 @@ def _power(x: Array, y: Array) -> Array:
     """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient.
 
     Of floats as C99 and the array API have it: NumPy 2.3 and later take the root of -inf, which is
-    NaN, where a row has the one exponent 0.5.
+    NaN, and of -0, which is -0, where a row has the one exponent 0.5.
     """
     if _kind(x) == "f":
-        return np.where((x == -np.inf) & (y == 0.5), np.inf, np.power(x, y))
+        rooted = ((x == -np.inf) | (x == 0)) & (y == 0.5)
+        return np.where(rooted, np.abs(x), np.power(x, y))
     to = np.uint64 if x.dtype == np.uint64 else np.int64
     x, y = np.broadcast_arrays(np.asarray(x, to), np.asarray(y, to))
     result, base, left = np.ones_like(x), x.copy(), np.maximum(y, to(0))
@@ -255,7 +259,7 @@ UNARY: dict[str, Entry] = {
     "fabs": _floating(np.fabs, 0.5),
     "rint": _floating(np.rint, 0.5),
     "fix": _floating(np.trunc, 0.5),
-    "cbrt": _floating(np.cbrt, 2),
+    "cbrt": replace(_floating(np.cbrt, 2), float64_ulp=4.0),  # glibc states 4 for x86-64
     "i0": _floating(_i0, 4),
     "spacing": Entry(_spacing, FLOATING, FLOATING, ulp=1),
     "isneginf": _truth(lambda x: x == -np.inf),
@@ -408,6 +412,8 @@ ELSEWHERE: dict[str, str] = {
         "test_polynomials",
     ),
     **dict.fromkeys(("rand", "randn", "randint"), "test_random"),
+    **dict.fromkeys(("frexp", "ldexp", "modf"), "test_parts"),
+    **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser"), "test_tapers"),
     **dict.fromkeys(
         (
             "full",

@@ -546,12 +546,15 @@ def test_who_takes_out() -> None:
     folds = set(ref.REDUCTIONS) - {"argmax", "argmin"}
     extreme, added = {"nanmax", "nanmin"}, {"nansum", "nanprod"}
     without_nan = {*extreme, *added, "nanmean", "nanvar", "nanstd"}
+    elementwise |= {"ldexp", *OF_TWO_RESULTS}
     assert takes["where"] - {"copyto"} == elementwise | folds | without_nan
     assert takes["out"] == elementwise | set(ref.REDUCTIONS) | OTHERS.keys()
     assert takes["initial"] == {"sum", "prod", "max", "min"} | extreme | added
 
 
+OF_TWO_RESULTS = {"frexp", "modf"}  # whose `out` is in test_parts
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "ldexp": lambda f, x, out: f(x, 2, out),
     "round": lambda f, x, out: f(x, 1, out),
     "clip": lambda f, x, out: f(x, 1, 2, out),
     "cumsum": lambda f, x, out: f(x, 1, None, out),
@@ -593,12 +596,10 @@ def test_out(device: str, rng: np.random.Generator) -> None:
     x = pt.tensor(array, dtype=array.dtype, device=device)
     calls: dict[str, Callable[[Any], Any]] = {}
     for name in sorted({*ref.UNARY} - {"round"}):
-        calls[name] = lambda out, name=name: getattr(pt, name)(
-            x.astype("int32") if name == "invert" else x, out
-        )
+        y = x if "float32" in ref.UNARY[name].dtypes else x.astype("int32")
+        calls[name] = lambda out, name=name, y=y: getattr(pt, name)(y, out)
     for name in ref.BINARY:
-        whole = "bitwise" in name or "shift" in name
-        y = x.astype("int32") if whole else x
+        y = x if "float32" in ref.BINARY[name].dtypes else x.astype("int32")
         calls[name] = lambda out, name=name, y=y: getattr(pt, name)(y, y, out)
     for name in ref.REDUCTIONS:
         calls[name] = lambda out, name=name: getattr(pt, name)(x, 0, out=out)

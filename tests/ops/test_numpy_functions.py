@@ -186,9 +186,26 @@ for _name in compositions.CALLS.keys() & FUNCTIONS.keys():
 CALLS |= {
     "array_equiv": [lambda a: np.array_equiv(a, a[:1]), lambda a: np.array_equiv(a[:1], a[0])],
     "fix": [lambda a: np.fix(a)],
+    "common_type": [lambda a: np.common_type(a, a[0])],
+    "i0": [np.i0],
     "iscomplexobj": [np.iscomplexobj],
+    "isneginf": [np.isneginf, lambda a: np.isneginf((a - 1.5) * -np.inf)],
+    "isposinf": [np.isposinf, lambda a: np.isposinf((a - 1.5) * np.inf)],
     "isrealobj": [np.isrealobj],
+    "min_scalar_type": [np.min_scalar_type],
     "ndim": [np.ndim],
+    "poly": [lambda a: np.poly(a[0]), lambda a: np.poly(a[:, :3])],
+    "polyadd": [lambda a: np.polyadd(a[0], a[1, :2])],
+    "polyder": [lambda a: np.polyder(a[0]), lambda a: np.polyder(a[0], m=2)],
+    "polydiv": [lambda a: np.polydiv(np.ceil(a[0]), [2, 1])],
+    "polyfit": [
+        lambda a: np.polyfit(np.cumsum(a[0]), a[1], 1),
+        lambda a: np.polyfit(np.cumsum(a[0]), a.T, deg=2, w=a[2]),
+    ],
+    "polyint": [lambda a: np.polyint(a[0]), lambda a: np.polyint(a[0], m=2, k=[1, 2])],
+    "polymul": [lambda a: np.polymul(a[0], a[1, :2])],
+    "polysub": [lambda a: np.polysub(a[0], a[1, :2])],
+    "roots": [lambda a: np.roots(a[0])],
     "can_cast": [lambda a: np.can_cast(a, np.float64)],
     "result_type": [lambda a: np.result_type(a, a)],
     "shape": [np.shape],
@@ -197,16 +214,17 @@ CALLS |= {
 
 ANSWERS = {
     *("allclose", "array_equal", "array_equiv", "may_share_memory", "shares_memory"),
-    *("can_cast", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"),
+    *("can_cast", "common_type", "iscomplexobj", "isrealobj", "min_scalar_type", "ndim"),
+    *("result_type", "shape", "size"),
 }
 """Functions that give no tensors."""
 READING = {
     *compositions.READING,
     "array_equiv",
     *("allclose", "array_equal", "argwhere", "bincount", "compress", "extract", "flatnonzero"),
-    *("nonzero", "place"),
+    *("nonzero", "place", "poly", "polydiv", "polymul", "roots"),
 }
-NARROW = {"int64": "int32", "float64": "float32"}
+NARROW = {"int64": "int32", "float64": "float32", "complex128": "complex64"}
 
 
 @pytest.fixture

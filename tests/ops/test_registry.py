@@ -40,6 +40,19 @@ def test_a_loose_bound_has_a_reason() -> None:
         assert entry.ulp <= 4 or entry.reason, f"{name}: {entry.ulp} ulp without a reason"
 
 
+def test_every_op_states_its_error() -> None:
+    """By its docstring: what the tests hold it to, where its result is float32."""
+    for name, entry in {**ref.UNARY, **ref.BINARY}.items():
+        said = re.findall(
+            r"(?:within (\S+) ulp|correctly rounded)\s+in\s+float32",
+            getattr(pt, name).__doc__,
+            re.IGNORECASE,
+        )
+        stated = [float(ulp or 0.5) for ulp in said]
+        promised = [entry.ulp] if entry.dtypes.get("float32") == "float32" else []
+        assert stated == promised, f"{name} states {stated}, and is held to {promised}"
+
+
 def test_ops_tested_elsewhere_are_used_there() -> None:
     for name, module in ref.ELSEWHERE.items():
         source = inspect.getsource(importlib.import_module(f"tests.ops.{module}"))

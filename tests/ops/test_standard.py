@@ -62,7 +62,7 @@ def test_the_namespace(device: str) -> None:
 
 @pytest.mark.computes
 def test_dlpack(device: str) -> None:
-    """To NumPy and from it, by copies in the host's memory."""
+    """To NumPy and from it, in the host's memory."""
     for dtype in ("float32", "int64", "uint8", "complex64"):
         a = np.arange(6).astype(dtype).reshape(2, 3)
         x = pt.tensor(a, dtype=dtype, device=device)
@@ -72,12 +72,31 @@ def test_dlpack(device: str) -> None:
     assert x.__dlpack_device__() == (1, 0)
     given: Any = np.ones(2)
     for refused in (
-        lambda: x.__dlpack__(copy=False),
+        lambda: x.__dlpack__(copy=False),  # DLPack before 1.0 knows no memory that is read-only
+        lambda: x[:, 1:].__dlpack__(copy=False, max_version=(1, 0)),
         lambda: x.__dlpack__(dl_device=(2, 0)),
         lambda: pt.from_dlpack(given, copy=False),
     ):
         with pytest.raises(BufferError, match=r"copy|memory"):
             refused()
+
+
+def test_dlpack_without_a_copy(device: str) -> None:
+    """On the cpu device NumPy sees the tensor's memory, and no later write to it."""
+    x = pt.arange(6, device=device) * 2
+    if device != "cpu":
+        with pytest.raises(BufferError, match="copy"):
+            np.from_dlpack(x, copy=False)
+        assert np.from_dlpack(x).flags.writeable
+        return
+    seen, again = (np.from_dlpack(x, copy=copy) for copy in (False, None))
+    assert np.shares_memory(seen, again)
+    assert not seen.flags.writeable
+    assert np.from_dlpack(x, copy=True).flags.writeable
+    x[0] = 7
+    same(x, np.array([7, 2, 4, 6, 8, 10], np.int32), "the tensor, written to")
+    assert seen.tolist() == [0, 2, 4, 6, 8, 10]
+    assert np.from_dlpack(pt.zeros((0, 2), device=device), copy=False).shape == (0, 2)
 
 
 def test_signatures_of_the_standard(device: str) -> None:

@@ -144,6 +144,12 @@ for _name, _calls in CALLS.items():
 GIVEN |= {
     "as_strided": [lambda f, a: f(a, (2,), (4,))],
     "sliding_window_view": [lambda f, a: f(a, (2, 2))],
+    **dict.fromkeys(("frexp", "modf", "poly", "roots"), PLAIN),
+    "ldexp": [lambda f, a: f(a, 0), lambda f, a: f(a, np.ones(a.shape, np.int32))],
+    **dict.fromkeys(("polyadd", "polydiv", "polymul", "polysub"), TWICE),
+    "polyder": [*PLAIN, lambda f, a: f(a, 2)],
+    "polyint": [*PLAIN, lambda f, a: f(a, 2)],
+    "polyfit": [lambda f, a: f(np.arange(len(a)), a, 1)],
     **dict.fromkeys(ref.NEARLY, PAIRS),
 }
 WITHOUT_OPERAND = {
@@ -155,6 +161,7 @@ WITHOUT_OPERAND = {
     "linspace",
     *("diag_indices", "fromfunction", "fromiter", "geomspace", "identity", "indices", "logspace"),
     *("tri", "tril_indices", "triu_indices"),
+    *("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     "rand",
     "randn",
     "randint",

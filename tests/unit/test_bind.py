@@ -37,7 +37,7 @@ from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
 from py_tensor.ops.scan import CUMSUM
 from py_tensor.ops.sorting import SORT
-from py_tensor.random import BITS
+from py_tensor.random.threefry import BITS
 from tests.unit.fake_bridge import GPU
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {

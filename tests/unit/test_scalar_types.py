@@ -24,6 +24,8 @@ TOLD = (
     "descr", "alignment",
 )  # fmt: skip
 
+FLOAT32: Any = pt.float32
+
 
 def scalar(name: str) -> pt.Tensor:
     return pt.ones(2, dtype=name, device="cpu")[0]
@@ -50,9 +52,10 @@ def test_byte_orders() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_issubdtype(name: str) -> None:
-    dtype, numpys = dtypes.BY_NAME[name], np.dtype(name)
+    dtype: Any = dtypes.BY_NAME[name]
+    numpys = np.dtype(name)
     for above in (*ABSTRACT, *NAMES):
-        ours = dtypes.BY_NAME.get(above) or getattr(pt, above)
+        ours: Any = dtypes.BY_NAME.get(above) or getattr(pt, above)
         theirs = np.dtype(above).type if above in NAMES else getattr(np, above)
         expected = np.issubdtype(numpys, theirs)
         for given in (dtype, dtype.type, name, numpys, numpys.type):
@@ -80,14 +83,15 @@ def test_isinstance_of_scalars(name: str) -> None:
     for above in ABSTRACT:
         assert isinstance(one, getattr(pt, above)) == np.issubdtype(name, getattr(np, above))
     for other in NAMES:
-        assert isinstance(one, dtypes.BY_NAME[other]) == (other == name)
+        one_of: Any = dtypes.BY_NAME[other]
+        assert isinstance(one, one_of) == (other == name)
     assert isinstance(one, (pt.generic, int))
 
 
 def test_no_scalars() -> None:
     for value in (1.5, True, "a", pt.ones(2, device="cpu"), pt.array(1.5, device="cpu"), None):
         assert not isinstance(value, pt.generic)
-        assert not isinstance(value, pt.float32)
+        assert not isinstance(value, FLOAT32)
 
 
 def test_annotations() -> None:
@@ -158,7 +162,7 @@ def test_letters() -> None:
     assert pt.mintypecode([pt.ones(2, device="cpu")]) == "f"
     for letter in pt.typecodes["All"]:
         if letter != "e":  # for which NumPy has no words
-            assert pt.typename(letter) == np.typename(letter)
+            assert pt.typename(letter) == np.typename(letter)  # type: ignore[call-overload]
         assert pt.sctypeDict[letter] == np.dtype(letter)
     for kind, letters in pt.typecodes.items():
         assert set(letters) <= set(np.typecodes[kind]), kind

@@ -33,6 +33,30 @@ export async function arrived(asked, name) {
   throw new NotLoaded(`${name} could not be loaded (${response.status} ${response.statusText})`);
 }
 
+/** So long a server may take for a file that the worker stands still for. */
+const STANDSTILL_MS = 60_000;
+
+/**
+ * A file for which the worker stands still, in a worker alone.
+ *
+ * @param {string} path within the page's folder
+ * @returns {Uint8Array}
+ * @throws {NotLoaded}
+ */
+export function fetchNow(path) {
+  const request = new XMLHttpRequest();
+  request.open("GET", urlOf(path), false);
+  request.responseType = "arraybuffer";
+  request.timeout = STANDSTILL_MS;
+  try {
+    request.send();
+  } catch {
+    throw new NotLoaded("the server of this page did not answer");
+  }
+  if (request.status === 200) return new Uint8Array(request.response);
+  throw new NotLoaded(`the server of this page answered ${request.status} ${request.statusText} for ${path}`);
+}
+
 /**
  * @param {Response} response a file that is gzip's, whatever its name
  * @returns {Response} what is in it

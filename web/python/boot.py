@@ -25,7 +25,7 @@ from . import benchmarks, status
 from .completion import Completer
 from .inspection import help_on
 from .interrupts import Interrupts
-from .loader import Load, VendoredFinder
+from .loader import FirstUseFinder, Load, VendoredFinder
 from .rich import Port, Rich
 from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
 
@@ -49,6 +49,7 @@ class Console:
         request: Request,
         packages: str,
         load: Load,
+        fetch_first_use: Callable[[], Any],
         port: Port,
         end_promises: Callable[[bool], None],
     ) -> None:
@@ -60,6 +61,7 @@ class Console:
         # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.deferred)
+        sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
         sys.meta_path.append(finder)
         importlib.import_module("py_tensor.backend.host").host.wait_by(run_sync_of_bridge)
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync

@@ -1,16 +1,20 @@
-"""Vendored packages load by themselves when they are first imported, by anyone.
+"""Vendored packages, and parts of the library, load by themselves when they are first imported.
 
-What an input's own `import` lines name is loaded before it runs. The finder covers the rest:
+What an input's own `import` lines name is loaded before it runs. `VendoredFinder` covers the rest:
 imports inside functions, modules and the library (`x.numpy()`). It needs a wait that blocks.
+`FirstUseFinder` has the modules of the library that no start imports.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import io
 import sys
+import zipfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -74,3 +78,48 @@ class VendoredFinder:
             message = f"{name} could not be loaded from the server of this page"
             raise ModuleNotFoundError(message, name=name)
         return found
+
+
+class FirstUseFinder:
+    """Unpacks the modules of the library that no start imports, when the first of them is imported.
+
+    All of them are in one archive (web/build.py: FIRST_USE). Nothing else runs while it comes: the
+    library may import one between a plan and its submit, where nothing may suspend.
+
+    Parameters
+    ----------
+    fetch
+        Gives the archive as a Uint8Array; or why it did not come, in words.
+    deferred
+        Defers interrupts: the archive is not left half unpacked.
+    """
+
+    def __init__(
+        self, fetch: Callable[[], Any], deferred: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._fetch = fetch
+        self._deferred = deferred
+        self._is_unpacked = False
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        if self._is_unpacked or path is None or not name.startswith("py_tensor."):
+            return None
+        with self._deferred():
+            found = self._fetch()
+            if isinstance(found, str):
+                raise ImportError(f"{name} could not be loaded: {found}", name=name)
+            folder = Path(str(sys.modules["py_tensor"].__file__)).parents[1]
+            try:
+                with zipfile.ZipFile(io.BytesIO(found.to_bytes())) as archive:
+                    archive.extractall(folder)
+            except zipfile.BadZipFile as error:
+                words = f"{name} could not be loaded: the server of this page sent a damaged file"
+                raise ImportError(f"{words} ({error})", name=name) from None
+            self._is_unpacked = True
+        importlib.invalidate_caches()
+        return importlib.machinery.PathFinder.find_spec(name, path)

@@ -1,0 +1,186 @@
+"""What a start of the library does not import comes at its first use, from an archive."""
+
+from __future__ import annotations
+
+import re
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Route
+
+from tests.browser.app import DIST, SITE, AppPage, AppSession
+from tests.browser.static_host import static_host
+from tests.browser.test_service_worker import COMPUTE, KEPT_SECONDS, Guest
+
+ARCHIVE = "python/first_use.zip"
+MEDIAN = "pt.median(pt.tensor([3.0, 1.0, 2.0])).item()"
+NEEDS_KERNELS = """
+x = pt.tensor([[4.0, 1.0], [1.0, 3.0]])
+[float(abs(pt.linalg.inv(x) @ x - pt.eye(2)).max()) < 1e-5,
+ float(abs(pt.fft.ifft(pt.fft.fft(pt.arange(8))) - pt.arange(8)).max()) < 1e-5,
+ float(abs(pt.linalg.eigvalsh(x).sum() - 7)) < 1e-5]
+"""
+IS_KEPT = """async () => {
+  const [name] = (await caches.keys()).filter((name) => / [0-9a-f]{16}$/.test(name));
+  const keys = await (await caches.open(name)).keys();
+  return keys.some(({ url }) => url.endsWith("/python/first_use.zip"));
+}"""
+OpenPage = Callable[..., AppPage]
+
+
+class Server:
+    """Answers for the archive as a test wants, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.answer: Callable[[Route], None] = lambda route: route.continue_()
+
+    def __call__(self, route: Route) -> None:
+        self.asked += 1
+        self.answer(route)
+
+    @property
+    def routes(self) -> dict[str, Callable[[Route], None]]:
+        return {f"**/{ARCHIVE}": self}
+
+
+@pytest.fixture
+def asked() -> Server:
+    return Server()
+
+
+def test_nothing_of_the_library_is_lost() -> None:
+    """Together they have what the wheel has, less what other hosts alone read."""
+    (published,) = SITE.glob("wheels/py_tensor-*.whl")
+    (start,) = DIST.glob("wheels/py_tensor-*.whl")
+    parts = [zipfile.ZipFile(path).namelist() for path in (start, DIST / ARCHIVE)]
+    assert not set(parts[0]) & set(parts[1])
+    missing = set(zipfile.ZipFile(published).namelist()) - {*parts[0], *parts[1]}
+    elsewhere = ("backend/native", "backend/bridge.py", "backend/interrupts.py", "bridge.js")
+    assert {name for name in missing if not any(part in name for part in elsewhere)} == set()
+    assert {"py_tensor/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])
+
+
+@pytest.mark.parametrize("options", [{}, {"first_visit": True}], ids=["snapshot", "plain"])
+def test_it_is_asked_for_once(
+    fresh_page: OpenPage, asked: Server, options: dict[str, bool]
+) -> None:
+    app = fresh_page(routes=asked.routes, **options)
+    assert app.info["boot"] == ("plain" if options else "snapshot")
+    assert app.run(COMPUTE)["result"] == "240"
+    assert app.run("pt.tensor([1, 2]) + 0.5, pt.random.rand(3).shape")["ok"]
+    assert asked.asked == 0
+    assert app.run(MEDIAN)["result"] == "2.0"
+    assert app.run(NEEDS_KERNELS)["result"] == "[True, True, True]"
+    assert app.run("from py_tensor.polynomials import roots")["ok"]
+    assert asked.asked == 1
+
+
+def test_a_start_without_a_gpu_does_not_ask(fresh_page: OpenPage, asked: Server) -> None:
+    app = fresh_page(first_visit=True, webgpu=False, routes=asked.routes)
+    assert app.info["backend"] == "cpu"
+    assert app.run(COMPUTE)["result"] == "240"
+    assert asked.asked == 0
+    assert app.run(MEDIAN)["result"] == "2.0"
+
+
+def test_a_wrong_name_does_not_ask(fresh_page: OpenPage, asked: Server) -> None:
+    app = fresh_page(routes=asked.routes)
+    assert "AttributeError" in app.run("pt.no_such_name")["error"]
+    assert "it is pt.concat" in app.run("pt.cat")["error"]
+    assert asked.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda route: route.abort(), "the server of this page did not answer"),
+        (
+            lambda route: route.fulfill(status=404),
+            f"the server of this page answered 404 .*{ARCHIVE}",
+        ),
+        (lambda route: route.fulfill(body="<html>"), "the server of this page sent a damaged file"),
+    ],
+    ids=["no answer", "not there", "another file"],
+)
+def test_a_failure_says_so_and_can_be_tried_again(
+    fresh_page: OpenPage, asked: Server, answer: Callable[[Route], None], words: str
+) -> None:
+    app = fresh_page(routes=asked.routes)
+    asked.answer = answer
+    for code, name in ((MEDIAN, "ops.quantiles"), ("import py_tensor.fitting", "fitting")):
+        done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
+        assert done["ok"], done["error"]
+        beginning = f"py_tensor.{name} py_tensor.{name} could not be loaded: "
+        assert re.match(beginning + words, done["stdout"]), done["stdout"]
+    assert asked.asked == 2
+    assert app.run(COMPUTE)["result"] == "240"
+    asked.answer = lambda route: route.continue_()
+    assert app.run(MEDIAN)["result"] == "2.0"
+
+
+def test_what_is_listed_is_the_same_before(fresh_page: OpenPage, asked: Server) -> None:
+    listed = "hash(tuple(sorted(dir(pt))))"
+    app = fresh_page(routes=asked.routes)
+    before = app.run(listed)["result"]
+    assert asked.asked == 0
+    app.run(MEDIAN)
+    assert app.run(listed)["result"] == before
+
+
+@pytest.fixture
+def guest(session: AppSession, tmp_path: Path) -> Iterator[Guest]:
+    with static_host(tmp_path) as host:
+        guest = Guest(session, host)
+        yield guest
+        guest.context.close()
+
+
+class TestWithoutNetwork:
+    def offline(self, guest: Guest, app: AppPage) -> None:
+        """The next visit of a page, after the server has gone."""
+        guest.host.stop()
+        guest.context.set_offline(True)
+        guest.visit(app)
+        assert app.run(COMPUTE)["result"] == "240"
+
+    def wait_until_kept(self, app: AppPage) -> None:
+        """Wait for the archive to be there."""
+        deadline = time.monotonic() + KEPT_SECONDS
+        while not app.page.evaluate(IS_KEPT):
+            assert time.monotonic() < deadline, "the archive is not kept"
+            app.page.wait_for_timeout(100)
+
+    def requests(self, guest: Guest) -> int:
+        return sum(ARCHIVE in path for path in guest.host.requested)
+
+    def test_what_the_first_visit_used_is_there(self, guest: Guest) -> None:
+        app = guest.visit()
+        assert app.run(MEDIAN)["result"] == "2.0"
+        guest.wait_until_kept()
+        self.wait_until_kept(app)
+        self.offline(guest, app)
+        assert app.run(MEDIAN)["result"] == "2.0"
+        assert app.run(NEEDS_KERNELS)["result"] == "[True, True, True]"
+
+    def test_a_second_visit_has_everything(self, guest: Guest) -> None:
+        app = guest.visit()
+        guest.wait_until_kept()
+        assert self.requests(guest) == 0
+        guest.visit(app)
+        self.wait_until_kept(app)
+        assert self.requests(guest) == 1
+        self.offline(guest, app)
+        assert app.run(MEDIAN)["result"] == "2.0"
+
+    def test_what_a_first_visit_did_not_use_is_told(self, guest: Guest) -> None:
+        app = guest.visit()
+        guest.wait_until_kept()
+        self.offline(guest, app)
+        error = app.run(MEDIAN)["error"]
+        assert "ImportError: py_tensor.ops.quantiles could not be loaded: the server of" in error
+        assert self.requests(guest) == 0
+        assert app.run(COMPUTE)["result"] == "240"
