@@ -69,18 +69,17 @@ class Core:
     def _words(self, shape: Shape, device: Device) -> Tensor:
         return Tensor(self._bits(shape, device))
 
-    def _draw(
-        self, op: Elementwise, words: int, shape: Shape, dtype: DType, device: Any, *more: int
-    ) -> Tensor:
-        """What an op makes of so many words of each element."""
+    def _draw(self, op: Elementwise, shape: Shape, dtype: DType, device: Any, *more: int) -> Tensor:
+        """What an op makes of a word of each element; `NORMAL` takes their numbers and the key."""
         place = parse(device)
         meta = meta_of(shape, dtype, place)
         place.backend.check(op.name, meta_of((), dtype, place))
         if not meta.size:
             return Tensor(empty_node(meta))
-        inputs = [self._bits(shape, place) for _ in range(words)]
-        inputs += [const(value, dtypes.uint32, place) for value in more]
-        return Tensor(bind(op, tuple(inputs)))
+        numbered = self._numbered(shape, place)
+        drawn = numbered if op is threefry.NORMAL else (bind(threefry.BITS, numbered),)
+        constants = (const(value, dtypes.uint32, place) for value in more)
+        return Tensor(bind(op, (*drawn, *constants)))
 
     def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
         """What an op that takes each element's number makes of parameters."""
@@ -99,7 +98,7 @@ class Core:
     def _uniforms(self, draw: Draw) -> Tensor:
         """From [0, 1): multiples of 2**-24, in float64 of 2**-53."""
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.UNIFORM, 1, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
         draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
         if not size_of(draw.shape):
             return Tensor(empty_node(meta_of(draw.shape, draw.dtype, draw.device)))
@@ -110,18 +109,18 @@ class Core:
 
     def _normals(self, draw: Draw) -> Tensor:
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.NORMAL, 2, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.NORMAL, draw.shape, draw.dtype, draw.device)
         radius = sqrt(-2 * log1p(-self._uniforms(draw)))
         return radius * cos(self._uniforms(draw) * 6.283185307179586)
 
     def _exponentials(self, draw: Draw) -> Tensor:
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.EXPONENTIAL, 1, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.EXPONENTIAL, draw.shape, draw.dtype, draw.device)
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
         """From (-1/2, 1/2)."""
-        found = self._draw(threefry.CENTERED, 1, draw.shape, dtypes.float32, draw.device)
+        found = self._draw(threefry.CENTERED, draw.shape, dtypes.float32, draw.device)
         return converted(found, draw.dtype)
 
     def _filled(
@@ -149,11 +148,11 @@ class Core:
 
     def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
         """float32 from the uniform distribution over [0, 1), multiples of 2**-24."""
-        return self._draw(threefry.UNIFORM, 1, _shape("rand", shape), dtypes.float32, device)
+        return self._draw(threefry.UNIFORM, _shape("rand", shape), dtypes.float32, device)
 
     def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
         """float32 from the standard normal distribution, by the Box-Muller transform."""
-        return self._draw(threefry.NORMAL, 2, _shape("randn", shape), dtypes.float32, device)
+        return self._draw(threefry.NORMAL, _shape("randn", shape), dtypes.float32, device)
 
     def randint(
         self,
@@ -219,10 +218,10 @@ class Core:
         if first < -(2**31) or stop > 2**31:
             found = self._of_64_bits(shape, parse(device), first, stop - first)
         elif stop - first == 2**32:
-            found = self._draw(threefry.RANDINT_ANY, 1, shape, dtypes.int32, device, first % 2**32)
+            found = self._draw(threefry.RANDINT_ANY, shape, dtypes.int32, device, first % 2**32)
         else:
             bounds = first % 2**32, stop - first
-            found = self._draw(threefry.RANDINT, 1, shape, dtypes.int32, device, *bounds)
+            found = self._draw(threefry.RANDINT, shape, dtypes.int32, device, *bounds)
         return converted(found, kind)
 
     def _between(

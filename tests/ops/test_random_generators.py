@@ -237,22 +237,6 @@ def test_all_orders_are_as_likely(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_equal_words_do_not_keep_the_order(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A permutation is sorted twice: where the words of one sort are equal, the other decides."""
-    draw = pt.random.Generator._words  # pyright: ignore[reportPrivateUsage]
-    calls = itertools.count()
-
-    def coarse(self: Any, shape: Any, device: Any) -> pt.Tensor:
-        found = draw(self, shape, device)
-        return found if next(calls) % 2 == 0 else found >> 31
-
-    monkeypatch.setattr(pt.random.Generator, "_words", coarse)
-    order = pt.random.default_rng(1).permutation(20_000).numpy()
-    assert np.array_equal(np.sort(order), np.arange(20_000))
-    assert abs(np.mean(order[1:] > order[:-1]) - 0.5) < 4 * math.sqrt(1 / 12 / 20_000)
-
-
-@pytest.mark.computes
 def test_choices(device: str) -> None:
     generator = pt.random.default_rng(6)
     n = 40_000
