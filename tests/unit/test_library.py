@@ -59,11 +59,13 @@ def test_regions_of_templates(path: Path) -> None:
     assert all(seen.values())
 
 
-BUILTIN = set(
-    """if for while return builtin group binding workgroup_size vec2u vec4 array u32 i32 f32 number
-    abs clamp fma max min select sqrt bitcast workgroupBarrier storageBarrier workgroupUniformLoad
-    atomicAdd atomicLoad atomicMax atomicStore""".split()
-)
+BUILTIN = {
+    *("if", "for", "while", "return", "builtin", "group", "binding", "workgroup_size"),
+    *("vec2u", "vec4", "array", "u32", "i32", "f32", "number"),
+    *("abs", "clamp", "fma", "max", "min", "select", "sqrt", "bitcast"),
+    *("workgroupBarrier", "storageBarrier", "workgroupUniformLoad"),
+    *("atomicAdd", "atomicLoad", "atomicMax", "atomicStore"),
+}
 """What WGSL has; `number` is an alias that a kernel's interface declares."""
 
 
