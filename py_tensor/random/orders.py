@@ -34,6 +34,23 @@ class Orders(Core):
 
         They are sorted by random words of 32 bits. Where two have the same word they keep their
         order, so that the chance of that is 1/2 + 2**-33.
+
+        Parameters
+        ----------
+        x : int or array_like
+            Of any dtype; an int stands for the numbers below it, on the default device.
+        axis : int
+            Along which they are moved, each slice as a whole.
+
+        Returns
+        -------
+        Tensor
+            Of the shape and dtype of `x`.
+
+        Raises
+        ------
+        AxisError
+            For an axis that `x` has not.
         """
         count = int_like(x)
         if count is not None:
@@ -51,7 +68,21 @@ class Orders(Core):
     def permuted(self, x: Operand, *, axis: int | None = None, out: Any = None) -> Tensor:
         """The elements of `x` in random order along `axis`, each line in its own; of all by None.
 
-        An `out` has the shape of `x`, which it may be.
+        Parameters
+        ----------
+        x : array_like
+            Of any dtype.
+        axis : int, optional
+            By default all elements are one line.
+        out : Tensor or NumPy array, optional
+            Of the shape of `x`, which it may be.
+
+        Raises
+        ------
+        AxisError
+            For an axis that `x` has not.
+        ValueError
+            For an `out` of another shape.
         """
         x = tensor_of(x, "permuted")
         flat = x if axis is not None else reshape(x, (x.size,))
@@ -64,8 +95,17 @@ class Orders(Core):
 
         The order of a list, or of NumPy's array, is read, and its elements are moved on the host.
 
+        Parameters
+        ----------
+        x : Tensor, NumPy array or list
+            What is written to.
+        axis : int
+            Along which its slices are moved.
+
         Raises
         ------
+        AxisError
+            For an axis that an array has not.
         NotImplementedError
             For an axis of a list.
         """
@@ -92,8 +132,13 @@ class Orders(Core):
 
         Parameters
         ----------
+        a : int or array_like
+            Of any dtype; an int stands for the numbers below it, on the default device.
+        size : int or tuple of ints, optional
+            Stands for `axis` in the shape of the result; by default that axis goes.
         replace : bool
-            Whether one may be drawn more than once.
+            Whether one may be drawn more than once. Without, all of `a` are sorted by random
+            numbers, of which the first are taken.
         p : optional
             How probable each is; by default all are alike. What has 0 is never drawn: to know
             that there are enough others, where each is drawn once, they are counted and read.
@@ -151,13 +196,26 @@ class Orders(Core):
         return argsort(times / chances)[:count]
 
     def bytes(self, length: int) -> bytes:
-        """So many random bytes; they are computed on the host."""
+        """So many random bytes, computed on the host: those of the words, the lowest first.
+
+        Parameters
+        ----------
+        length : int
+            Not negative, else a ValueError is raised.
+        """
         count = count_of("bytes", "length", length)
         words = self._words((-(-count // 4),), parse("cpu"))
         return words.numpy().tobytes()[:count]
 
     def spawn(self, n_children: int) -> list[Self]:
-        """Generators whose numbers are independent of these and of each other."""
+        """Generators whose numbers are independent of these and of each other.
+
+        Parameters
+        ----------
+        n_children : int
+            How many; not negative, else a ValueError is raised. Their keys are hashed on the host
+            from the seed and from how many were spawned before (`SeedSequence.spawn`).
+        """
         return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
 
 
