@@ -164,7 +164,7 @@ class Reference:
 
     def entries(self) -> list[Entry]:
         """By section, and by name in each."""
-        found = [*self.functions(), *self.of_tensor()]
+        found = [*self.functions(), *self.of_random(), *self.of_tensor()]
         unused = set(self.examples) - {entry["name"] for entry in found}
         if unused:
             raise ValueError(f"examples.txt: there is nothing public named {sorted(unused)}")
@@ -190,6 +190,17 @@ class Reference:
             if name in self.operators:
                 entry["aliases"].insert(0, self.operators[name])
             yield entry
+
+    def of_random(self) -> Iterator[Entry]:
+        """The functions of `pt.random` that are not those of `pt`."""
+        for name in dir(self.pt.random):
+            function = getattr(self.pt.random, name)
+            if inspect.isfunction(function) and self.public.get(name) is not function:
+                entry = self.entry(f"random.{name}", function, function.__doc__)
+                entry["section"] = SECTIONS["random"]
+                entry["call"] = f"pt.random.{name}{signature(function)}"
+                entry["aliases"] = []
+                yield entry
 
     def of_tensor(self) -> Iterator[Entry]:
         """What tensors have that no public function has a name for."""
