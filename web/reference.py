@@ -149,12 +149,14 @@ class Reference:
 
     def __init__(self, references: types.ModuleType, examples: dict[str, str]) -> None:
         import py_tensor as pt
+        from py_tensor.absent import PARTLY
         from py_tensor.graph.op import NOT_DIFFERENTIABLE
         from py_tensor.ops.define import REGISTRY
 
         self.pt = pt
         self.public = {name: getattr(pt, name) for name in dir(pt)}
         self.registry = REGISTRY
+        self.partly = PARTLY
         self.not_differentiable = NOT_DIFFERENTIABLE
         self.references = references
         self.examples = examples
@@ -213,6 +215,8 @@ class Reference:
         if not entry["example"]:
             print(f"{name}: there is no example, in its docstring or in examples.txt")
         entry["facts"] = self.facts(name, function) if name in self.registry else []
+        if name in self.partly:
+            entry["facts"].append(["beside NumPy", self.partly[name]])
         return entry
 
     def facts(self, name: str, function: Any) -> list[list[str]]:
