@@ -256,7 +256,7 @@ def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tupl
     )
 
 
-def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:
+def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi's rotations.
 
     A matrix with an infinity or a NaN gives NaN.
@@ -306,7 +306,7 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     return values, vectors
 
 
-def eigvalsh(x: Operand, /, UPLO: str = "L") -> Tensor:
+def eigvalsh(x: Operand, /, UPLO: str = "L") -> Tensor:  # noqa: N803 - NumPy's name
     """The eigenvalues of symmetric or Hermitian matrices, ascending; as `eigh` has them."""
     return eigh(x, UPLO).eigenvalues
 

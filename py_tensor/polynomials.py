@@ -48,7 +48,7 @@ def _pair(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
 
 def _like(found: Tensor, *given: Operand) -> Any:
     """Coefficients as a `poly1d` where one was given."""
-    kinds = [type(p) for p in given if hasattr(p, "coeffs")]
+    kinds: list[Any] = [type(p) for p in given if hasattr(p, "coeffs")]
     return kinds[0](found) if kinds else found
 
 

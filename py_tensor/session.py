@@ -15,6 +15,7 @@ from py_tensor.backend.host import host
 from py_tensor.convert.conversion import tensor
 from py_tensor.errors import DeviceError
 from py_tensor.inspect.device_info import DeviceInfo
+from py_tensor.ops.elementwise import ceil, sqrt
 
 
 async def init() -> DeviceInfo:
@@ -58,12 +59,15 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
 
     A dict, which prints as a table of what matters most.
     `"self_test"` tells for NaN, infinities, signed zero and integer overflow whether this device
-    computes with them as NumPy does.
+    computes with them as NumPy does. `"subnormals"` tells what becomes of float32 numbers below
+    2**-126: "kept" where arithmetic computes with them, "flushed" where it may take them, and give
+    them, as 0. Comparisons, sorts, choices and copies see them on every device.
     """
     place = parse(device)
     info = _info(place)
     if place is CPU_DEVICE or host.can_wait():
         info["self_test"] = self_test(place)
+        info["subnormals"] = "kept" if _keeps_subnormals(place) else "flushed"
     return info
 
 
@@ -99,6 +103,19 @@ def _run_self_test(device: Device) -> dict[str, bool]:
         "signed_zero": str(x[3].item()) == "-0.0" and str((-x)[4].item()) == "-0.0",
         "integer_overflow": (most + units).tolist() == [-(2**31), 2**31 - 1],
     }
+
+
+_keeping: dict[tuple[str, int], bool] = {}
+
+
+def _keeps_subnormals(device: Device) -> bool:
+    """Whether arithmetic computes with numbers below the least normal one."""
+    key = device.name, int(device.backend.info().get("generation", 0))
+    if key not in _keeping:
+        x = tensor([1e-40], device=device)
+        found = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
+        _keeping[key] = all(y.item() != 0 for y in found)
+    return _keeping[key]
 
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:

@@ -471,7 +471,10 @@ def _flag(value: bool) -> str:
 @cache
 def _elements(rows: int) -> dict[str, str]:
     """The regions of a panel's column, written out for several rows of an invocation."""
-    load, four, one, last = [], [], [], []
+    load: list[str] = []
+    four: list[str] = []
+    one: list[str] = []
+    last: list[str] = []
     for n in range(rows):
         load.append(f"let r{n} = min(i + {n}u * WORKGROUP, count - 1u);")
         load.append(f"var x{n} = b0[column + r{n}];")

@@ -109,6 +109,8 @@ def in_bytes(count: int) -> str:
     return f"{count} bytes"
 
 
+SUBNORMALS = {"flushed": "0 to arithmetic, numbers to comparisons"}
+"""In words, where they differ from the value."""
 WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "no_webgpu": ("no WebGPU", str),
     "numpy": ("NumPy", str),
@@ -116,6 +118,7 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "limits": ("at most", _limits),
     "arithmetic": ("arithmetic", _arithmetic),
     "self_test": ("self-test", _self_test),
+    "subnormals": ("subnormals", lambda found: SUBNORMALS.get(found, str(found))),
     "tuned": ("tuned", lambda tuned: "yes" if tuned else "no, pt.tune() does"),
     "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
     "generation": ("generation", _generation),

@@ -428,7 +428,7 @@ class _Selection:
                 axis += 1
                 continue
             if _is_mask(k):
-                _check_mask(k, x, axis)
+                k = _fitting_mask(k, x, axis)
                 covered = k.ndim
             else:
                 found = _indices_along(k, x, axis, keys)
@@ -582,13 +582,18 @@ def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Ind
     return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
-def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
+def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:
+    """A mask for axes of `x`. One that has no elements along an axis selects nothing."""
     covered = x.shape[axis : axis + mask.ndim]
-    if mask.shape != covered:
+    if mask.shape == covered:
+        return mask
+    sizes = zip(mask.shape, covered, strict=False)
+    if len(covered) < mask.ndim or any(k not in (0, n) for k, n in sizes):
         raise IndexError(
             f"index: a mask of shape {mask.shape} does not fit axes of shape {covered}, from axis"
             f" {axis} of {x.shape}"
         )
+    return full(covered, False, dtype=dtypes.bool_, device=x.device)
 
 
 def _delitem(self: Tensor, key: Any, /) -> NoReturn:

@@ -34,7 +34,7 @@ from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of
 from py_tensor.ops.out import Out, stored, stored_whole
-from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
+from py_tensor.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -214,6 +214,10 @@ ARGMAX = _arg("argmax", "order_key", lambda np, x, axes: _numpy_arg(np, x, axes,
 ARGMIN = _arg("argmin", "order_key_min", lambda np, x, axes: _numpy_arg(np, x, axes, np.argmin))
 
 
+def _nothing_to_choose(op: str, axis: Axes, shape: Shape) -> ValueError:
+    return ValueError(f"{op}: no elements to choose from along axis {axis} of shape {shape}")
+
+
 def _reduce(
     op: Reduction,
     x: Tensor,
@@ -232,9 +236,7 @@ def _reduce(
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
         if empty is None:  # as in NumPy, also where there are no results
-            raise ValueError(
-                f"{op.name}: no elements to choose from along axis {axis} of shape {x.shape}"
-            )
+            raise _nothing_to_choose(op.name, axis, x.shape)
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
         y = copy_or_scalar(converted(x, dtype))
@@ -625,6 +627,10 @@ def count_nonzero(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> T
 
 def ptp(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
     """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
+    x = tensor_of(x, "ptp")
+    axes = normalize_axes("ptp", axis, x.ndim)
+    if not size_of(tuple(x.shape[a] for a in axes)):
+        raise _nothing_to_choose("ptp", axis, x.shape)
     y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
     return stored("ptp", y, out)
 

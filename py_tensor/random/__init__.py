@@ -16,6 +16,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.random.bit_generator import BitGenerator as BitGenerator
 from py_tensor.random.bit_generator import Seed
 from py_tensor.random.bit_generator import Threefry as Threefry
+from py_tensor.random.core import Core
 from py_tensor.random.generator import Generator as Generator
 from py_tensor.random.parameters import Size
 from py_tensor.tensor import Tensor
@@ -60,9 +61,14 @@ def randint(
     return _default.randint(low, high, size, dtype, device=device)
 
 
-def default_rng(seed: Generator | BitGenerator | Seed = None) -> Generator:
-    """A generator from a seed or a bit generator; a generator that is given comes back."""
-    return seed if isinstance(seed, Generator) else Generator(seed)
+def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
+    """A generator from a seed or a bit generator; a generator that is given comes back.
+
+    Of a `RandomState` it has the bit generator.
+    """
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed.bit_generator if isinstance(seed, Core) else seed)
 
 
 def get_bit_generator() -> BitGenerator:
@@ -140,14 +146,18 @@ if TYPE_CHECKING:
     standard_normal = _default.standard_normal
     standard_t = _default.standard_t
     triangular = _default.triangular
-    uniform = _default.uniform
+    uniform = RandomState().uniform
     vonmises = _default.vonmises
     wald = _default.wald
     weibull = _default.weibull
     zipf = _default.zipf
 else:
+    _HERE = (
+        *("BitGenerator", "Generator", "Threefry", "default_rng", "get_bit_generator"),
+        *("manual_seed", "rand", "randint", "randn", "seed", "set_bit_generator"),
+    )
     _SEEDING = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
-    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "tomaxint")
+    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "tomaxint", "uniform")
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:
@@ -171,5 +181,4 @@ else:
         return found
 
     def __dir__() -> list[str]:
-        public = {name for name in globals() if not name.startswith("_")}
-        return sorted({*public, *_SEEDING, *_LEGACY, *_METHODS, "RandomState"})
+        return sorted({*_HERE, *_SEEDING, *_LEGACY, *_METHODS, "RandomState"})

@@ -6,6 +6,11 @@ import os
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, cast
 
+from py_tensor import dtypes
+from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import int_like
+from py_tensor.shapes import parse_shape, size_of
+
 if TYPE_CHECKING:
     from py_tensor.random.seeding import SeedSequence
 
@@ -23,7 +28,14 @@ class BitGenerator:
     ----------
     seed : int, sequence of ints, SeedSequence, optional
         An int of 0 to 2**64 - 1 is the key itself. Others give one by `SeedSequence`, and None by
-        the operating system.
+        the operating system. A `SeedSequence` of NumPy's serves as well.
+
+    Attributes
+    ----------
+    key : int
+        Of 64 bits. From word 2**32 on its upper half is xored with the number of the block.
+    drawn : int
+        The counter: how many words were drawn.
     """
 
     def __init__(self, seed: Seed = None) -> None:
@@ -33,12 +45,13 @@ class BitGenerator:
         self.drawn = 0
 
     def _key(self) -> int:
-        if hasattr(self._entropy, "__index__"):
-            self._entropy = as_index(self._entropy)
-            if self._entropy < 0:
-                raise ValueError(f"{self._name}: seed must not be negative, got {self._entropy}")
-            if self._entropy < 2**64:
-                return self._entropy
+        number = int_like(self._entropy)
+        if number is not None:
+            if number < 0:
+                raise ValueError(f"{self._name}: seed must not be negative, got {number}")
+            self._entropy = number
+            if number < 2**64:
+                return number
         from py_tensor.random.seeding import key_of
 
         return key_of(self.seed_seq)
@@ -57,7 +70,8 @@ class BitGenerator:
             from py_tensor.random.seeding import SeedSequence
 
             given = self._entropy
-            self._sequence = given if isinstance(given, SeedSequence) else SeedSequence(given)
+            is_made = hasattr(given, "generate_state")
+            self._sequence = cast("SeedSequence", given) if is_made else SeedSequence(given)
         return self._sequence
 
     def take(self, count: int) -> tuple[int, int, int]:
@@ -67,6 +81,21 @@ class BitGenerator:
             high, low = high + 1, 0
         self.drawn = high * BLOCK + low + count
         return low, self.key & MASK, (self.key >> 32) ^ (high & MASK)
+
+    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+        """Words of 32 bits in a uint64 tensor, as NumPy's MT19937 has them; without a size, an int.
+
+        With `output` false they are drawn, and nothing is returned.
+        """
+        from py_tensor.random.core import Core
+
+        shape = parse_shape("random_raw", () if size is None else size)
+        if not output:
+            self.take(size_of(shape))
+            return None
+        signed = Core(self).randint(-(2**31), 2**31, shape)
+        words = converted(converted(signed, dtypes.int64) + 2**31, dtypes.uint64)
+        return words.item() if size is None else words
 
     @property
     def state(self) -> dict[str, Any]:

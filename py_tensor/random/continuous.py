@@ -31,6 +31,7 @@ from py_tensor.random.parameters import (
     POSITIVE,
     Draw,
     Size,
+    check_together,
     draw_of,
 )
 from py_tensor.random.rejection import GAMMA, POISSON, VONMISES
@@ -90,13 +91,18 @@ class Continuous(Core):
         Raises
         ------
         ValueError
-            For numbers that do not rise, or are all alike.
+            For numbers that do not rise, or are all alike. If one is a tensor, none is looked at.
         """
+        check_together(
+            "triangular",
+            "must be left <= mode <= right, and left < right",
+            lambda a, b, c: (a > b) | (b > c) | (a == c),
+            *(left, mode, right),
+        )
         draw = draw_of(
             "triangular", size, ("left", left, ANY), ("mode", mode, ANY), ("right", right, ANY)
         )
         left, mode, right = draw.values
-        _check_order(left, mode, right)
         u, base = self._uniforms(draw), right - left
         below, above = mode - left, right - mode
         rising = left + sqrt(u * base * below)
@@ -253,12 +259,3 @@ class Continuous(Core):
 def _scaled(x: Tensor, power: Tensor | None) -> Tensor:
     """The product with a power of e."""
     return x if power is None else x * exp(power)
-
-
-def _check_order(left: Any, mode: Any, right: Any) -> None:
-    """Raise ValueError where numbers are no triangle."""
-    for low, high, words in ((left, mode, "left > mode"), (mode, right, "mode > right")):
-        if not isinstance(low, Tensor) and not isinstance(high, Tensor) and low > high:
-            raise ValueError(f"triangular: {words}: {left}, {mode}, {right}")
-    if not isinstance(left, Tensor) and not isinstance(right, Tensor) and left == right:
-        raise ValueError(f"triangular: left == right: {left}, {mode}, {right}")

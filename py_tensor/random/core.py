@@ -15,16 +15,26 @@ from py_tensor.graph.primitives import const, index
 from py_tensor.ops.define import empty_node
 from py_tensor.ops.elementwise import cos, exp, sqrt, where
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import Operand, lift
+from py_tensor.ops.operands import Operand, lift, number_like
 from py_tensor.ops.out import stored_whole
 from py_tensor.ops.transcendental import log1p
 from py_tensor.random import threefry
 from py_tensor.random.bit_generator import MASK, BitGenerator, Seed, Threefry
-from py_tensor.random.parameters import ANY, NOT_NEGATIVE, Draw, Given, Size, draw_of
+from py_tensor.random.parameters import (
+    ANY,
+    NOT_NEGATIVE,
+    Draw,
+    Given,
+    Rule,
+    Size,
+    check_together,
+    draw_of,
+)
 from py_tensor.shapes import Shape, parse_shape, size_of
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor
 
 _FLOATS = (dtypes.float32, dtypes.float64)
+_MOST = 3.4028234663852886e38  # of float32
 
 
 class Core:
@@ -156,71 +166,97 @@ class Core:
     ) -> Tensor:
         """Integers from `low` up to but not including `high`.
 
-        From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default. A range
-        that int32 does not hold takes two words of the stream for each element. Bounds may be
-        tensors, lists and arrays, which are broadcast; a range of those that is empty gives any
-        integers.
+        From 0 up to `low` if `high` is None. A range that int32 does not hold takes two words of
+        the stream for each element.
+
+        Parameters
+        ----------
+        low, high : int or array_like of ints
+            Arrays are broadcast. Those of tensors are not read: where `low` is not below `high`,
+            the integers are any.
+        dtype : optional
+            Of integers or bool; int32 by default.
 
         Raises
         ------
         TypeError
-            If a bound is a float, or a tuple.
+            If a bound has a fraction, or is a tuple; for another dtype.
         ValueError
-            If the range is empty, or reaches past the dtype, or past int32 where that is floating.
+            If a range is empty, or reaches past the dtype.
         """
-        if _is_array(low) or _is_array(high):
-            return self._between(low, high, size, dtype, False)
+        return self._integers("randint", low, high, size, dtype, device=device)
+
+    def _integers(
+        self,
+        op: str,
+        low: Operand,
+        high: Operand | None,
+        size: Size,
+        dtype: object,
+        endpoint: bool = False,
+        device: str | Device | None = None,
+    ) -> Tensor:
+        start, end = (0, low) if high is None else (low, high)
+        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        if kind.kind not in "iub":
+            raise TypeError(f"{op}: dtype is one of integers, or bool, not {kind}")
+        if _is_array(start) or _is_array(end):
+            return self._between(op, start, end, size, kind, endpoint)
         try:
-            low, high = (0, as_index(low)) if high is None else (as_index(low), as_index(high))
+            first, stop = _whole(start), _whole(end) + endpoint
         except TypeError:
             raise TypeError(
-                f"randint: low and high are ints, not {low!r} and {high!r};"
-                " the shape is randint(low, high, size), or randint(high, size=size)"
+                f"{op}: low and high are ints, not {low!r} and {high!r};"
+                f" the shape is {op}(low, high, size), or {op}(high, size=size)"
             ) from None
-        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
-        fits = low >= -(2**31) and high <= 2**31
-        widest = kind if kind.kind in "iu" else dtypes.int32
-        if low >= high or not (
-            fits or (dtypes.holds(widest, low) and dtypes.holds(widest, high - 1))
-        ):
-            raise ValueError(f"randint: [{low}, {high}) is empty, or reaches past {widest}")
-        for end in (low, high - 1):
-            if not dtypes.holds(kind, end):
-                raise ValueError(f"randint: {end} is out of bounds for {kind}")
-        shape = parse_shape("randint", () if size is None else size)
-        if not fits:
-            found = self._of_64_bits(shape, parse(device), low, high - low)
-        elif high - low == 2**32:
-            found = self._draw(threefry.RANDINT_ANY, 1, shape, dtypes.int32, device, low % 2**32)
+        if first >= stop:
+            raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be below high")
+        least, most = _held(kind)
+        if first < least or stop - 1 > most:
+            more = "" if kind.is_wide else "; dtype='int64' holds more"
+            raise ValueError(f"{op}: [{first}, {stop}) reaches past {kind}{more}")
+        shape = parse_shape(op, () if size is None else size)
+        if first < -(2**31) or stop > 2**31:
+            found = self._of_64_bits(shape, parse(device), first, stop - first)
+        elif stop - first == 2**32:
+            found = self._draw(threefry.RANDINT_ANY, 1, shape, dtypes.int32, device, first % 2**32)
         else:
-            found = self._draw(
-                threefry.RANDINT, 1, shape, dtypes.int32, device, low % 2**32, high - low
-            )
+            bounds = first % 2**32, stop - first
+            found = self._draw(threefry.RANDINT, 1, shape, dtypes.int32, device, *bounds)
         return converted(found, kind)
 
     def _between(
-        self, low: Operand, high: Operand | None, size: Size, dtype: object, endpoint: bool
+        self, op: str, low: Operand, high: Operand, size: Size, kind: DType, endpoint: bool
     ) -> Tensor:
         """Integers between bounds of which one is an array."""
-        if high is None:
-            low, high = 0, low
-        draw = draw_of("integers", size, ("low", low, ANY), ("high", high, ANY))
-        kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+        least, most = _held(kind)
+        stop = most + (not endpoint)
+        arrays = dtypes.int64 if kind is dtypes.uint32 else kind if kind.is_wide else None
+        draw = draw_of(
+            op,
+            size,
+            ("low", low, Rule(f"of {kind}", lambda v: (v < least) | (v > most), arrays)),
+            ("high", high, Rule(f"up to {stop}", lambda v: (v < least) | (v > stop), arrays)),
+        )
+        check_together(
+            op, "low must be below high", lambda a, b: a > b if endpoint else a >= b, low, high
+        )
         bounds = [value for value in draw.values if isinstance(value, Tensor)]
         wide = kind.is_wide or any(value.dtype.is_wide for value in bounds)
         words = dtypes.uint64 if wide else dtypes.uint32
-        low, high = (
-            converted(tensor_of(value, "integers", device=draw.device), words)
+        whole = dtypes.int64 if wide else dtypes.int32  # floats below 0 are no unsigned integers
+        start, end = (
+            converted(converted(value, whole), words)
+            if isinstance(value, Tensor)
+            else _whole(value) % 2 ** (32 * words.words)
             for value in draw.values
         )
-        span = high - low + endpoint
+        span = end - start + endpoint
         if wide:
-            return converted(self._of_64_bits(draw.shape, draw.device, low, span), kind)
+            return converted(self._of_64_bits(draw.shape, draw.device, start, span), kind)
         if not size_of(draw.shape):
             return Tensor(empty_node(meta_of(draw.shape, kind, draw.device)))
-        given = [
-            lift("integers", value, draw.shape, dtypes.uint32, draw.device) for value in (low, span)
-        ]
+        given = [lift(op, value, draw.shape, dtypes.uint32, draw.device) for value in (start, span)]
         bits = self._bits(draw.shape, draw.device)
         return converted(Tensor(bind(threefry.RANDINT, (bits, *given))), kind)
 
@@ -253,8 +289,28 @@ class Core:
         return self.random(size)
 
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the uniform distribution over [low, high)."""
-        draw = draw_of("uniform", size, ("low", low, ANY), ("high", high, ANY))
+        """Numbers from the uniform distribution over [low, high).
+
+        Raises
+        ------
+        OverflowError
+            Where float32 does not hold ``high - low``.
+        ValueError
+            Where `high` is below `low`. If one of them is a tensor, neither is looked at.
+        """
+        check_together("uniform", "high must not be below low", lambda a, b: b < a, low, high)
+        return self._uniform("uniform", low, high, size)
+
+    def _uniform(self, op: str, low: Operand, high: Operand, size: Size) -> Tensor:
+        check_together(
+            op,
+            "high - low must be a float32",
+            lambda a, b: (b - a != b - a) | (abs(b - a) > _MOST),
+            low,
+            high,
+            error=OverflowError,
+        )
+        draw = draw_of(op, size, ("low", low, ANY), ("high", high, ANY))
         low, high = draw.values
         found = self._uniforms(draw) * (high - low) + low
         return where(found >= high, low, found)  # which rounding makes of the last below it
@@ -310,12 +366,9 @@ class Core:
     ) -> Tensor:
         """Integers from `low` up to but not including `high`, or with it where `endpoint` is true.
 
-        From 0 up to `low` if `high` is None. In all else as `randint`.
+        From 0 up to `low` if `high` is None. Parameters and errors are those of `randint`.
         """
-        low, high = (0, low) if high is None else (low, high)
-        if _is_array(low) or _is_array(high):
-            return self._between(low, high, size, dtype, endpoint)
-        return self.randint(low, as_index(high) + endpoint, size, dtype)
+        return self._integers("integers", low, high, size, dtype, endpoint)
 
 
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:
@@ -326,6 +379,17 @@ def _shape(op: str, given: tuple[Any, ...]) -> Shape:
 def _is_array(bound: object) -> bool:
     """Whether it is a tensor, an array or a list, of any number of elements."""
     return isinstance(bound, Tensor | list) or getattr(bound, "ndim", 0) > 0
+
+
+def _whole(bound: Any) -> int:
+    """A bound of integers, which may be a float without a fraction."""
+    number = number_like(bound)
+    is_whole = isinstance(number, float) and number.is_integer()
+    return int(bound) if is_whole else as_index(bound)
+
+
+def _held(dtype: DType) -> tuple[int, int]:
+    return (0, 1) if dtype.kind == "b" else dtypes.integers_held(dtype)
 
 
 def _upper_product(x: Tensor, factor: Any) -> Tensor:

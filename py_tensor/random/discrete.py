@@ -15,7 +15,7 @@ from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.transcendental import expm1, log1p
 from py_tensor.random.continuous import Continuous
-from py_tensor.random.parameters import CHANCE, POSITIVE, Draw, Rule, Size, draw_of
+from py_tensor.random.parameters import CHANCE, POSITIVE, Draw, Rule, Size, check_together, draw_of
 from py_tensor.random.rejection import BINOMIAL, HYPERGEOMETRIC, POISSON, ZIPF
 from py_tensor.tensor import Tensor
 
@@ -115,8 +115,14 @@ class Discrete(Continuous):
         Raises
         ------
         ValueError
-            For more than there are; for kinds of 10**9 or more.
+            For more than there are, unless one parameter is a tensor; for kinds of 10**9 or more.
         """
+        check_together(
+            "hypergeometric",
+            "nsample must not be above ngood + nbad",
+            lambda good, bad, sample: sample > good + bad,
+            *(ngood, nbad, nsample),
+        )
         draw = draw_of(
             "hypergeometric",
             size,
@@ -124,11 +130,7 @@ class Discrete(Continuous):
             ("nbad", nbad, KIND),
             ("nsample", nsample, COUNT),
         )
-        good, bad, sample = draw.values
-        known = not any(isinstance(v, Tensor) for v in draw.values)
-        if known and sample > good + bad:
-            raise ValueError(f"hypergeometric: nsample {sample} of {good} + {bad}")
-        return self._hypergeometrics(draw, *map(_as_int, (good, bad, sample)))
+        return self._hypergeometrics(draw, *map(_as_int, draw.values))
 
     def _hypergeometrics(self, draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
         """Of the rarer kind, and of the fewer that are taken or left."""

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.ops.operands import Operand
-from py_tensor.random.bit_generator import MASK, Seed
-from py_tensor.random.generator import Generator
+from py_tensor.ops.operands import Operand, number_like
+from py_tensor.random.bit_generator import MASK, BitGenerator, Seed
+from py_tensor.random.generator import Generator, Methods
 from py_tensor.random.parameters import Size
 from py_tensor.tensor import Tensor
 
 
-class RandomState(Generator):
-    """A generator with the names that NumPy had before `Generator`; the numbers are Threefry's."""
+class RandomState(Methods):
+    """A generator with the names that NumPy had before `Generator`; the numbers are Threefry's.
+
+    Its methods take the parameters of those of `Generator`, also where NumPy's take fewer.
+    """
+
+    def __init__(self, seed: BitGenerator | Seed = None) -> None:
+        super().__init__(seed)
 
     def seed(self, seed: Seed = None) -> None:
         """Begin anew from a seed."""
@@ -39,7 +45,14 @@ class RandomState(Generator):
     ) -> Tensor:
         """int32 from `low` up to and with `high`; from 1 up to `low` if `high` is None."""
         low, high = (1, low) if high is None else (low, high)
-        return self.integers(low, high, size, endpoint=True)
+        return self._integers("random_integers", low, high, size, None, endpoint=True)
+
+    def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
+        """Numbers from the uniform distribution over [low, high), or over (high, low]."""
+        first, last = number_like(low), number_like(high)
+        if isinstance(first, float | int) and isinstance(last, float | int) and last < first:
+            return -self._uniform("uniform", -first, -last, size)
+        return Methods.uniform(self, low, high, size)  # also of a `Generator`: the module's
 
     def tomaxint(self, size: Size = None) -> Tensor:
         """int32 from 0 up to the largest."""

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from warnings import warn
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
-from py_tensor.ops.elementwise import abs, exp, maximum, minimum, sqrt, where
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.elementwise import abs, exp, isnan, maximum, minimum, sqrt, where
 from py_tensor.ops.linalg import matmul
-from py_tensor.ops.movement import broadcast_to, converted, flip, stack, swapaxes
-from py_tensor.ops.operands import Operand, numbers_of, whole_number
-from py_tensor.ops.reduction import all, max, sum
+from py_tensor.ops.movement import broadcast_to, concat, converted, flip, stack, swapaxes
+from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.reduction import all, any, max, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.random.discrete import COUNT, KIND, Discrete
-from py_tensor.random.parameters import ANY, CHANCE, POSITIVE, Draw, Size, draw_of
+from py_tensor.random.parameters import (
+    ANY,
+    CHANCE,
+    NOT_NEGATIVE,
+    Draw,
+    Size,
+    checked,
+    count_of,
+    draw_of,
+    sized,
+)
 from py_tensor.shapes import broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
+
+_NEAR = 1e-5  # float32 numbers whose sum is 1 may differ so far from it
 
 
 class Multivariate(Discrete):
@@ -26,8 +40,13 @@ class Multivariate(Discrete):
         """Vectors of shares from Dirichlet's distribution: of gamma variates in their sum.
 
         `alpha` is a vector, and those drawn lie along the last axis.
+
+        Raises
+        ------
+        ValueError
+            For a negative number, or another shape.
         """
-        draw = draw_of("dirichlet", None, ("alpha", alpha, POSITIVE))
+        draw = draw_of("dirichlet", None, ("alpha", alpha, NOT_NEGATIVE))
         (alpha,) = draw.values
         if not isinstance(alpha, Tensor) or alpha.ndim != 1:
             raise ShapeError(f"dirichlet: alpha is a vector, not of shape {draw.shape}")
@@ -40,33 +59,38 @@ class Multivariate(Discrete):
     def multinomial(self, n: Operand, pvals: Operand, size: Size = None) -> Tensor:
         """How often each of some outcomes occurs in `n` experiments; int32.
 
-        Outcomes lie along the last axis of `pvals` and of the result. Each count is binomial among
-        the experiments that are left (Devroye, "Non-Uniform Random Variate Generation", 1986,
-        XI.1.2).
+        Outcomes lie along the last axis of `pvals` and of the result; the axes before it broadcast
+        with `n`. The last outcome has what probability is left. Each count is binomial among the
+        experiments that are left (Devroye, "Non-Uniform Random Variate Generation", 1986, XI.1.2):
+        one kernel for each outcome.
 
         Raises
         ------
         ValueError
-            For numbers of the host whose sum, without the last, is above 1.
+            For numbers of the host whose sum, without the last, is above 1; for no outcome.
         """
-        n_draw = draw_of("multinomial", None, ("n", n, COUNT))
-        draw = draw_of("multinomial", None, ("n", n, COUNT), ("pvals", _row(pvals), CHANCE))
-        left, chances = n_draw.values[0], draw.values[1]
+        op = "multinomial"
+        (left, chances), device, dtype = checked(op, ("n", n, COUNT), ("pvals", pvals, CHANCE))
+        if not getattr(chances, "ndim", 0) or not chances.shape[-1]:
+            raise ShapeError(f"{op}: pvals have at least one axis, and one outcome along the last")
         if not isinstance(pvals, Tensor):
             _check_sums(pvals)
-        outcomes = chances.shape[-1]
-        shape = broadcast("multinomial", n_draw.shape, chances.shape[:-1])
-        shape = _size("multinomial", size, shape)
-        # What is the share of an outcome among those that are left: sums from the end keep digits.
+        shape = sized(op, size, broadcast(op, getattr(left, "shape", ()), chances.shape[:-1]))
+        draw = Draw((), shape, device, dtype)
+        # What is the share of an outcome among those that are left: sums from the end keep digits,
+        # from the given last one unless the sum is not 1.
+        first, last = chances[..., :-1], chances[..., -1:]
+        rest = 1 - sum(first, -1, keepdims=True)
+        last = where(abs(rest - last) < _NEAR, last, maximum(rest, 0))
+        chances = concat([first, last], -1)
         behind = flip(cumsum(flip(chances, -1), -1), -1)
         shares = minimum(where(behind > 0, chances / behind, 0), 1)
-        draw = draw._replace(shape=shape)
         counts: list[Tensor] = []
-        for outcome in range(outcomes - 1):
+        for outcome in range(chances.shape[-1] - 1):
             counts.append(self._binomials(draw, left, shares[..., outcome]))
             left = left - counts[-1]
-        last = tensor_of(left, "multinomial", device=draw.device)
-        counts.append(broadcast_to(converted(last, dtypes.int32), shape))
+        left = tensor_of(left, op, device=device)
+        counts.append(broadcast_to(converted(left, dtypes.int32), shape))
         return stack(counts, -1)
 
     def multivariate_hypergeometric(
@@ -74,12 +98,14 @@ class Multivariate(Discrete):
     ) -> Tensor:
         """How many are of each color, of `nsample` that are taken and not put back; int32.
 
-        Each count is hypergeometric among what is left; both methods of NumPy do this here.
+        Each count is hypergeometric among what is left, by one kernel for each color; both methods
+        of NumPy do this here. The colors are read, if a tensor.
 
         Raises
         ------
         ValueError
-            For more than there are; for other methods than "marginals" and "count".
+            For more than there are; for a color of 10**9 or more, or with a fraction; for other
+            methods than "marginals" and "count".
         """
         op = "multivariate_hypergeometric"
         if method not in ("marginals", "count"):
@@ -87,24 +113,24 @@ class Multivariate(Discrete):
         numbers, shape = numbers_of(op, colors)
         if len(shape) != 1:
             raise ShapeError(f"{op}: colors are a vector, not of shape {shape}")
-        draw = draw_of(op, _size(op, size), ("colors", numbers or 0, KIND))
-        return self._colored(draw, numbers, whole_number(op, "nsample", nsample))
-
-    def _colored(self, draw: Draw, colors: list[int], sample: int) -> Tensor:
-        total = 0
-        for color in colors:
-            total += color
-        if not 0 <= sample <= total < 2**31:
-            raise ValueError(f"multivariate_hypergeometric: nsample {sample} of {total}")
-        draw = draw._replace(values=())
-        left: Any = sample
+        broken = [color for color in numbers if KIND.is_broken(color) or color % 1]
+        if broken:
+            raise ValueError(f"{op}: colors must be ints {KIND.words}, got {broken[0]}")
+        left: Any = count_of(op, "nsample", nsample)
+        total = math.fsum(numbers)
+        if left > total or total >= 2**31:
+            raise ValueError(f"{op}: nsample must not be above sum(colors), and that below 2**31")
+        draw = draw_of(op, size)
+        if isinstance(colors, Tensor):
+            draw = draw._replace(device=colors.device)
         counts: list[Tensor] = []
-        for color in colors[:-1]:
-            total -= color
-            counts.append(self._hypergeometrics(draw, color, total, left))
+        behind = int(total)
+        for color in map(int, numbers[:-1]):
+            behind -= color
+            counts.append(self._hypergeometrics(draw, color, behind, left))
             left = left - counts[-1]
-        last = tensor_of(left, "multivariate_hypergeometric", device=draw.device)
-        return stack([*counts, broadcast_to(last, draw.shape)], -1)
+        last = broadcast_to(tensor_of(left, op, device=draw.device), draw.shape)
+        return stack([*counts, last], -1) if numbers else zeros((*draw.shape, 0), dtypes.int32)
 
     def multivariate_normal(
         self,
@@ -130,6 +156,8 @@ class Multivariate(Discrete):
         ------
         ValueError
             For another `method` or `check_valid`; for shapes that do not fit.
+        LinAlgError
+            By "cholesky", for a matrix of the host that is not positive definite.
         """
         op = "multivariate_normal"
         for name, value, known in (
@@ -146,6 +174,10 @@ class Multivariate(Discrete):
         known = not isinstance(cov, Tensor)
         matrix = tensor_of(cov, op, dtype=dtypes.float64, device=_cpu()) if known else cov
         root = _root(matrix, method)
+        if known and method == "cholesky" and bool(any(isnan(root))):
+            from py_tensor.linalg import LinAlgError
+
+            raise LinAlgError(f"{op}: cov is not positive definite, as cholesky needs it")
         if check_valid == "raise" or (known and check_valid == "warn"):
             _check_covariance(matrix, root, tol, check_valid)
         root = tensor_of(root, op, dtype=draw.dtype, device=draw.device)
@@ -158,13 +190,6 @@ class Multivariate(Discrete):
 
 def _size(op: str, size: Size, default: Any = ()) -> Any:
     return default if size is None else parse_shape(op, size)
-
-
-def _row(pvals: Operand) -> Operand:
-    """Probabilities without axes are refused as the elements of none."""
-    if getattr(pvals, "ndim", 1) == 0 or isinstance(pvals, int | float):
-        raise ShapeError("multinomial: pvals are a vector, or several, not one number")
-    return pvals
 
 
 def _check_sums(pvals: Operand) -> None:

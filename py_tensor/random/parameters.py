@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, default_device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
-from py_tensor.ops.operands import Operand, number_like, numbers_of
+from py_tensor.ops.operands import Operand, number_like, numbers_of, whole_number
 from py_tensor.shapes import Shape, broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
 Size = Any  # an int, a tuple of ints, or None
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True)
+class Rule:
     """What a parameter must be, in words, and whether a number or an array's elements are not."""
 
     words: str
     is_broken: Callable[[Any], Any]
+    dtype: DType | None = None  # in which lists and arrays come in
 
 
 ANY = Rule("a number", lambda v: False)
@@ -61,18 +65,27 @@ def draw_of(op: str, size: Size, *given: Given) -> Draw:
     TypeError
         For what is no real number.
     """
-    on = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
-    values = tuple(_checked(op, *parameter, on) for parameter in given)
-    tensors = [value for value in values if isinstance(value, Tensor)]
-    shape = broadcast(op, *(x.shape for x in tensors))
-    if size is not None:
-        asked = parse_shape(op, size)
-        if broadcast(op, asked, shape) != asked:
-            raise ShapeError(f"{op}: size {asked} for parameters of shape {shape}")
-        shape = asked
-    wide = any(x.dtype is dtypes.float64 for x in tensors)
-    dtype = dtypes.float64 if wide else dtypes.DEFAULT_FLOAT
-    return Draw(values, shape, tensors[0].device if tensors else on, dtype)
+    values, device, dtype = checked(op, *given)
+    shape = broadcast(op, *(x.shape for x in values if isinstance(x, Tensor)))
+    return Draw(values, sized(op, size, shape), device, dtype)
+
+
+def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
+    """The parameters, which need not broadcast, with the device and the dtype of the draw."""
+    device = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
+    values = tuple(_checked(op, *parameter, device) for parameter in given)
+    wide = any(isinstance(x, Tensor) and x.dtype is dtypes.float64 for x in values)
+    return values, device, dtypes.float64 if wide else dtypes.DEFAULT_FLOAT
+
+
+def sized(op: str, size: Size, shape: Shape) -> Shape:
+    """The shape of a draw: a size to which parameters broadcast, or by default their shape."""
+    if size is None:
+        return shape
+    asked = parse_shape(op, size)
+    if broadcast(op, asked, shape) != asked:
+        raise ShapeError(f"{op}: size {asked} for parameters of shape {shape}")
+    return asked
 
 
 def _device(op: str, tensors: list[Tensor]) -> Device:
@@ -100,6 +113,52 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
             broken = [v for v in numbers_of(op, value)[0] if rule.is_broken(v)]
         if broken:
             raise ValueError(f"{op}: {name} must be {rule.words}, got {broken[0]}")
-        value = tensor_of(value, op, device=device)
+        value = tensor_of(value, op, dtype=rule.dtype, device=device)
     dtypes.REAL.check(op, value.dtype)
     return value
+
+
+def count_of(op: str, name: str, value: Any) -> int:
+    """An int of the host from 0 on."""
+    count = whole_number(op, name, value)
+    if count < 0:
+        raise ValueError(f"{op}: {name} must be not negative, got {count}")
+    return count
+
+
+def check_together(
+    op: str,
+    words: str,
+    breaks: Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any],
+    *given: Operand,
+    error: type[Exception] = ValueError,
+) -> None:
+    """Raise an error where parameters break a rule between them; if one is a tensor, none is read.
+
+    Parameters
+    ----------
+    breaks
+        Whether numbers, or elements of NumPy's arrays, do.
+    """
+    is_broken: Callable[..., Any] = breaks
+    if any(isinstance(value, Tensor) for value in given):
+        return
+    if any(hasattr(value, "__array_interface__") for value in given):
+        np = import_module("numpy")
+        arrays = np.broadcast_arrays(*given)
+        broken = np.stack(arrays, -1)[is_broken(*arrays)].tolist()
+    else:
+        known = [numbers_of(op, value) for value in given]
+        shape = broadcast(op, *(shape for _, shape in known))
+        rows = zip(*(_spread(*one, shape) for one in known), strict=True)
+        broken = [row for row in rows if is_broken(*row)]
+    if broken:
+        raise error(f"{op}: {words}, got {', '.join(map(str, broken[0]))}")
+
+
+def _spread(numbers: list[Any], shape: Shape, target: Shape) -> list[Any]:
+    """The elements of an array that is broadcast."""
+    places = [0]
+    for n, wide in zip((1,) * (len(target) - len(shape)) + shape, target, strict=True):
+        places = [place * n + (i if n > 1 else 0) for place in places for i in range(wide)]
+    return [numbers[place] for place in places]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from operator import index as as_index
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import int_like
 from py_tensor.random.bit_generator import MASK, BitGenerator
+from py_tensor.random.parameters import count_of
 from py_tensor.tensor import Tensor, tensor_of
 
 _POOL = 4
@@ -21,8 +22,8 @@ _POOL = 4
 
 def _words(entropy: Any) -> list[int]:
     """Integers as words, the lowest of each first."""
-    if hasattr(entropy, "__index__"):
-        number = as_index(entropy)
+    number = int_like(entropy)
+    if number is not None:
         if number < 0:
             raise ValueError(f"SeedSequence: takes no negative number, such as {number}")
         return [number >> at & MASK for at in range(0, max(number.bit_length(), 1), 32)]
@@ -64,6 +65,20 @@ class SeedSequence:
         Words that are mixed, at least 4.
     n_children_spawned : int
         How many there are already.
+
+    Attributes
+    ----------
+    pool : tuple of ints
+        The words that are mixed.
+    state : dict
+        The parameters.
+
+    Raises
+    ------
+    TypeError
+        For what is no integer.
+    ValueError
+        For a negative one, or a smaller pool.
     """
 
     def __init__(
@@ -80,11 +95,16 @@ class SeedSequence:
         self.spawn_key = tuple(spawn_key)
         self.pool_size = pool_size
         self.n_children_spawned = n_children_spawned
-        self._pool = self._mix()
+        self.pool = tuple(self._mix())
 
     def __repr__(self) -> str:
         child = f", spawn_key={self.spawn_key}" if self.spawn_key else ""
         return f"SeedSequence(entropy={self.entropy}{child})"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+        return {name: getattr(self, name) for name in names}
 
     def _mix(self) -> list[int]:
         words = _words(self.entropy)
@@ -105,30 +125,30 @@ class SeedSequence:
     def hashed_words(self, count: int) -> list[int]:
         """So many words of 32 bits."""
         constants = _multipliers(0x8B51F9DD, 0x58F38DED)
-        return [_hashed(self._pool[n % self.pool_size], constants) for n in range(count)]
+        return [_hashed(self.pool[n % self.pool_size], constants) for n in range(count)]
 
     def generate_state(self, n_words: int, dtype: object = "uint32") -> Tensor:
         """So many words, of 32 or 64 bits, for a generator of random numbers.
 
+        They are computed on the host.
+
         Raises
         ------
         ValueError
-            For a dtype that is neither uint32 nor uint64.
+            For a dtype that is neither uint32 nor uint64; for a negative number of words.
         """
         kind = dtypes.parse(dtype)
         if kind not in (dtypes.uint32, dtypes.uint64):
             raise ValueError(f"generate_state: takes uint32 or uint64, not {kind}")
-        words = self.hashed_words(n_words * kind.words)
+        words = self.hashed_words(count_of("generate_state", "n_words", n_words) * kind.words)
         if kind is dtypes.uint64:
             words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
         return converted(tensor_of(words, "generate_state", dtype=kind), kind)
 
     def spawn(self, n_children: int) -> list[SeedSequence]:
         """Sequences that are independent of this one and of each other."""
-        first, self.n_children_spawned = (
-            self.n_children_spawned,
-            self.n_children_spawned + as_index(n_children),
-        )
+        count = count_of("spawn", "n_children", n_children)
+        first, self.n_children_spawned = self.n_children_spawned, self.n_children_spawned + count
         return [
             SeedSequence(self.entropy, spawn_key=(*self.spawn_key, n), pool_size=self.pool_size)
             for n in range(first, self.n_children_spawned)
@@ -137,10 +157,11 @@ class SeedSequence:
 
 def key_of(sequence: SeedSequence) -> int:
     """The key of a generator: the entropy itself where that is such a number."""
-    given = sequence.entropy
-    if not sequence.spawn_key and hasattr(given, "__index__") and as_index(given) < 2**64:
-        return as_index(given)
-    low, high = sequence.hashed_words(2)
+    number = int_like(getattr(sequence, "entropy", None))
+    if not getattr(sequence, "spawn_key", ()) and number is not None and number < 2**64:
+        return number
+    is_ours = isinstance(cast("object", sequence), SeedSequence)
+    low, high = sequence.hashed_words(2) if is_ours else sequence.generate_state(2).tolist()
     return low | high << 32
 
 

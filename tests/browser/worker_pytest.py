@@ -174,9 +174,7 @@ class _WorkerRun:
         self.current: str | None = None
         self.failure: str | None = None
 
-    def results(
-        self, archive: bytes, timeout: float
-    ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def results(self, archive: bytes, timeout: float) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Runs the tests; yields each one's reports as they come."""
         try:
             self._start(archive)

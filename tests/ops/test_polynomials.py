@@ -168,7 +168,7 @@ def test_fits(offset: int, device: str, rng: np.random.Generator) -> None:
     for degree in (0, 1, 2, 3) if not offset else (0, 1, 2):
         for mine, numpys in (
             (pt.polyfit(x, y, degree), np.polyfit(wide[0], wide[1], degree)),
-            (pt.polyfit(x, y, degree, w=w), np.polyfit(*wide[:2], degree, w=wide[2])),
+            (pt.polyfit(x, y, degree, w=w), np.polyfit(wide[0], wide[1], degree, w=wide[2])),
         ):
             assert mine.shape == numpys.shape
             terms = np.abs(numpys) * np.max(np.abs(wide[0])) ** np.arange(degree, -1, -1.0)

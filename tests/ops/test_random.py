@@ -247,7 +247,7 @@ def test_distributions(device: str) -> None:
             assert values.std() == pytest.approx(deviation, rel=0.05), name
         assert drawn.normal(pt.zeros((2, 1)), pt.ones(3)).shape == (2, 3)
         assert drawn.uniform().shape == ()
-        assert drawn.integers(5, dtype=pt.float32).dtype is pt.float32
+        assert drawn.integers(5, dtype=pt.uint8).dtype is pt.uint8
     finally:
         pt.set_default_device(before)
 
@@ -392,4 +392,7 @@ def test_integers_of_64_bits(device: str) -> None:
         with pytest.raises(ValueError, match=rf"^randint: .*{dtype}"):
             pt.randint(low, high, 3, dtype, device=device)
     with pytest.raises(ValueError, match=r"^randint: \[0, 1099511627776\) .* past int32"):
-        pt.randint(0, 2**40, 3, "float32", device=device)
+        pt.randint(0, 2**40, 3, device=device)
+    for wrong in ("float32", "complex64"):
+        with pytest.raises(TypeError, match=f"^randint: dtype .*, not {wrong}"):
+            pt.randint(0, 5, 3, wrong, device=device)

@@ -29,6 +29,7 @@ SOFTWARE = {
     "choices": {"reduce_groups": "4", "unroll": "1"},
     "generation": 1,
     "self_test": {"nan": True, "signed_zero": True},
+    "subnormals": "flushed",
 }
 
 
@@ -40,6 +41,7 @@ def test_the_table() -> None:
         "            KiB in a workgroup",
         "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
         "self-test   as NumPy: nan, signed zero",
+        "subnormals  0 to arithmetic, numbers to comparisons",
         "tuned       no, pt.tune() does",
         "choices     reduce_groups 4, unroll 1",
     ]

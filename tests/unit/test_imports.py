@@ -47,6 +47,8 @@ EXCEPTIONS = {
     # -- The same layer, where it would close a circle
     ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
     ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
+    ("random.bit_generator", "random.core"): "raw words are drawn as other numbers are",
+    ("random.bit_generator", "random.seeding"): "most programs never hash what is no key",
     ("described", "dtypes"): "a dtype is pickled by its name",
     ("ops.out", "ops.elementwise"): "the option `where` of each definition is the op",
     ("ops.movement", "ops.rearrange"): "`pad` in the modes that repeat elements gathers them",
