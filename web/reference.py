@@ -28,9 +28,13 @@ SECTIONS = {
     "elementwise": "Elementwise",
     "transcendental": "Exponentials and trigonometry",
     "arithmetic": "Elementwise",
+    "parts": "Elementwise",
+    "integers": "Elementwise",
     "complex": "Complex numbers",
+    "emath": "Complex numbers",
     "rounding": "Rounding",
     "bitwise": "Bits",
+    "packing": "Bits",
     "reduction": "Reductions",
     "statistics": "Statistics",
     "quantiles": "Statistics",
@@ -44,14 +48,21 @@ SECTIONS = {
     "setops": "Sets",
     "linalg": "Products",
     "products": "Products",
+    "decompositions": "Linear algebra",
+    "fourier": "Fourier transforms",
     "normalization": "Normalization",
     "movement": "Shapes",
     "attributes": "Shapes",
+    "memory": "Shapes",
     "namespace": "Tensors from data",
+    "requirements": "Tensors from data",
     "rearrange": "Rearranging",
     "joining": "Rearranging",
     "windows": "Rearranging",
     "grids": "Grids and indices",
+    "tapers": "Windows of signals",
+    "polynomials": "Polynomials",
+    "fitting": "Polynomials",
     "functional": "Functions of elements and slices",
     "gather": "Indexing",
     "assignment": "Assignment",
@@ -65,8 +76,16 @@ SECTIONS = {
     "session": "Device",
     "device": "Device",
     "numeric": "Dtypes",
+    "scalar_types": "Dtypes",
 }
 """The heading for what a module defines, in order; a module that is not here has its own name."""
+
+MODULES = {
+    "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
+    "fft": ("Fourier transforms", ("py_tensor.fft",)),
+    "random": ("Random numbers", ("py_tensor.random",)),
+}
+"""Of public modules: the heading for their functions, and where these are defined, or below it."""
 
 SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//",
@@ -166,7 +185,7 @@ class Reference:
 
     def entries(self) -> list[Entry]:
         """By section, and by name in each."""
-        found = [*self.functions(), *self.of_tensor()]
+        found = [*self.functions(), *self.of_modules(), *self.of_tensor()]
         unused = set(self.examples) - {entry["name"] for entry in found}
         if unused:
             raise ValueError(f"examples.txt: there is nothing public named {sorted(unused)}")
@@ -192,6 +211,25 @@ class Reference:
             if name in self.operators:
                 entry["aliases"].insert(0, self.operators[name])
             yield entry
+
+    def of_modules(self) -> Iterator[Entry]:
+        """The functions of public modules, which are no functions of the package itself."""
+        functions = {f for f in self.public.values() if inspect.isfunction(f)}
+        for module, (section, places) in MODULES.items():
+            owner = getattr(self.pt, module)
+            for name in dir(owner):
+                function = getattr(owner, name)
+                if name.startswith("_") or not inspect.isfunction(function):
+                    continue
+                if function in functions or not f"{function.__module__}.".startswith(
+                    tuple(f"{place}." for place in places)
+                ):
+                    continue
+                entry = self.entry(f"{module}.{name}", function, function.__doc__)
+                entry["section"] = section
+                entry["call"] = f"pt.{module}.{name}{signature(function)}"
+                entry["aliases"] = []
+                yield entry
 
     def of_tensor(self) -> Iterator[Entry]:
         """What tensors have that no public function has a name for."""
