@@ -48,11 +48,6 @@ def matmul(x1: Operand, x2: Operand, /) -> Tensor:
     return linalg.matmul(x1, x2)
 
 
-def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """`pt.cross` of vectors along one axis of both."""
-    return products.cross(x1, x2, axis=axis)
-
-
 def tensordot(x1: Operand, x2: Operand, /, *, axes: Any = 2) -> Tensor:
     """`pt.tensordot`."""
     return products.tensordot(x1, x2, axes)
@@ -163,6 +158,21 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
     return found if keepdims else found.squeeze(axes)
 
 
+def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
+    """The vector product of vectors of 3 elements along an axis.
+
+    Raises
+    ------
+    ShapeError
+        For vectors of another length.
+    """
+    a, b = (tensor_of(v, "cross") for v in (x1, x2))
+    for v in (a, b):
+        if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
+            raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
+    return products.cross(a, b, axis=axis)
+
+
 def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
@@ -171,7 +181,8 @@ def vector_norm(
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     shape = tuple(x.shape[a] for a in kept)
-    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, -1)), ord, -1)
+    count = math.prod(x.shape[a] for a in axes)
+    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
     one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     return reshape(found, one) if keepdims else found
 

@@ -220,13 +220,13 @@ def meshgrid(
 
     Parameters
     ----------
-    indexing : {"xy", "ij"}
-        Whether the first two vectors lie along the second and the first axis, or in order.
     copy : bool
         Whether each has memory of its own, once it is written to; otherwise they are read-only
         views.
     sparse : bool
-        Whether they have size 1 along the other axes, to broadcast.
+        Whether each has length 1 along the axes of the others, along which it broadcasts.
+    indexing : {"xy", "ij"}
+        Whether the first two vectors lie along the second and the first axis, or in order.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
@@ -260,10 +260,11 @@ def _lower(x: Tensor, k: int) -> Tensor:
 
 
 def _matrix(x: Operand, op: str) -> Tensor:
+    """An operand with at least two axes; a vector stands for a square matrix of such rows."""
     x = tensor_of(x, op)
-    if x.ndim < 2:
-        raise ShapeError(f"{op}: needs at least 2 axes, got shape {x.shape}")
-    return x
+    if not x.ndim:
+        raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
+    return expand(x, (x.size, x.size)) if x.ndim == 1 else x
 
 
 def tril(m: Operand, k: int = 0) -> Tensor:
