@@ -51,6 +51,7 @@ EXCEPTIONS = {
     **dict.fromkeys(("fix", "i0", "isneginf", "isposinf"), ELEMENTWISE),
     **dict.fromkeys(("matmul", "matvec", "vecdot", "vecmat"), AXES),
     **dict.fromkeys(("ndarray.conj", "ndarray.conjugate"), "takes `out`, as the function does"),
+    "genfromtxt": "reads no names, from which characters would be deleted",
     "expand_dims": "has a default axis, which the array API standard asks for",
     "ndarray.reshape": "takes the shape by name, too",
     "ndarray.setflags": "takes its flags by place, as older NumPy did",
@@ -95,8 +96,9 @@ def defaults_differ(numpys: Parameter, ours: Parameter) -> bool:
     theirs = numpys.default
     if theirs is NO_VALUE:
         return ours.default is Parameter.empty
-    if ours.default is None and any(theirs is dtype for dtype in WIDE):
-        return False
+    for one, other in ((theirs, ours.default), (ours.default, theirs)):
+        if one is None and any(other is dtype for dtype in WIDE):
+            return False
     return theirs is not ours.default and not (
         type(theirs) is type(ours.default) and theirs == ours.default
     )
