@@ -199,7 +199,8 @@ class Holes:
         return repr(self.choose([0, 1, -2, 0.5, 3]))
 
     def _dtype(self) -> str:
-        return "np." + self.choose(["float32", "int32", "uint8", "bool"])
+        """None that is unsigned: what becomes of a negative float is left to the processor."""
+        return "np." + self.choose(["float32", "int32", "int16", "bool"])
 
     def _target(self) -> str:
         """A shape of as many elements, mostly."""
