@@ -35,8 +35,8 @@ from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
-    "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "tile", "trace", "tril",
-    "triu", "vstack",
+    "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "row_stack", "tile",
+    "trace", "tril", "triu", "vstack",
 ]  # fmt: skip
 
 
@@ -200,6 +200,9 @@ def vstack(tensors: Sequence[Operand], /) -> Tensor:
     """The tensors one below the other; a vector is a row."""
     rows = [tensor_of(x, "vstack") for x in tensors]
     return concat([reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows])
+
+
+row_stack = vstack
 
 
 def hstack(tensors: Sequence[Operand], /) -> Tensor:
