@@ -16,6 +16,7 @@ from py_tensor.convert.conversion import asarray as asarray
 from py_tensor.convert.conversion import ascontiguousarray as ascontiguousarray
 from py_tensor.convert.conversion import tensor as tensor
 from py_tensor.convert.formatting import set_printoptions as set_printoptions
+from py_tensor.convert.libraries import tell_einops as _tell_einops
 from py_tensor.display.screen import Display as Display
 from py_tensor.display.screen import display as display
 from py_tensor.display.screen import imshow as imshow
@@ -41,6 +42,7 @@ from py_tensor.errors import DeviceError as DeviceError
 from py_tensor.errors import DeviceLostError as DeviceLostError
 from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
+from py_tensor.errors import HostCopyWarning as HostCopyWarning
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
 from py_tensor.ops.arithmetic import *  # noqa: F403
@@ -52,6 +54,7 @@ from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.memory import *  # noqa: F403
+from py_tensor.ops.methods import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
@@ -94,15 +97,22 @@ bool = bool_
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
+_tell_einops()
 
 if _typing.TYPE_CHECKING:
+    from py_tensor import emath as emath
     from py_tensor import fft as fft
     from py_tensor import lib as lib
     from py_tensor import linalg as linalg
+    from py_tensor import testing as testing
     from py_tensor import typing as typing
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.convert.requirements import *  # noqa: F403
+    from py_tensor.emath import real_if_close as real_if_close
+    from py_tensor.emath import sort_complex as sort_complex
+    from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
@@ -129,6 +139,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
     from py_tensor.ops.nan_reductions import *  # noqa: F403
+    from py_tensor.ops.packing import *  # noqa: F403
     from py_tensor.ops.parts import *  # noqa: F403
     from py_tensor.ops.products import *  # noqa: F403
     from py_tensor.ops.quantiles import *  # noqa: F403
@@ -167,12 +178,16 @@ if _typing.TYPE_CHECKING:
     from py_tensor.scalar_types import typename as typename
     from py_tensor.scalar_types import unsignedinteger as unsignedinteger
     from py_tensor.scalar_types import void as void
+    from py_tensor.text_files import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
+        "convert.requirements": "asarray_chkfinite asfortranarray require",
+        "emath": "emath real_if_close sort_complex",
         "fft": "fft",
+        "files": "frombuffer fromfile load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
@@ -183,31 +198,33 @@ else:
             "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
         ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
-        "ops.differences": "diff ediff1d gradient trapezoid trapz",
+        "ops.differences": "diff ediff1d gradient trapezoid trapz unwrap",
         "ops.functional": (
-            "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "
-            "vectorize"
+            "apply_along_axis apply_over_axes choose fromiter frompyfunc ndenumerate ndindex "
+            "piecewise select vectorize"
         ),
         "ops.grids": (
-            "c_ diag_indices diagflat fromfunction geomspace identity index_exp indices ix_ "
-            "logspace mgrid ogrid r_ ravel_multi_index s_ tri tril_indices tril_indices_from "
-            "triu_indices triu_indices_from unravel_index vander"
+            "c_ diag_indices diag_indices_from diagflat fromfunction geomspace identity index_exp "
+            "indices ix_ logspace mask_indices mgrid ogrid r_ ravel_multi_index s_ tri "
+            "tril_indices tril_indices_from triu_indices triu_indices_from unravel_index vander"
         ),
-        "ops.histograms": "histogram histogram2d histogram_bin_edges",
+        "ops.histograms": "histogram histogram2d histogram_bin_edges histogramdd",
         "ops.integers": "bitwise_count gcd lcm",
         "ops.joining": (
-            "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
-            "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
-            "vsplit"
+            "append atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays "
+            "broadcast_shapes column_stack delete dsplit dstack fliplr flipud hsplit insert resize "
+            "rollaxis rot90 trim_zeros vsplit"
         ),
         "ops.kernel": "kernel",
         "ops.nan_reductions": (
             "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
             "nanvar"
         ),
+        "ops.packing": "packbits unpackbits",
         "ops.parts": "frexp isneginf isposinf ldexp modf spacing",
         "ops.products": (
-            "convolve correlate cross einsum inner kron matvec tensordot vdot vecdot vecmat"
+            "convolve correlate cross einsum einsum_path inner kron matvec tensordot vdot "
+            "vecdot vecmat"
         ),
         "ops.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
         "ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
@@ -227,6 +244,8 @@ else:
             "longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger "
             "str_ timedelta64 typecodes typename unsignedinteger void"
         ),
+        "testing": "testing",
+        "text_files": "fromstring genfromtxt loadtxt savetxt",
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such

@@ -173,7 +173,10 @@ else:
         elif name in _METHODS:
             found = _of_default(getattr(Generator, name))
         else:
-            raise AttributeError(f"module 'py_tensor.random' has no attribute '{name}'", name=name)
+            import sys
+
+            words = f"module 'py_tensor.random' has no attribute '{name}'"
+            raise AttributeError(words, name=name, obj=sys.modules[__name__])
         globals()[name] = found
         return found
 
