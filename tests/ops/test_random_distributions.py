@@ -368,3 +368,31 @@ def test_float64_on_the_cpu(device: str) -> None:
         assert np.unique(drawn).size == OURS
         assert distance(drawn, expected) < 1
         assert moments(drawn, expected) < 1
+    scale = np.ones(OURS)
+    for name in ("laplace", "logistic", "gumbel", "exponential", "gamma", "standard_t", "vonmises"):
+        first = (0,) if name in ("laplace", "logistic", "gumbel", "vonmises") else ()
+        parameter = pt.tensor(scale, dtype="float64")
+        drawn = getattr(pt.random.default_rng(6), name)(*first, parameter)
+        assert drawn.dtype is pt.float64
+        expected = getattr(np.random.default_rng(7), name)(*first, 1, size=NUMPYS)
+        assert distance(drawn.numpy(), expected) < 1, name
+
+
+@pytest.mark.computes
+def test_tails(device: str) -> None:
+    """Rare numbers of 4 million are as many as they should be, and the rarest are there."""
+    n = 2**22
+    generator = pt.random.default_rng(12)
+    z, e = (getattr(generator, name)(n) for name in ("standard_normal", "standard_exponential"))
+    for drawn, limit, chance in (
+        (abs(z), 4, math.erfc(4 / math.sqrt(2))),
+        (abs(z), 4.75, math.erfc(4.75 / math.sqrt(2))),
+        (z, 4.5, math.erfc(4.5 / math.sqrt(2)) / 2),
+        (e, 9, math.exp(-9)),
+        (e, 13, math.exp(-13)),
+    ):
+        found = int((drawn > limit).sum())
+        assert abs(found - n * chance) < NORMAL * math.sqrt(n * chance), (limit, found, n * chance)
+    assert 1e-8 < float(e.min()) < 5e-6
+    assert float(e.max()) < 22.9  # of 2**-33
+    assert float(abs(z).max()) < 6.8
