@@ -16,6 +16,7 @@ from py_tensor.convert.conversion import asarray as asarray
 from py_tensor.convert.conversion import ascontiguousarray as ascontiguousarray
 from py_tensor.convert.conversion import tensor as tensor
 from py_tensor.convert.formatting import set_printoptions as set_printoptions
+from py_tensor.convert.libraries import tell_einops as _tell_einops
 from py_tensor.display.screen import Display as Display
 from py_tensor.display.screen import display as display
 from py_tensor.display.screen import imshow as imshow
@@ -41,6 +42,7 @@ from py_tensor.errors import DeviceError as DeviceError
 from py_tensor.errors import DeviceLostError as DeviceLostError
 from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
+from py_tensor.errors import HostCopyWarning as HostCopyWarning
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
 from py_tensor.ops.arithmetic import *  # noqa: F403
@@ -95,12 +97,14 @@ bool = bool_
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
+_tell_einops()
 
 if _typing.TYPE_CHECKING:
     from py_tensor import emath as emath
     from py_tensor import fft as fft
     from py_tensor import lib as lib
     from py_tensor import linalg as linalg
+    from py_tensor import testing as testing
     from py_tensor import typing as typing
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
@@ -108,6 +112,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.convert.requirements import *  # noqa: F403
     from py_tensor.emath import real_if_close as real_if_close
     from py_tensor.emath import sort_complex as sort_complex
+    from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
@@ -173,6 +178,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.scalar_types import typename as typename
     from py_tensor.scalar_types import unsignedinteger as unsignedinteger
     from py_tensor.scalar_types import void as void
+    from py_tensor.text_files import *  # noqa: F403
 else:
     from importlib import import_module as _import_module
 
@@ -181,6 +187,7 @@ else:
         "convert.requirements": "asarray_chkfinite asfortranarray require",
         "emath": "emath real_if_close sort_complex",
         "fft": "fft",
+        "files": "frombuffer fromfile load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
@@ -237,6 +244,8 @@ else:
             "longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger "
             "str_ timedelta64 typecodes typename unsignedinteger void"
         ),
+        "testing": "testing",
+        "text_files": "fromstring genfromtxt loadtxt savetxt",
         "typing": "typing",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such

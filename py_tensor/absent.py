@@ -9,7 +9,6 @@ import re
 from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
-_IN_NUMPY = "there is NumPy's np.{}, for x.numpy()"
 _NO_MATRIX = "tensors have any number of axes: it is pt.{} of two axes, and @ multiplies matrices"
 _NO_TEXT = "elements are numbers or bools, no text; there is np.{}, on the CPU"
 _NO_DATES = "elements are numbers or bools, no dates; there is np.{}, on the CPU"
@@ -130,16 +129,8 @@ FUNCTIONS: dict[str, str] = {
     },
     "hist": "it is pt.histogram",
     "in1d": "it is pt.isin",
-    "load": "pickle restores tensors",
     "normal": "it is pt.random.normal",
-    **{
-        name: _IN_NUMPY.format(name)
-        for name in (
-            "array2string", "frombuffer", "fromstring", "genfromtxt",
-            "loadtxt", "savetxt",
-        )
-    },
-    "save": "pickle saves tensors, and np.save takes x.numpy()",
+    "array2string": "there is NumPy's np.array2string, for x.numpy()",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",
 }  # fmt: skip

@@ -17,6 +17,10 @@ class ComplexWarning(RuntimeWarning):
     """Complex numbers were converted to real ones, which dropped their imaginary parts."""
 
 
+class HostCopyWarning(UserWarning):
+    """NumPy, or what computes with it, took a copy of a tensor; said once in a process."""
+
+
 class DeviceError(RuntimeError):
     """A device that is not there, or operands on different devices."""
 

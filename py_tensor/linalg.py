@@ -30,7 +30,7 @@ from py_tensor.decompositions import svd as svd
 from py_tensor.decompositions import svdvals as svdvals
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
-from py_tensor.ops import movement, rearrange
+from py_tensor.ops import movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
 from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
@@ -39,7 +39,6 @@ from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, 
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
 from py_tensor.ops.products import vecdot as vecdot
 from py_tensor.ops.rearrange import outer as outer
@@ -134,6 +133,21 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
     return found if keepdims else found.squeeze(axes)
 
 
+def cross(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
+    """The vector product of vectors of 3 elements along an axis.
+
+    Raises
+    ------
+    ShapeError
+        For vectors of another length.
+    """
+    a, b = (tensor_of(v, "cross") for v in (x, y))
+    for v in (a, b):
+        if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
+            raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
+    return products.cross(a, b, axis=axis)
+
+
 def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
@@ -142,7 +156,8 @@ def vector_norm(
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     shape = tuple(x.shape[a] for a in kept)
-    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, -1)), ord, -1)
+    count = math.prod(x.shape[a] for a in axes)
+    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
     one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     return reshape(found, one) if keepdims else found
 

@@ -11,12 +11,14 @@ from operator import index as as_index
 from threading import RLock
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast
+from warnings import warn
 from weakref import ref
 
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
+from py_tensor.errors import HostCopyWarning
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
 from py_tensor.graph.node import Meta, Node, meta_of
@@ -351,10 +353,11 @@ class Tensor(Methods):
     def _check_writeable(self, op: str) -> None:
         alias = self._alias
         if alias is None:
-            if not self._node.meta.shape:
-                raise TypeError(
-                    f"{op}: a scalar cannot be written to; x[i, ...] is a view of an element"
-                )
+            if self._node.meta.shape:
+                return
+            if self._node.op is COPY:
+                raise TypeError(f"{op}: an element cannot be written to; x[i, ...] is a view of it")
+            self._owner()  # what an op made is an array from now on
         elif not alias.writeable:
             raise ValueError(f"{op}: the tensor is read-only; copy it")
 
@@ -699,6 +702,7 @@ class Tensor(Methods):
             raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
         if self.dtype.typecode == "e" or self.dtype.kind == "c":
             raise BufferError(f"a memoryview has no {self.dtype}; there is x.numpy()")
+        _tell_of_copies()
         shape = self.shape if self.size else None
         return typed(self._read().toreadonly(), self.dtype.typecode, shape)
 
@@ -717,6 +721,7 @@ class Tensor(Methods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("a tensor's elements cannot be seen by NumPy without a copy")
+        _tell_of_copies()
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
@@ -729,6 +734,22 @@ class Tensor(Methods):
         from py_tensor.convert.numpy_functions import of_function
 
         return of_function(function, args, options)
+
+
+_told_of_copies = False
+
+
+def _tell_of_copies() -> None:
+    """Warn, once in a process, that NumPy computes with a copy of a tensor."""
+    global _told_of_copies
+    if not _told_of_copies:
+        _told_of_copies = True
+        warn(
+            "NumPy takes a copy of the tensor, and what it computes is in the host's memory;"
+            " x.numpy() is such a copy without this warning, which comes once",
+            HostCopyWarning,
+            stacklevel=3,
+        )
 
 
 _node_of: Callable[[Tensor], Node] = vars(Tensor)["_node"].__get__  # without `__getattr__`

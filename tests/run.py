@@ -9,10 +9,11 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
                                                a browser (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), unit (no browser), ops (every op on the
-CPU device), native (the GPU without a browser, and every op on it), browser (the page, and every op
-on WebGPU, in one browser), ops-webgpu (the latter alone), perf (counts and ratios, which unit and
-browser hold as well). What is not an option of this program goes to pytest. The last line is
-"N passed, N failed", over everything; the exit code is 0 only if something ran and nothing failed.
+CPU device), native (the GPU without a browser, and every op on it), libraries (SciPy, einops and
+others on tensors), browser (the page, and every op on WebGPU, in one browser), ops-webgpu (the
+latter alone), perf (counts and ratios, which unit and browser hold as well). What is not an option
+of this program goes to pytest. The last line is "N passed, N failed", over everything; the exit
+code is 0 only if something ran and nothing failed.
 
 The parts go in pieces, so many at a time as there are lanes, and a piece's output is shown when it
 is over; with `--lanes 1`, as it comes (for --pdb, say). What is measured by the clock, or needs
@@ -69,6 +70,7 @@ SUITES = {
     "perf": [["tests/perf"]],
     "ops": [["tests/ops", "--device", "cpu"]],
     "native": [["tests/native"], *([*files, *ON_NATIVE] for files in slices("tests/ops", 2))],
+    "libraries": [["tests/libraries"]],
     "unit": [["tests/unit", "tests/perf/counts"]],
 }
 # The tests that are marked so, of those parts that hold any.
@@ -85,6 +87,7 @@ EVERYTHING = [
     "unit",
     "ops",
     "native",
+    "libraries",
     "browser",
 ]  # "unit" and "browser" hold "ops-webgpu" and "perf"
 
@@ -151,7 +154,7 @@ def set_up(parts: list[str]) -> Path:
         os.environ["CHROMIUM"] = environment.ensure_chromium(python)
     if "browser" in parts:
         environment.ensure_firefox()
-    if "native" in parts:
+    if {"native", "libraries"}.intersection(parts):
         environment.ensure_adapter(python)
     return python
 

@@ -258,6 +258,21 @@ def _uploaded(data: memoryview, meta: Meta) -> Tensor:
     return Tensor(leaf(meta, meta.device.backend.upload(data, meta)))
 
 
+def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device) -> Tensor:
+    """A tensor of elements that are given as bytes in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        For more axes than there may be.
+    DTypeError
+        For a dtype that the device does not have.
+    """
+    meta = meta_of(check_rank(op, shape), dtype, device)
+    device.backend.check(op, meta)
+    return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
+
+
 def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
     shape = check_rank(op, _shape_of(data))
     values, types = _joined(data, shape)
@@ -518,8 +533,7 @@ def _reduced(x: Tensor) -> tuple[Any, ...]:
 
 def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
     """A tensor out of a pickle."""
-    meta = meta_of(shape, dtypes.parse(dtype), parse(None))
-    return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
+    return from_bytes("pickle", data, shape, dtypes.parse(dtype), parse(None))
 
 
 convert_by(asarray)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC, Accepts
+from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_NUMERIC, Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import apply, binary, composed_binary, composed_unary, register, unary
@@ -119,12 +120,17 @@ hypot = binary(
     "hypot",
     REAL_FLOATING,
     "hypot_f32({0}, {1})",
-    lambda np, x, y: np.hypot(x, y),
+    lambda np, x, y: _hypot(np, x, y),
     vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
     cost=20,
     ulp=4,
     doc="The length of the hypotenuse for legs `x` and `y`, without overflow in between.",
 )
+
+
+def _hypot(np: Any, x: Any, y: Any) -> Any:
+    """Infinite beside an infinite leg; the C library has NaN there for a signaling NaN."""
+    return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def sinc(x: Operand, /) -> Tensor:
@@ -189,9 +195,7 @@ rint = composed_unary(
     lambda x: round(x),
     doc="Each element rounded to an integer, halves to the even one, in floating point.",
 )
-fix = composed_unary(
-    "fix", REAL_FLOATING, lambda x: trunc(x), doc="Each element without its fraction."
-)
+fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="`trunc`, by another name.")
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:

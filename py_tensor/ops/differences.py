@@ -56,11 +56,11 @@ def diff(
         If `n` is negative.
     """
     x = tensor_of(x, "diff")
-    at = normalize_axis("diff", axis, x.ndim)
     if n < 0:
         raise ValueError(f"diff: n is {n}, which is negative")
     if not n:
         return x
+    at = normalize_axis("diff", axis, x.ndim)
     one = (*x.shape[:at], 1, *x.shape[at + 1 :])
     for given, is_first in ((prepend, True), (append, False)):
         if given is not None:

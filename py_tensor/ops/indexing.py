@@ -93,7 +93,8 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
     IndexError
         As for reading.
     TypeError
-        If `x` is a scalar, such as a sum or ``x[0]``.
+        If `x` is an element, such as ``x[0]``. A 0-d result of an op, such as a sum, is an array
+        once it is written to, as the array API standard has it.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     place = _place(x, key)

@@ -68,7 +68,13 @@ def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
     format : str
         Of each element as text, by Python's operator ``%``.
     """
-    self.numpy().tofile(fid, sep, format)
+    if not hasattr(fid, "write"):
+        with open(fid, "wb") as opened:
+            _tofile(self, opened, sep, format)
+    elif sep:
+        fid.write(sep.join(format % (v,) for v in self.ravel().tolist()).encode("latin1"))
+    else:
+        fid.write(self.tobytes())
 
 
 def _dumps(self: Tensor) -> bytes:

@@ -157,7 +157,7 @@ else:
         *("manual_seed", "rand", "randint", "randn", "seed", "set_bit_generator"),
     )
     _SEEDING = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
-    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "tomaxint", "uniform")
+    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "uniform")
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:

@@ -339,12 +339,11 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: x.flat.__setitem__(12, 1), IndexError, "^flat: 12 .*12 elements"),
         (lambda: x.flat.__setitem__([0, 12], 1), IndexError, "12 is out of range"),
         (lambda: x.flat.__setitem__([0, 1], []), ValueError, "^flat: there are no values"),
-        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: a scalar .*x\[i, \.\.\.\]"),
-        (lambda: x.sum().__setitem__(..., 1), TypeError, "^setitem: a scalar"),
-        (lambda: x[0, 0].fill(1), TypeError, "^setitem: a scalar"),
-        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: a scalar"),
-        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: a scalar"),
-        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: a scalar"),
+        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: an element .*x\[i, \.\.\.\]"),
+        (lambda: x[0, 0].fill(1), TypeError, "^setitem: an element"),
+        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: an element"),
+        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: an element"),
+        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: an element"),
     ]
     for n, (write, error, match) in enumerate(wrong):
         with pytest.raises(error, match=match):
@@ -355,6 +354,22 @@ def test_refused_writes_change_nothing(device: str) -> None:
     x[0] = 2.9  # what is assigned is converted, as in NumPy
     array[0] = 2
     same(x, array, "a float assigned to an integer")
+
+
+@pytest.mark.computes
+def test_results_of_no_axes(device: str) -> None:
+    """They are arrays once they are written to, and scalars until then, as in the standard."""
+    x = pt.arange(4, device=device)
+    for total in (x.sum(), x.max(), x[0] + 6, pt.asarray(6, device=device)):
+        assert total == 6 or total == 3
+        kept = total + 0
+        total[...] = 1
+        total[total > 0] = 5
+        total[()] += 2
+        same(total, np.array(7, np.int32), "what was written")
+        assert kept.item() in (6, 3)
+        assert not total.is_scalar
+    same(x, np.arange(4, dtype=np.int32), "the operand")
 
 
 @pytest.mark.computes

@@ -25,8 +25,17 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "decompositions", "display", "emath", "fft", "fitting", "lib", "linalg"}
-    | {"namespace", "numeric", "polynomials", "random", "scalar_types", "session"},
+    {"autotune", "decompositions", "display", "emath", "fft", "files", "fitting", "lib", "linalg"}
+    | {
+        "namespace",
+        "numeric",
+        "polynomials",
+        "random",
+        "scalar_types",
+        "session",
+        "testing",
+        "text_files",
+    },
     {"absent", "counting"},
     {PACKAGE},
 )
@@ -42,6 +51,7 @@ EXCEPTIONS = {
     ("tensor", "absent"): "a method that is not there: what there is instead",
     ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
     ("dtypes", "tensor"): "a dtype, called, makes a tensor",
+    ("convert.libraries", ""): "einops computes with public functions",
     ("absent", ""): "the public function of that name may be what there is instead",
     ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
     # -- The same layer, where it would close a circle

@@ -1,0 +1,465 @@
+"""Tensors in files and bytes: NumPy's formats `.npy` and `.npz`, and elements without a header.
+
+Nothing here needs NumPy. The format is that of NumPy's documentation (``numpy.lib.format``): a
+magic string, a version, the length of a header, the header as a literal of Python, the elements.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from array import array as packed
+from ast import literal_eval
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, parse
+from py_tensor.convert.conversion import from_bytes
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError
+from py_tensor.ops.operands import Operand
+from py_tensor.shapes import Shape, parse_shape, size_of
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["frombuffer", "fromfile", "load", "save", "savez", "savez_compressed"]
+
+MAGIC = b"\x93NUMPY"
+ALIGNMENT = 64  # of the first element in a file
+LONGEST_NUMBER = 21  # digits of a size that can be written over without moving the elements
+_LENGTHS = {1: ("<H", "latin1"), 2: ("<I", "latin1"), 3: ("<I", "utf8")}
+"""Version -> how the length of the header is stored, and its encoding."""
+
+
+# -- Writing ------------------------------------------------------------------------------------
+
+
+def save(file: Any, arr: Operand, allow_pickle: bool = True) -> None:
+    """Write a tensor to a file in NumPy's format, `.npy`, which `numpy.load` reads.
+
+    Parameters
+    ----------
+    file : str, path or file
+        A name gets the suffix ``.npy`` unless it has it. A file is open for bytes.
+    arr
+        A tensor, or what `asarray` takes. Elements in column-major order are stored so.
+    allow_pickle : bool
+        Changes nothing: no element is an object of Python.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> pt.save(file, pt.arange(3))
+    >>> pt.load(BytesIO(file.getvalue()))
+    tensor([0, 1, 2])
+    """
+    x = tensor_of(arr, "save")
+    with _opened(file, "wb", ".npy") as opened:
+        _write(opened, x)
+
+
+def savez(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand) -> None:
+    """Write tensors to one file, `.npz`, which `numpy.load` reads.
+
+    Parameters
+    ----------
+    file : str, path or file
+        A name gets the suffix ``.npz`` unless it has it.
+    *args
+        Tensors that get the names ``arr_0``, ``arr_1``, and so on.
+    allow_pickle : bool
+        Changes nothing, as with `save`.
+    **kwds
+        Tensors by name.
+
+    Raises
+    ------
+    ValueError
+        For a name that one of `args` gets as well.
+    """
+    _archive("savez", file, args, kwds, compressed=False)
+
+
+def savez_compressed(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand) -> None:
+    """`savez`, compressed by the method of zip files."""
+    _archive("savez_compressed", file, args, kwds, compressed=True)
+
+
+def _archive(
+    op: str, file: Any, args: tuple[Any, ...], kwds: dict[str, Any], *, compressed: bool
+) -> None:
+    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+    numbered = {f"arr_{n}": x for n, x in enumerate(args)}
+    for name in numbered.keys() & kwds.keys():
+        raise ValueError(f"{op}: {name} is the name of an unnamed tensor as well")
+    tensors = {name: tensor_of(x, op) for name, x in (kwds | numbered).items()}
+    method = ZIP_DEFLATED if compressed else ZIP_STORED
+    with _opened(file, "wb", ".npz") as opened, ZipFile(opened, "w", method) as archive:
+        for name, x in tensors.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                _write(member, x)
+
+
+def _write(file: Any, x: Tensor) -> None:
+    flags = x.flags
+    fortran = flags.f_contiguous and not flags.c_contiguous
+    file.write(_header(x.dtype, x.shape, fortran))
+    file.write(x.tobytes("F" if fortran else "C"))
+
+
+def _header(dtype: DType, shape: Shape, fortran: bool) -> bytes:
+    """What stands before the elements, byte by byte as NumPy writes it."""
+    text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
+    if shape:
+        text += " " * (LONGEST_NUMBER - len(str(shape[-1 if fortran else 0])))
+    start = len(MAGIC) + 2 + struct.calcsize("<H")
+    padding = ALIGNMENT - (start + len(text) + 1) % ALIGNMENT
+    encoded = text.encode("latin1") + b" " * padding + b"\n"
+    return MAGIC + bytes((1, 0)) + struct.pack("<H", len(encoded)) + encoded
+
+
+# -- Reading ------------------------------------------------------------------------------------
+
+
+def load(
+    file: Any,
+    mmap_mode: str | None = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: str = "ASCII",
+    *,
+    max_header_size: int = 10000,
+    device: str | Device | None = None,
+) -> Any:
+    """What a file holds that `save`, `savez` or NumPy wrote.
+
+    Parameters
+    ----------
+    file : str, path or file
+        A file is open for bytes, and can seek.
+    mmap_mode : {"r", "c"}, optional
+        Changes nothing: elements are copied to the device in any case.
+    allow_pickle : bool
+        Whether a file that is a pickle, as of ``x.dump``, is loaded. Pickles can run code.
+    fix_imports, encoding
+        Change nothing: they are for pickles of Python 2.
+    max_header_size : int
+        The longest header that is read without `allow_pickle`.
+    device : {"webgpu", "cpu"}, optional
+
+    Returns
+    -------
+    Tensor or NpzFile
+        Of a `.npz` file a mapping, which reads each tensor when it is asked for. Elements keep
+        their dtype, except on a GPU for float64 and complex128: they become float32 and complex64.
+
+    Raises
+    ------
+    ValueError
+        For a pickle or objects of Python where `allow_pickle` is False; for a file that ends too
+        early or whose header is damaged; for `mmap_mode` "r+" and "w+", whose writes would have to
+        change the file.
+    DTypeError
+        For elements that are no numbers or bools.
+    """
+    if mmap_mode not in (None, "r", "c"):
+        raise ValueError(
+            f"load: mmap_mode {mmap_mode!r} would write to the file, which a tensor cannot;"
+            " take None, 'r' or 'c', and pt.save"
+        )
+    place = parse(device)
+    own = isinstance(file, str | os.PathLike)
+    opened: Any = open(file, "rb") if own else file  # noqa: SIM115 - an NpzFile keeps it open
+    try:
+        start = opened.read(len(MAGIC))
+        if not start:
+            raise EOFError("load: no data left in the file")
+        opened.seek(-len(start), os.SEEK_CUR)
+        if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            found = NpzFile(opened, own, allow_pickle, max_header_size, place)
+            own = False  # which it closes
+            return found
+        if start == MAGIC:
+            return _read(opened, allow_pickle, max_header_size, place)
+        if not allow_pickle:
+            raise ValueError(
+                "load: the file is neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
+            )
+        import pickle
+
+        return pickle.load(opened)
+    finally:
+        if own:
+            opened.close()
+
+
+class NpzFile(Mapping[str, Any]):
+    """The tensors of a `.npz` file by name; each is read when it is asked for.
+
+    Attributes
+    ----------
+    files : list of str
+        The names.
+    f
+        The same tensors as attributes.
+    """
+
+    def __init__(
+        self, file: Any, own: bool, allow_pickle: bool, max_header_size: int, device: Device
+    ) -> None:
+        from zipfile import ZipFile
+
+        self.zip = ZipFile(file)
+        members = self.zip.namelist()
+        self.files = [name.removesuffix(".npy") for name in members]
+        self.f = _Attributes(self)
+        self._members = dict(zip(self.files, members, strict=True)) | dict.fromkeys(members)
+        self._file = file
+        self._own = own
+        self._options = allow_pickle, max_header_size, device
+
+    def __getitem__(self, key: str, /) -> Any:
+        if key not in self._members:
+            raise KeyError(f"{key} is not a file in the archive")
+        with self.zip.open(self._members[key] or key) as member:
+            start = member.read(len(MAGIC))
+            member.seek(0)
+            return _read(member, *self._options) if start == MAGIC else member.read()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __repr__(self) -> str:
+        name = getattr(self._file, "name", "object")
+        dots = "..." if len(self.files) > 5 else ""
+        return f"NpzFile {name!r} with keys: {', '.join(self.files[:5])}{dots}"
+
+    def close(self) -> None:
+        """Close the file."""
+        self.zip.close()
+        if self._own:
+            self._file.close()
+
+    def __enter__(self) -> NpzFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Attributes:
+    """The tensors of a file as attributes."""
+
+    def __init__(self, file: NpzFile) -> None:
+        self._of = file
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._of[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self) -> list[str]:
+        return self._of.files
+
+
+def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -> Tensor:
+    """A tensor of a file in the format `.npy`, from its magic string on."""
+    major, minor = _bytes(file, len(MAGIC) + 2, "the version")[len(MAGIC) :]
+    if major not in _LENGTHS or minor:
+        raise ValueError(f"load: there are versions 1.0, 2.0 and 3.0, not {major}.{minor}")
+    form, encoding = _LENGTHS[major]
+    (length,) = struct.unpack(form, _bytes(file, struct.calcsize(form), "the header's length"))
+    if length > max_header_size and not allow_pickle:
+        raise ValueError(
+            f"load: a header of {length} bytes is longer than max_header_size, {max_header_size}"
+        )
+    descr, fortran, shape = _parsed(_bytes(file, length, "the header").decode(encoding))
+    if descr == "|O" and not allow_pickle:
+        raise ValueError("load: the elements are pickled objects, which allow_pickle=False refuses")
+    dtype, swapped = _stored(descr)
+    data = _bytes(file, size_of(shape) * dtype.itemsize, "the elements")
+    stored_shape = shape[::-1] if fortran else shape
+    x = _made("load", data, stored_shape, dtype, swapped, device, narrow=True)
+    return x.T if fortran and x.ndim > 1 else x
+
+
+def _parsed(header: str) -> tuple[Any, bool, Shape]:
+    """The dtype's description, whether the order is column-major, and the shape."""
+    try:
+        found: dict[str, Any] = literal_eval(header.strip())
+        descr, fortran, shape = (found[key] for key in ("descr", "fortran_order", "shape"))
+        if type(fortran) is not bool or not isinstance(shape, tuple):
+            raise TypeError
+        sizes = parse_shape("load", cast("Shape", shape))
+    except (SyntaxError, ValueError, TypeError, KeyError):
+        raise ValueError(f"load: the header is damaged: {header!r}") from None
+    return descr, fortran, sizes
+
+
+def _bytes(file: Any, count: int, what: str) -> bytes:
+    """So many bytes of a file, which may give fewer at a time."""
+    parts: list[bytes] = []
+    left = count
+    while left and (part := file.read(left)):
+        parts.append(part)
+        left -= len(part)
+    if left:
+        raise ValueError(f"load: the file ends in {what}: {left} of {count} bytes are missing")
+    return b"".join(parts)
+
+
+# -- Elements without a header ------------------------------------------------------------------
+
+
+def frombuffer(
+    buffer: Any,
+    dtype: object = float,
+    count: int = -1,
+    offset: int = 0,
+    *,
+    like: Any = None,
+    device: str | Device | None = None,
+) -> Tensor:
+    r"""A vector with a copy of the elements that the bytes of a buffer hold.
+
+    Parameters
+    ----------
+    buffer
+        Bytes, or anything that a memoryview takes, whose elements follow each other.
+    dtype
+        Of the elements in the buffer; ``">f4"`` and its like are big-endian. Without one it is
+        float32, as `float` is everywhere.
+    count : int
+        The number of elements; -1 for all.
+    offset : int
+        The byte at which they begin.
+    like
+        Changes nothing.
+    device : {"webgpu", "cpu"}, optional
+
+    Raises
+    ------
+    ValueError
+        For bytes that are no whole elements, for fewer than `count` elements, and for an offset
+        outside of the buffer.
+    DTypeError
+        For a dtype that the device does not have.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> pt.frombuffer(b"\x00\x01\x00\x02", ">i2")
+    tensor([1, 2], dtype=int16)
+    """
+    own, swapped = _stored(dtype)
+    data = memoryview(buffer).cast("B")
+    if not 0 <= offset <= len(data):
+        raise ValueError(f"frombuffer: offset {offset} is outside of {len(data)} bytes")
+    n, rest = divmod(len(data) - offset, own.itemsize)
+    if count < 0 and rest:
+        raise ValueError(
+            f"frombuffer: {len(data) - offset} bytes are no whole elements of {own.itemsize}"
+        )
+    if count > n:
+        raise ValueError(f"frombuffer: the buffer holds {n} elements, not {count}")
+    n = n if count < 0 else count
+    part = data[offset : offset + n * own.itemsize].tobytes()
+    return _made("frombuffer", part, (n,), own, swapped, parse(device))
+
+
+def fromfile(
+    file: Any,
+    dtype: object = float,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
+    like: Any = None,
+    device: str | Device | None = None,
+) -> Tensor:
+    """A vector of the elements in a file without a header, as ``x.tofile`` writes them.
+
+    Parameters
+    ----------
+    file : str, path or file
+        It is read from its present position on.
+    dtype, count, like, device
+        As those of `frombuffer`. With fewer elements than `count` the result has those there are.
+    sep : str
+        What stands between elements that are text; without it they are bytes.
+    offset : int
+        Bytes to leave out before the first element.
+
+    Raises
+    ------
+    ValueError
+        For text that is no number, and for an offset together with `sep`.
+    """
+    if sep and offset:
+        raise ValueError("fromfile: an offset is for bytes, not for text")
+    own, swapped = _stored(dtype)
+    with _opened(file, "rb") as opened:
+        if sep:
+            from py_tensor.text_files import fromstring
+
+            text = opened.read()
+            text = text if isinstance(text, str) else text.decode("latin1")
+            return fromstring(text, own, count, sep=sep, device=device)
+        opened.seek(offset, os.SEEK_CUR)
+        data = opened.read() if count < 0 else opened.read(count * own.itemsize)
+    n = len(data) // own.itemsize
+    return _made("fromfile", data[: n * own.itemsize], (n,), own, swapped, parse(device))
+
+
+# -- Both ---------------------------------------------------------------------------------------
+
+
+def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[Any]:
+    """A file by its name, which gets the suffix; a file that is open stays so."""
+    if not isinstance(file, str | os.PathLike):
+        return nullcontext(file)
+    name = os.fspath(cast("str", file))
+    return open(name if name.endswith(suffix) else name + suffix, mode)
+
+
+def _stored(given: Any) -> tuple[DType, bool]:
+    """The dtype of elements in a file or a buffer, and whether their bytes are reversed."""
+    text = given if isinstance(given, str) else getattr(given, "str", None)
+    if not isinstance(text, str):
+        return dtypes.parse(given), False
+    if text.endswith("O"):
+        raise DTypeError("elements are objects of Python; tensors hold numbers and bools")
+    return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
+
+
+def _made(
+    op: str,
+    data: bytes,
+    shape: Shape,
+    dtype: DType,
+    swapped: bool,
+    device: Device,
+    *,
+    narrow: bool = False,
+) -> Tensor:
+    """A tensor of elements in row-major order; with `narrow` in a dtype that the device has."""
+    part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    if swapped and part > 1:
+        words = packed({2: "H", 4: "I", 8: "Q"}[part], data)
+        words.byteswap()
+        data = words.tobytes()
+    if narrow and device.name != "cpu" and not dtype.on_gpu:
+        data = packed("f", packed("d", data)).tobytes()
+        dtype = dtypes.complex64 if dtype.kind == "c" else dtypes.float32
+    return from_bytes(op, data, shape, dtype, device)

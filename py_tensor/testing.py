@@ -1,0 +1,219 @@
+"""Assertions of NumPy's `testing` on tensors: both sides are read, and NumPy compares them.
+
+So messages, options and what counts as equal are NumPy's. Tensors may stand where NumPy's take
+arrays, in lists and dicts as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any, cast
+
+from py_tensor.backend.host import host
+from py_tensor.tensor import Tensor
+
+__all__ = [
+    "assert_", "assert_allclose", "assert_almost_equal", "assert_approx_equal",
+    "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_equal",
+    "assert_array_less", "assert_array_max_ulp", "assert_equal", "assert_no_warnings",
+    "assert_raises", "assert_raises_regex", "assert_string_equal", "assert_warns",
+    "suppress_warnings",
+]  # fmt: skip
+
+Assertion = Callable[..., Any]
+
+
+def _read(value: Any) -> Any:
+    """What NumPy compares: an array for a tensor; the same in lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        array = value.numpy()
+        return array[()] if value.is_scalar else array
+    if isinstance(value, list | tuple):
+        items = cast("list[Any] | tuple[Any, ...]", value)
+        return type(items)(map(_read, items)) if type(items) in (list, tuple) else items
+    if isinstance(value, dict):
+        return {key: _read(each) for key, each in cast("dict[Any, Any]", value).items()}
+    return value
+
+
+def _numpys(name: str, doc: str) -> Assertion:
+    def assertion(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True  # of pytest: it shows where this was called
+        host.load_numpy()
+        from numpy import testing
+
+        return getattr(testing, name)(
+            *map(_read, args), **{key: _read(value) for key, value in options.items()}
+        )
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = f"{doc}\n\nThe parameters are those of ``numpy.testing.{name}``."
+    return assertion
+
+
+assert_allclose = _numpys(
+    "assert_allclose", "Raise AssertionError unless ``abs(x - y) <= atol + rtol * abs(y)``."
+)
+assert_array_equal = _numpys(
+    "assert_array_equal", "Raise AssertionError unless all elements are equal, or both NaN."
+)
+assert_equal = _numpys(
+    "assert_equal",
+    "Raise AssertionError unless two objects are equal: tensors, numbers, or lists of them.",
+)
+assert_almost_equal = _numpys(
+    "assert_almost_equal",
+    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 7.",
+)
+assert_approx_equal = _numpys(
+    "assert_approx_equal", "Raise AssertionError unless so many significant digits are equal."
+)
+assert_array_almost_equal = _numpys(
+    "assert_array_almost_equal",
+    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 6.",
+)
+assert_array_less = _numpys(
+    "assert_array_less", "Raise AssertionError unless each element of `x` is less than that of `y`."
+)
+assert_array_almost_equal_nulp = _numpys(
+    "assert_array_almost_equal_nulp",
+    "Raise AssertionError unless elements differ by at most `nulp` spacings of the larger ones.",
+)
+assert_array_max_ulp = _numpys(
+    "assert_array_max_ulp",
+    "Raise AssertionError unless there are at most `maxulp` numbers between elements.",
+)
+assert_string_equal = _numpys(
+    "assert_string_equal", "Raise AssertionError, with a diff, unless two texts are equal."
+)
+
+
+def assert_(val: Any, msg: Any = "") -> None:
+    """Raise AssertionError unless `val` is true, with `python -O` as well.
+
+    Parameters
+    ----------
+    msg : str or callable
+        The message, or what gives it.
+    """
+    __tracebackhide__ = True
+    if not val:
+        raise AssertionError(msg() if callable(msg) else msg)
+
+
+def assert_raises(
+    exception_class: Any, callable: Assertion | None = None, *args: Any, **kwargs: Any
+) -> Any:
+    """Raise AssertionError unless a function raises an exception, or a block of `with`."""
+    from unittest import TestCase
+
+    __tracebackhide__ = True
+    return _raises(TestCase().assertRaises, (exception_class,), callable, args, kwargs)
+
+
+def assert_raises_regex(
+    exception_class: Any,
+    expected_regexp: Any,
+    callable: Assertion | None = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """`assert_raises`, of an exception whose text a regular expression finds."""
+    from unittest import TestCase
+
+    __tracebackhide__ = True
+    given = exception_class, expected_regexp
+    return _raises(TestCase().assertRaisesRegex, given, callable, args, kwargs)
+
+
+def _raises(
+    check: Any,
+    given: tuple[Any, ...],
+    function: Assertion | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    return check(*given) if function is None else check(*given, function, *args, **kwargs)
+
+
+def assert_warns(
+    warning_class: Any, func: Assertion | None = None, *args: Any, **kwargs: Any
+) -> Any:
+    """Raise AssertionError unless a function warns, or a block of `with`; give its result."""
+    context = _warning(warning_class)
+    if func is None:
+        return context
+    with context:
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def _warning(category: Any) -> Any:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    if not any(issubclass(one.category, category) for one in found):
+        raise AssertionError(f"No warning of {category} was raised")
+
+
+def assert_no_warnings(func: Assertion | None = None, *args: Any, **kwargs: Any) -> Any:
+    """Raise AssertionError if a function warns, or a block of `with`; give its result."""
+    context = _no_warning()
+    if func is None:
+        return context
+    with context:
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def _no_warning() -> Any:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    if found:
+        raise AssertionError(f"Got warnings: {[str(one.message) for one in found]}")
+
+
+class suppress_warnings(AbstractContextManager["suppress_warnings"]):  # noqa: N801 - NumPy's name
+    """Leave out warnings within a block of `with`, or in a function that it decorates.
+
+    Parameters
+    ----------
+    forwarding_rule : str
+        What happens to all other warnings, by the names of Python's filters.
+    """
+
+    def __init__(self, forwarding_rule: Any = "always") -> None:
+        self._rule = forwarding_rule
+        self._filters: list[tuple[Any, str]] = []
+        self._context: warnings.catch_warnings[Any] | None = None
+
+    def filter(self, category: Any = Warning, message: str = "", module: object = None) -> None:
+        """Leave out warnings of a category whose text begins with a regular expression."""
+        self._filters.append((category, message))
+        if self._context is not None:
+            warnings.filterwarnings("ignore", message, category)
+
+    def __enter__(self) -> suppress_warnings:
+        self._context = warnings.catch_warnings()
+        self._context.__enter__()
+        warnings.simplefilter(self._rule)
+        for category, message in self._filters:
+            warnings.filterwarnings("ignore", message, category)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._context is not None
+        self._context.__exit__(*error)
+        self._context = None
+
+    def __call__(self, function: Assertion) -> Assertion:
+        @wraps(function)
+        def quiet(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return quiet
