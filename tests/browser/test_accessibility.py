@@ -14,7 +14,7 @@ from tests.environment import ROOT
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"phone": (400, 800), "wide": (1280, 800)}
 ENTRIES = ["pt.rand(3, 4)", "print('a line')", "1 / 0", "pt.ones(3) + pt.ones(4)"]
-STOPS = 1000  # more than any view has
+STOPS = 2000  # more than any view has
 
 AUDIT = """async () => {
   const { violations } = await axe.run(document, {
