@@ -431,6 +431,17 @@ FORMS = [
     _each("asarray array asanyarray ascontiguousarray", "@({x})", "@({x}, dtype={dtype})"),
     _each("copy", "@({x})"),
     _each("astype", "@({x}, {dtype})"),
+    _each("asarray_chkfinite", "@({s})", "@({x})"),
+    _each("asfortranarray require", "@({m})"),
+    _each("diag_indices_from", "@({square2})", "@({x})"),
+    _each("mask_indices", "@({k}, np.triu, {n})"),
+    _each("packbits", "@({x} > 0)", "@({x} > 0, axis={axis}, bitorder='little')"),
+    _each("unpackbits", "@(np.abs({i}).astype(np.uint8))"),
+    _each("real_if_close sort_complex trim_zeros", "@({v})"),
+    _each("unwrap", "@({v})", "@({f}, axis={axis})"),
+    _each("histogramdd", "@([{v}, {same}], bins=2, range=[(-3, 3), (-3, 3)])"),
+    _each("linalg.tensorinv", "@({square2}, ind=1)"),
+    _each("linalg.tensorsolve", "@({square2}, {rows}[:, 0])"),
     _each("argpartition", "@({nonempty}, 0).shape"),
     _each("polydiv", "@({coefficients}, [2.0, 1.0])"),
     _each("isscalar iscomplexobj isrealobj isfortran iterable", "@({x})"),
@@ -519,6 +530,9 @@ ELSEWHERE = {
     "no function of NumPy's main modules": "crop div erf expand flatten fused_multiply_add ge gt le"
     " lt eq ne mul sub layer_norm log_softmax softmax sigmoid relu permute unsqueeze tensor trapz"
     " sliding_window_view",
+    "files and text": "frombuffer fromfile fromstring genfromtxt load loadtxt save savetxt savez"
+    " savez_compressed",
+    "no tensor, or NumPy's no longer": "einsum_path row_stack",
     "random": "rand randn randint manual_seed",
     "the coefficients of a fit": "polyfit",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
