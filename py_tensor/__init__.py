@@ -107,6 +107,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.convert.texts import *  # noqa: F403
     from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
@@ -179,6 +180,10 @@ else:
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
         "fft": "fft",
+        "convert.texts": (
+            "array2string array_repr array_str base_repr binary_repr format_float_positional "
+            "format_float_scientific get_printoptions printoptions"
+        ),
         "files": "frombuffer fromfile load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",

@@ -17,7 +17,6 @@ FUNCTIONS: dict[str, str] = {
     "in1d": "it is pt.isin",
     "norm": "it is pt.linalg.norm",
     "normal": "it is pt.random.normal",
-    "array2string": "there is NumPy's np.array2string, for x.numpy()",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",
 }  # fmt: skip
