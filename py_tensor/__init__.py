@@ -54,6 +54,7 @@ from py_tensor.ops.elementwise import *  # noqa: F403
 from py_tensor.ops.gather import *  # noqa: F403
 from py_tensor.ops.linalg import *  # noqa: F403
 from py_tensor.ops.memory import *  # noqa: F403
+from py_tensor.ops.methods import *  # noqa: F403
 from py_tensor.ops.movement import *  # noqa: F403
 from py_tensor.ops.normalization import *  # noqa: F403
 from py_tensor.ops.rearrange import *  # noqa: F403
@@ -99,6 +100,7 @@ __array_api_version__ = "2025.12"
 _tell_einops()
 
 if _typing.TYPE_CHECKING:
+    from py_tensor import emath as emath
     from py_tensor import fft as fft
     from py_tensor import lib as lib
     from py_tensor import linalg as linalg
@@ -107,7 +109,10 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.convert.requirements import *  # noqa: F403
     from py_tensor.convert.texts import *  # noqa: F403
+    from py_tensor.emath import real_if_close as real_if_close
+    from py_tensor.emath import sort_complex as sort_complex
     from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
     from py_tensor.inspect.explaining import Explanation as Explanation
@@ -135,6 +140,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
     from py_tensor.ops.nan_reductions import *  # noqa: F403
+    from py_tensor.ops.packing import *  # noqa: F403
     from py_tensor.ops.parts import *  # noqa: F403
     from py_tensor.ops.products import *  # noqa: F403
     from py_tensor.ops.quantiles import *  # noqa: F403
@@ -179,11 +185,13 @@ else:
 
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
-        "fft": "fft",
+        "convert.requirements": "asarray_chkfinite asfortranarray require",
         "convert.texts": (
             "array2string array_repr array_str base_repr binary_repr format_float_positional "
             "format_float_scientific get_printoptions printoptions"
         ),
+        "emath": "emath real_if_close sort_complex",
+        "fft": "fft",
         "files": "frombuffer fromfile load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
@@ -195,31 +203,33 @@ else:
             "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
         ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
-        "ops.differences": "diff ediff1d gradient trapezoid trapz",
+        "ops.differences": "diff ediff1d gradient trapezoid trapz unwrap",
         "ops.functional": (
-            "apply_along_axis apply_over_axes choose fromiter ndenumerate ndindex piecewise select "
-            "vectorize"
+            "apply_along_axis apply_over_axes choose fromiter frompyfunc ndenumerate ndindex "
+            "piecewise select vectorize"
         ),
         "ops.grids": (
-            "c_ diag_indices diagflat fromfunction geomspace identity index_exp indices ix_ "
-            "logspace mgrid ogrid r_ ravel_multi_index s_ tri tril_indices tril_indices_from "
-            "triu_indices triu_indices_from unravel_index vander"
+            "c_ diag_indices diag_indices_from diagflat fromfunction geomspace identity index_exp "
+            "indices ix_ logspace mask_indices mgrid ogrid r_ ravel_multi_index s_ tri "
+            "tril_indices tril_indices_from triu_indices triu_indices_from unravel_index vander"
         ),
-        "ops.histograms": "histogram histogram2d histogram_bin_edges",
+        "ops.histograms": "histogram histogram2d histogram_bin_edges histogramdd",
         "ops.integers": "bitwise_count gcd lcm",
         "ops.joining": (
-            "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
-            "column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 "
-            "vsplit"
+            "append atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays "
+            "broadcast_shapes column_stack delete dsplit dstack fliplr flipud hsplit insert resize "
+            "rollaxis rot90 trim_zeros vsplit"
         ),
         "ops.kernel": "kernel",
         "ops.nan_reductions": (
             "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
             "nanvar"
         ),
+        "ops.packing": "packbits unpackbits",
         "ops.parts": "frexp isneginf isposinf ldexp modf spacing",
         "ops.products": (
-            "convolve correlate cross einsum inner kron matvec tensordot vdot vecdot vecmat"
+            "convolve correlate cross einsum einsum_path inner kron matvec tensordot vdot "
+            "vecdot vecmat"
         ),
         "ops.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
         "ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",

@@ -1,37 +1,205 @@
-"""Names that NumPy and PyTorch have and this library has not, and what there is instead."""
+"""What NumPy and PyTorch have and this library has not, or in part, and what there is instead.
+
+Errors, FEATURES.md (web/features.py) and the page's reference (web/reference.py) say what is here.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 _NO_GRADIENTS = "there is no automatic differentiation yet"
+_NO_MATRIX = "tensors have any number of axes: it is pt.{} of two axes, and @ multiplies matrices"
+_NO_TEXT = "elements are numbers or bools, no text; there is np.{}, on the CPU"
+_NO_DATES = "elements are numbers or bools, no dates; there is np.{}, on the CPU"
+_NO_RECORDS = "elements are numbers or bools, and have no fields; a dict of tensors has names"
+_TOO_WIDE = "the widest numbers have 64 bits, in each part if complex; the CPU alone has them"
+_NO_POINTERS = "memory may lie on a GPU, where C cannot point; x.numpy() is a copy that has {}"
+_OF_NUMPY_ITSELF = "it is about NumPy itself: np.{}"
+
+_PYTORCH = {
+    "addmm": "c + a @ b",
+    "as_tensor": "pt.asarray",
+    "baddbmm": "c + a @ b",
+    "bernoulli": "pt.random.binomial(1, p)",
+    "BoolTensor": "pt.tensor(data, dtype=pt.bool)",
+    "broadcast_tensors": "pt.broadcast_arrays",
+    "bucketize": "pt.searchsorted(boundaries, x)",
+    "cat": "pt.concat",
+    "cdist": "pt.linalg.norm(x[:, None] - y, axis=-1)",
+    "chain_matmul": "pt.linalg.multi_dot",
+    "chunk": "pt.array_split",
+    "clamp": "pt.clip",
+    "complex": "pt.complex64",
+    "DoubleTensor": 'pt.tensor(data, dtype=pt.float64, device="cpu")',
+    "float": "pt.float32",
+    "FloatTensor": "pt.tensor(data, dtype=pt.float32)",
+    "frac": "x - pt.trunc(x)",
+    "from_numpy": "pt.asarray",
+    "gather": "pt.take_along_axis",
+    "ger": "pt.outer",
+    "HalfTensor": "pt.tensor(data, dtype=pt.float16)",
+    "histc": "pt.histogram",
+    "index_add": "pt.add.at(x, indices, values)",
+    "index_put": "x[indices] = values",
+    "index_select": "pt.take",
+    "int": "pt.int32",
+    "IntTensor": "pt.tensor(data, dtype=pt.int32)",
+    "inverse": "pt.linalg.inv",
+    "is_complex": "pt.iscomplexobj",
+    "is_floating_point": 'pt.isdtype(x.dtype, "real floating")',
+    "is_tensor": "isinstance(x, pt.Tensor)",
+    "kthvalue": "pt.partition(x, k - 1)[k - 1]",
+    "lerp": "x + (y - x) * weight",
+    "logsumexp": "pt.logaddexp.reduce",
+    "LongTensor": "pt.tensor(data, dtype=pt.int64)",
+    "masked_fill": "pt.where(mask, value, x)",
+    "masked_select": "x[mask]",
+    "movedim": "pt.moveaxis",
+    "multinomial": "pt.random.choice(n, size, p=p)",
+    "narrow": "x[start:start + length]",
+    "neg": "pt.negative",
+    "numel": "x.size",
+    "one_hot": "pt.eye(n)[labels]",
+    "pinverse": "pt.linalg.pinv",
+    "rand_like": "pt.rand(*x.shape)",
+    "randn_like": "pt.randn(*x.shape)",
+    "randperm": "pt.random.permutation(n)",
+    "range": "pt.arange",
+    "repeat_interleave": "pt.repeat",
+    "rsqrt": "1 / pt.sqrt(x)",
+    "scatter": "pt.put_along_axis",
+    "scatter_add": "pt.add.at(x, indices, values)",
+    "sgn": "pt.sign",
+    "swapdims": "pt.swapaxes",
+    "symeig": "pt.linalg.eigh",
+    "t": "x.T",
+    "take_along_dim": "pt.take_along_axis",
+    "tensor_split": "pt.array_split",
+    "topk": "pt.sort(x, descending=True)[:k]",
+    "unbind": "pt.unstack",
+    "unflatten": "pt.reshape",
+    "view": "pt.reshape",
+    **{
+        name: f"pt.linalg.{name}"
+        for name in (
+            "cholesky", "cond", "det", "eigh", "inv", "lstsq", "matrix_power", "matrix_rank",
+            "norm", "pinv", "qr", "slogdet", "solve", "svd",
+        )
+    },
+}  # fmt: skip
+"""Of functions in PyTorch, or in NumPy's `linalg`: what they are called here."""
 
 FUNCTIONS: dict[str, str] = {
+    **{name: f"it is {called}" for name, called in _PYTORCH.items()},
+    **dict.fromkeys(("func", "inference_mode", "jacobian", "optim", "vmap"), _NO_GRADIENTS),
+    "dtypes": "all dtypes are of one class, pt.DType",
+    "exceptions": "they are names of the package, such as pt.AxisError and pt.ComplexWarning",
+    "mtrand": "its functions are those of pt.random",
+    "polynomial": "there are pt.poly1d, pt.polyval, pt.polyfit and their like",
+    "cuda": "pt.device_info() tells of the GPU, where tensors are made where there is one",
+    "device": 'a device is named by "webgpu" or "cpu": x.to(name), pt.set_default_device(name)',
+    "nn": "there are no layers yet; pt.relu, pt.softmax and pt.layer_norm are functions",
+    "set_default_dtype": "the default is float32; dtype=, and x.astype(dtype), choose another",
+    "Size": "the shape of a tensor is a tuple",
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
     "bfloat16": "there is pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
-    "cat": "it is pt.concat",
-    "from_numpy": "it is pt.asarray",
+    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "matrix")},
+    "bmat": _NO_MATRIX.format("block"),
+    **{name: _NO_TEXT.format(name) for name in ("char", "chararray", "strings")},
+    **{
+        name: _NO_DATES.format(name)
+        for name in (
+            "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string",
+            "datetime_data", "is_busday", "isnat",
+        )
+    },
+    **dict.fromkeys(("rec", "recarray", "record", "fromregex"), _NO_RECORDS),
+    **dict.fromkeys(("complex256", "float128"), _TOO_WIDE),
+    "ctypeslib": _NO_POINTERS.format("ctypes"),
+    "f2py": "it compiles Fortran, which runs on the CPU; pt.kernel compiles WGSL for the GPU",
+    "memmap": "memory may lie on a GPU, where no file is; pt.asarray takes one of NumPy's",
+    "ma": "no mask goes along with a tensor; there are NaN with pt.nanmean, and where=mask",
+    **{
+        name: _OF_NUMPY_ITSELF.format(name)
+        for name in ("core", "get_include", "show_config", "show_runtime", "test")
+    },
     "hist": "it is pt.histogram",
     "in1d": "it is pt.isin",
-    "norm": "it is pt.linalg.norm",
     "normal": "it is pt.random.normal",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",
 }  # fmt: skip
 """Of the package."""
 
+_PYTORCH_METHODS = {
+    "bernoulli_": "x[...] = pt.random.binomial(1, p, x.shape)",
+    "byte": "x.astype(pt.uint8)",
+    "clamp": "x.clip(min, max)",
+    "clamp_": "x[...] = x.clip(min, max)",
+    "contiguous": "pt.ascontiguousarray(x)",
+    "det": "pt.linalg.det(x)",
+    "div_": "x /= y",
+    "element_size": "x.itemsize",
+    "expand_as": "pt.broadcast_to(x, y.shape)",
+    "gather": "pt.take_along_axis(x, indices, axis)",
+    "H": "x.T.conj()",
+    "half": "x.astype(pt.float16)",
+    "index_add_": "pt.add.at(x, indices, values)",
+    "index_copy_": "x[indices] = values",
+    "index_fill_": "x[indices] = value",
+    "index_put_": "x[indices] = values",
+    "index_select": "x.take(indices, axis)",
+    "inverse": "pt.linalg.inv(x)",
+    "is_contiguous": "x.flags.c_contiguous",
+    "is_cuda": 'x.device == "webgpu"',
+    "mH": "x.mT.conj()",
+    **dict.fromkeys(("bmm", "mm", "mv"), "x @ y"),
+    "movedim": "pt.moveaxis(x, source, destination)",
+    "mul_": "x *= y",
+    "ndimension": "x.ndim",
+    "neg": "-x",
+    "neg_": "x *= -1",
+    "nelement": "x.size",
+    "new_empty": "pt.empty(shape, dtype=x.dtype)",
+    "new_full": "pt.full(shape, value, dtype=x.dtype)",
+    "new_ones": "pt.ones(shape, dtype=x.dtype)",
+    "new_tensor": "pt.asarray(data, dtype=x.dtype)",
+    "new_zeros": "pt.zeros(shape, dtype=x.dtype)",
+    "normal_": "x[...] = pt.random.normal(size=x.shape)",
+    "random_": "x[...] = pt.randint(low, high, x.shape)",
+    "repeat_interleave": "x.repeat(repeats, axis)",
+    "reshape_as": "x.reshape(y.shape)",
+    **dict.fromkeys(("scatter", "scatter_"), "pt.put_along_axis(x, indices, values, axis)"),
+    "scatter_add_": "pt.add.at(x, indices, values)",
+    "short": "x.astype(pt.int16)",
+    "stride": "x.strides, in bytes",
+    "sub_": "x -= y",
+    "type_as": "x.astype(y.dtype)",
+    "unflatten": "x.reshape(...)",
+    "uniform_": "x[...] = pt.random.uniform(size=x.shape)",
+    "view_as": "x.reshape(y.shape)",
+}
+"""Of methods in PyTorch: what they are called here."""
+
 METHODS: dict[str, str] = {
+    **{name: f"it is {called}" for name, called in _PYTORCH_METHODS.items()},
     **dict.fromkeys(
-        ("backward", "detach", "grad", "requires_grad", "requires_grad_"), _NO_GRADIENTS
+        (
+            "backward", "detach", "grad", "is_leaf", "register_hook", "requires_grad",
+            "requires_grad_", "retain_grad",
+        ),
+        _NO_GRADIENTS,
     ),
+    "data_ptr": _NO_POINTERS.format("ctypes"),
     "clone": "it is x.copy()",
     "bool": "it is x.astype(pt.bool)",
     "copy_": "it is x[...] = y",
     "cpu": 'it is x.to("cpu")',
     "cuda": 'it is x.to("webgpu")',
-    "ctypes": "there is x.numpy().ctypes, of a copy",
+    "ctypes": _NO_POINTERS.format("ctypes"),
     "dim": "it is x.ndim",
     "double": 'it is x.astype(pt.float64), on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
@@ -44,10 +212,54 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
     "norm": "it is pt.linalg.norm(x)",
     "numel": "it is x.size",
-    "resize": "there is x.reshape(...), and pt.concat for more elements",
     "type": "it is x.astype(dtype)",
+}  # fmt: skip
+"""Of tensors. For a name that is not here, what FUNCTIONS has."""
+
+_AXIS = dict.fromkeys(("dim", "dims"), "axis")
+KEYWORDS: dict[str, str] = {
+    **{name: f"it is {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
+    "requires_grad": _NO_GRADIENTS,
+    "casting": "results have the dtype that the operands give; x.astype(dtype) converts",
+    "like": "what is made is a tensor; there is no other kind",
+    "order": "new tensors lie in row-major order",
+    "signature": "dtype= says what is computed in",
+    "subok": "there are no subclasses of tensors",
 }
-"""Of tensors."""
+"""Of parameters that functions do not take: PyTorch's, and those that many of NumPy's have."""
+
+_ON_HOST = "computed on the host, by NumPy: the GPU is waited for"
+_WITHOUT_ELEMENTS = "for issubdtype and isinstance: no tensor has such elements"
+_CPU_ALONE = 'on the device "cpu" alone: GPUs have no floats of 64 bits'
+_OF_32_BITS = "32 bits, the default of integers here; NumPy's has 64"
+_STREAM = "another stream of numbers than NumPy's for the same seed"
+PARTLY: dict[str, str] = {
+    **dict.fromkeys(
+        ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
+        _WITHOUT_ELEMENTS,
+    ),
+    **dict.fromkeys(("cdouble", "complex128", "double", "float64"), _CPU_ALONE),
+    "longdouble": "float64: there is nothing wider; " + _CPU_ALONE,
+    "clongdouble": "complex128: there is nothing wider; " + _CPU_ALONE,
+    **dict.fromkeys(("int_", "intp", "uint", "uintp"), _OF_32_BITS),
+    **dict.fromkeys(("errstate", "geterr", "seterr"), "accepted: nothing warns, nothing raises"),
+    **dict.fromkeys(
+        ("frompyfunc", "vectorize"), "the function is called for each element, on the host"
+    ),
+    "linalg.eig": _ON_HOST,
+    "linalg.eigvals": _ON_HOST,
+    **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
+    **dict.fromkeys(
+        ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
+        _STREAM,
+    ),
+    "lib": "stride_tricks alone",
+    "typing": "the types of this library",
+    "random.bytes": "computed on the host",
+    "random.seed": _STREAM,
+}
+"""Of names of NumPy's that mean less here, or something else: how. What belongs to a module has its
+name in front. What follows from a signature is not here."""
 
 
 def refuse_function(name: str, module: object) -> NoReturn:
@@ -61,7 +273,28 @@ def refuse_method(name: str, tensor: object) -> NoReturn:
     Raised here and not where `self` is the tensor: there Python would suggest private names, too.
     """
     words = f"'Tensor' object has no attribute '{name}'"
-    raise _error(words, name, tensor, METHODS.get(name) or _function_or_op(name))
+    raise _error(words, name, tensor, _instead_of_method(name))
+
+
+_UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def clarify_keyword(error: TypeError) -> None:
+    """Have Python's error about a parameter that a function does not take say what there is.
+
+    For hosts that show errors, as the page is: Python raises it before any function of ours runs.
+    """
+    import py_tensor
+
+    found = _UNEXPECTED.match(str(error))
+    if found is None or found[2] not in KEYWORDS:
+        return
+    if found[1] in dir(py_tensor) or hasattr(py_tensor.Tensor, found[1]):
+        error.args = (f"{found[0]}; {KEYWORDS[found[2]]}",)
+
+
+def _instead_of_method(name: str) -> str | None:
+    return METHODS.get(name) or _function_or_op(name) or FUNCTIONS.get(name)
 
 
 def _function_or_op(name: str) -> str | None:

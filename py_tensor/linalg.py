@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import builtins
 import math
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from py_tensor.decompositions import EighResult as EighResult
 from py_tensor.decompositions import EigResult as EigResult
@@ -31,7 +30,7 @@ from py_tensor.decompositions import svd as svd
 from py_tensor.decompositions import svdvals as svdvals
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
-from py_tensor.ops import movement, rearrange
+from py_tensor.ops import movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
 from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
@@ -40,12 +39,11 @@ from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, 
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.products import cross as cross
 from py_tensor.ops.products import tensordot as tensordot
 from py_tensor.ops.products import vecdot as vecdot
 from py_tensor.ops.rearrange import outer as outer
 from py_tensor.ops.reduction import Axes, max, min, sum
-from py_tensor.shapes import normalize_axes, normalize_axis
+from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 
@@ -135,6 +133,21 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
     return found if keepdims else found.squeeze(axes)
 
 
+def cross(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
+    """The vector product of vectors of 3 elements along an axis.
+
+    Raises
+    ------
+    ShapeError
+        For vectors of another length.
+    """
+    a, b = (tensor_of(v, "cross") for v in (x, y))
+    for v in (a, b):
+        if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
+            raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
+    return products.cross(a, b, axis=axis)
+
+
 def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
@@ -143,7 +156,8 @@ def vector_norm(
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     shape = tuple(x.shape[a] for a in kept)
-    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, -1)), ord, -1)
+    count = math.prod(x.shape[a] for a in axes)
+    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
     one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     return reshape(found, one) if keepdims else found
 
@@ -188,6 +202,52 @@ def matrix_power(x: Operand, n: int, /) -> Tensor:
     return found.copy() if found is x else found
 
 
+def tensorinv(a: Operand, ind: int = 2) -> Tensor:
+    """The inverse of a tensor under `tensordot` over `ind` axes: of the matrix that it is flat.
+
+    Its first `ind` axes are the rows of that matrix, and come last in the result.
+
+    Raises
+    ------
+    ValueError
+        Unless `ind` is positive.
+    ShapeError
+        Unless the matrix is square.
+    """
+    x = tensor_of(a, "tensorinv")
+    count = whole_number("tensorinv", "ind", ind)
+    if count < 1:
+        raise ValueError(f"tensorinv: ind is {ind}; it is at least 1")
+    rows, columns = x.shape[:count], x.shape[count:]
+    if size_of(rows) != size_of(columns):
+        raise ShapeError(f"tensorinv: {rows} and {columns} do not make a square matrix")
+    return reshape(inv(reshape(x, (size_of(rows), -1))), (*columns, *rows))
+
+
+def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Tensor:
+    """The `x` for which ``tensordot(a, x, x.ndim)`` is `b`.
+
+    Parameters
+    ----------
+    axes : optional
+        Axes of `a` to move to its end first.
+
+    Raises
+    ------
+    ShapeError
+        Unless the axes of `a` beside those of `b` have as many elements as `b`.
+    """
+    x, wanted = movement.in_common_dtype("tensorsolve", a, b)
+    if axes is not None:
+        moved = [normalize_axis("tensorsolve", axis, x.ndim) for axis in axes]
+        x = movement.permute(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
+    shape = x.shape[wanted.ndim :]
+    if size_of(shape) != wanted.size or x.size != wanted.size**2:
+        raise ShapeError(f"tensorsolve: shapes {x.shape} and {wanted.shape}")
+    found = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
+    return reshape(found, shape)
+
+
 def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
     """The product of several matrices, in the order that multiplies the fewest elements.
 
@@ -221,13 +281,3 @@ def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
         return given[i] if i == j else matmul(product(i, k), product(k + 1, j))
 
     return stored("multi_dot", product(0, n - 1), out)
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """What NumPy has besides: that of a copy."""
-        words = f"module 'py_tensor.linalg' has no attribute '{name}'"
-        if name.startswith("_"):
-            raise AttributeError(words, name=name, obj=sys.modules[__name__])
-        raise AttributeError(f"{words}; NumPy's np.linalg.{name} takes x.numpy()")

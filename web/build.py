@@ -84,6 +84,7 @@ ELSEWHERE = (
         "py_tensor/backend/interrupts.py",
     ),  # one for type checkers
     "py_tensor/bridge.js",
+    "*.dist-info/RECORD",  # of the whole wheel, which this is not
 )
 
 # What every address of a build begins with; sw.js knows it too.

@@ -28,9 +28,13 @@ SECTIONS = {
     "elementwise": "Elementwise",
     "transcendental": "Exponentials and trigonometry",
     "arithmetic": "Elementwise",
+    "parts": "Elementwise",
+    "integers": "Elementwise",
     "complex": "Complex numbers",
+    "emath": "Complex numbers",
     "rounding": "Rounding",
     "bitwise": "Bits",
+    "packing": "Bits",
     "reduction": "Reductions",
     "statistics": "Statistics",
     "quantiles": "Statistics",
@@ -44,14 +48,21 @@ SECTIONS = {
     "setops": "Sets",
     "linalg": "Products",
     "products": "Products",
+    "decompositions": "Linear algebra",
+    "fourier": "Fourier transforms",
     "normalization": "Normalization",
     "movement": "Shapes",
     "attributes": "Shapes",
+    "memory": "Shapes",
     "namespace": "Tensors from data",
+    "requirements": "Tensors from data",
     "rearrange": "Rearranging",
     "joining": "Rearranging",
     "windows": "Rearranging",
     "grids": "Grids and indices",
+    "tapers": "Windows of signals",
+    "polynomials": "Polynomials",
+    "fitting": "Polynomials",
     "functional": "Functions of elements and slices",
     "gather": "Indexing",
     "assignment": "Assignment",
@@ -65,8 +76,16 @@ SECTIONS = {
     "session": "Device",
     "device": "Device",
     "numeric": "Dtypes",
+    "scalar_types": "Dtypes",
 }
 """The heading for what a module defines, in order; a module that is not here has its own name."""
+
+MODULES = {
+    "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
+    "fft": ("Fourier transforms", ("py_tensor.fft",)),
+    "random": ("Random numbers", ("py_tensor.random",)),
+}
+"""Of public modules: the heading for their functions, and where these are defined, or below it."""
 
 SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//",
@@ -149,12 +168,14 @@ class Reference:
 
     def __init__(self, references: types.ModuleType, examples: dict[str, str]) -> None:
         import py_tensor as pt
+        from py_tensor.absent import PARTLY
         from py_tensor.graph.op import NOT_DIFFERENTIABLE
         from py_tensor.ops.define import REGISTRY
 
         self.pt = pt
         self.public = {name: getattr(pt, name) for name in dir(pt)}
         self.registry = REGISTRY
+        self.partly = PARTLY
         self.not_differentiable = NOT_DIFFERENTIABLE
         self.references = references
         self.examples = examples
@@ -164,7 +185,7 @@ class Reference:
 
     def entries(self) -> list[Entry]:
         """By section, and by name in each."""
-        found = [*self.functions(), *self.of_tensor()]
+        found = [*self.functions(), *self.of_modules(), *self.of_tensor()]
         unused = set(self.examples) - {entry["name"] for entry in found}
         if unused:
             raise ValueError(f"examples.txt: there is nothing public named {sorted(unused)}")
@@ -191,6 +212,25 @@ class Reference:
                 entry["aliases"].insert(0, self.operators[name])
             yield entry
 
+    def of_modules(self) -> Iterator[Entry]:
+        """The functions of public modules, which are no functions of the package itself."""
+        functions = {f for f in self.public.values() if inspect.isfunction(f)}
+        for module, (section, places) in MODULES.items():
+            owner = getattr(self.pt, module)
+            for name in dir(owner):
+                function = getattr(owner, name)
+                if name.startswith("_") or not inspect.isfunction(function):
+                    continue
+                if function in functions or not f"{function.__module__}.".startswith(
+                    tuple(f"{place}." for place in places)
+                ):
+                    continue
+                entry = self.entry(f"{module}.{name}", function, function.__doc__)
+                entry["section"] = section
+                entry["call"] = f"pt.{module}.{name}{signature(function)}"
+                entry["aliases"] = []
+                yield entry
+
     def of_tensor(self) -> Iterator[Entry]:
         """What tensors have that no public function has a name for."""
         functions = {f for f in self.public.values() if inspect.isfunction(f)}
@@ -213,6 +253,8 @@ class Reference:
         if not entry["example"]:
             print(f"{name}: there is no example, in its docstring or in examples.txt")
         entry["facts"] = self.facts(name, function) if name in self.registry else []
+        if name in self.partly:
+            entry["facts"].append(["beside NumPy", self.partly[name]])
         return entry
 
     def facts(self, name: str, function: Any) -> list[list[str]]:

@@ -225,9 +225,8 @@ class _Pass:
         """`load` of the first pass: an element of the operand, its parts exchanged if inverse."""
         kernel, stage = self.kernel, self.stage
         body = stage.element
-        walk = arrange(
-            replace(kernel, stages=(Stage(body, ()),)), [body], context.profile, vectors=False
-        )
+        whole = replace(kernel, stages=(Stage(body, ()),))
+        walk = arrange(whole, [body], context.profile, vectors=False, in_order=True)
         dims = walk.dims
         for slot, dtype in dict.fromkeys(
             (x.slot, x.dtype) for x in [*body.loads(), *body.gathers()]

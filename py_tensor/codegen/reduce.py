@@ -208,15 +208,22 @@ def _dispatch(
 
 
 def arrange(
-    kernel: Kernel, bodies: Sequence[Body], profile: AdapterProfile, *, vectors: bool = True
+    kernel: Kernel,
+    bodies: Sequence[Body],
+    profile: AdapterProfile,
+    *,
+    vectors: bool = True,
+    in_order: bool = False,
 ) -> Walk:
     """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
 
-    The rows are not sliced.
+    The rows are not sliced. `in_order` keeps them in row-major order of the kept dimensions.
     """
-    by_rows, kept_order, reduced_order = _orders(kernel, bodies)
-    kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
     rank = len(kernel.kept)
+    by_rows, kept_order, reduced_order = _orders(kernel, bodies)
+    if in_order:
+        kept_order = list(range(rank))
+    kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
     dims = Dimensions(
         rank=rank,
         kept=kept,

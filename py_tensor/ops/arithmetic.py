@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, REAL_FLOATING, REAL_NUMERIC, Accepts
+from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_NUMERIC, Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import apply, binary, composed_binary, composed_unary, register, unary
@@ -195,9 +195,7 @@ rint = composed_unary(
     lambda x: round(x),
     doc="Each element rounded to an integer, halves to the even one, in floating point.",
 )
-fix = composed_unary(
-    "fix", REAL_FLOATING, lambda x: trunc(x), doc="Each element without its fraction."
-)
+fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="`trunc`, by another name.")
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:

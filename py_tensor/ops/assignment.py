@@ -9,17 +9,18 @@ from typing import Any
 
 from py_tensor.dtypes import bool_, of_scalar
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, combine, getitem, setitem, write
-from py_tensor.ops.movement import converted, flatten, reshape, reshape_copy
-from py_tensor.ops.operands import Operand, copy_or_scalar, number_like
+from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
+from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
-from py_tensor.shapes import broadcast
+from py_tensor.shapes import broadcast, parse_shape, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
@@ -67,6 +68,26 @@ def _partition(self: Tensor, kth: int | Sequence[int], axis: int = -1) -> None:
         raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
     result = partition(self, kth, axis)
     _overwrite(_target("partition", self), result)
+
+
+def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
+    """Give the tensor another shape, in place: elements are cut off, or zeros stand behind them.
+
+    Raises
+    ------
+    ValueError
+        For a view, a tensor of which views were made, whatever `refcheck` says, and a scalar.
+    """
+    given = new_shape[0] if len(new_shape) == 1 else new_shape
+    if given is None or not new_shape:
+        return
+    shape = parse_shape("resize", given)
+    if self.is_scalar or self._alias is not None:  # pyright: ignore[reportPrivateUsage]
+        raise ValueError("resize: the tensor has views, or is one; pt.resize makes another")
+    kept = ravel(self.copy())[: size_of(shape)]
+    missing = zeros(size_of(shape) - kept.size, self.dtype, device=self.device)
+    made = node_of(reshape_copy(concat([kept, missing]), shape))
+    self._replace(lambda node: made)  # pyright: ignore[reportPrivateUsage]
 
 
 def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
@@ -309,6 +330,7 @@ install("fill", _fill)
 install("flat", property(Flat, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)
 install("partition", _partition)
+install("resize", _resize)
 install("put", put)
 for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):
     register(_function, method=False)

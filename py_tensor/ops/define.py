@@ -67,6 +67,12 @@ BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None
 
 
 REGISTRY: dict[str, Callable[..., Tensor]] = {}
+_IDENTITIES: dict[str, Scalar] = {
+    **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
+    **dict.fromkeys(("logical_or", "logical_xor"), False),
+    "bitwise_and": -1, "logaddexp": -math.inf, "logaddexp2": -math.inf, "logical_and": True,
+    "multiply": 1,
+}  # fmt: skip
 EXACT = 0.5
 """The error in ulp of a result that is exact, or the nearest number of its dtype."""
 
@@ -222,10 +228,18 @@ def register(function: Any, op: Op | None = None, *, method: bool = True) -> Non
         install(function.__name__, function)
 
 
+def count_operands(function: Any, nin: int, nout: int = 1) -> None:
+    """Give an elementwise function what NumPy's tell of themselves: it is a `ufunc` then."""
+    function.nin, function.nout, function.nargs = nin, nout, nin + nout
+    function.identity = _IDENTITIES.get(function.__name__)
+    function.signature = None
+
+
 def _finish(
     function: Any,
     name: str,
     doc: str,
+    nin: int,
     op: Op | None = None,
     *,
     ulp: float | None = None,
@@ -233,6 +247,7 @@ def _finish(
 ) -> Any:
     """Name, document and register a public function made by a definition."""
     function.__name__ = function.__qualname__ = name
+    count_operands(function, nin)
     function.__doc__ = inspect.cleandoc(doc)
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
@@ -288,7 +303,7 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
                 return Tensor(Node(op, (node,), None, meta, key))
         return apply(op, (x,))
 
-    return _finish(function, op.name, doc, op, ulp=_if_float(op, ulp), method=method)
+    return _finish(function, op.name, doc, 1, op, ulp=_if_float(op, ulp), method=method)
 
 
 def _if_float(op: Elementwise, ulp: float) -> float | None:
@@ -528,7 +543,7 @@ def binary_of(
 
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-    return _finish(function, op.name, doc, op, ulp=_if_float(op, ulp))
+    return _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
 
 
 def _composed(
@@ -566,7 +581,7 @@ def composed_unary(
     ) -> Tensor:
         return _composed(name, accepts, (x,), compose, out, where, dtype)
 
-    return _finish(function, name, doc, ulp=ulp)
+    return _finish(function, name, doc, 1, ulp=ulp)
 
 
 def composed_binary(
@@ -590,7 +605,7 @@ def composed_binary(
     ) -> Tensor:
         return _composed(name, accepts, (x, y), compose, out, where, dtype)
 
-    return _finish(function, name, doc, ulp=ulp)
+    return _finish(function, name, doc, 2, ulp=ulp)
 
 
 # The comparison with the operands exchanged.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import not_equal, subtract
+from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
 from py_tensor.ops.movement import (
     as_floating,
     broadcast_to,
@@ -17,13 +18,15 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     reshape_copy,
+    widened,
 )
-from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.operands import Operand, Real, Scalar
 from py_tensor.ops.reduction import sum
+from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz"]
+__all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz", "unwrap"]
 
 
 def _sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
@@ -53,11 +56,11 @@ def diff(
         If `n` is negative.
     """
     x = tensor_of(x, "diff")
-    at = normalize_axis("diff", axis, x.ndim)
     if n < 0:
         raise ValueError(f"diff: n is {n}, which is negative")
     if not n:
         return x
+    at = normalize_axis("diff", axis, x.ndim)
     one = (*x.shape[:at], 1, *x.shape[at + 1 :])
     for given, is_first in ((prepend, True), (append, False)):
         if given is not None:
@@ -191,6 +194,36 @@ def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: i
     return sum(width * heights / 2.0, at)
 
 
+def unwrap(
+    p: Operand,
+    discont: Real | None = None,
+    axis: int = -1,
+    *,
+    period: Real = 2 * math.pi,
+) -> Tensor:
+    """Elements along `axis`, each moved by whole periods to within half a one of the one before it.
+
+    Parameters
+    ----------
+    discont : optional
+        The least difference of neighbours that moves one; at least half a period.
+    period
+        An integer, of integers, keeps them integers.
+    """
+    x = tensor_of(p, "unwrap")
+    at = normalize_axis("unwrap", axis, x.ndim)
+    is_whole = isinstance(period, int) and x.dtype.kind in "biu"
+    high = period // 2 if is_whole else period / 2
+    x = widened(converted(x, dtypes.int32) if x.dtype is dtypes.bool_ else x)
+    steps = converted(diff(x, axis=at), (x * 1 if is_whole else x * 1.0).dtype)
+    within = remainder(steps + high, period) - high
+    if not (is_whole and period % 2):
+        within = where(equal(within, -high) & (steps > 0), high, within)
+    moves = where(abs(steps) < (high if discont is None else discont), 0, within - steps)
+    first = converted(_sliced(x, at, None, 1), steps.dtype)
+    return concat([first, _sliced(x, at, 1, None) + cumsum(moves, at)], at)
+
+
 trapz = trapezoid
-for _function in (diff, ediff1d, gradient, trapezoid):
+for _function in (diff, ediff1d, gradient, trapezoid, unwrap):
     register(_function, method=False)

@@ -30,6 +30,7 @@ from py_tensor.ops.define import (
     binary,
     binary_of,
     comparison,
+    count_operands,
     install,
     register,
     unary,
@@ -497,6 +498,7 @@ def power(
 
 
 register(power, POWER, method=False)
+count_operands(power, 2)
 
 
 def _reflected_power(self: Tensor, other: Operand) -> Tensor:

@@ -23,13 +23,14 @@ from py_tensor.ops.operands import (
     copy_or_scalar,
     in_dtype,
 )
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.shapes import normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "ndenumerate", "ndindex",
-    "piecewise", "select", "vectorize",
+    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "frompyfunc", "ndenumerate",
+    "ndindex", "piecewise", "select", "vectorize",
 ]  # fmt: skip
 
 
@@ -117,6 +118,47 @@ class vectorize:  # noqa: N801 - NumPy's name
             for column, dtype in zip(columns, types, strict=True)
         ]
         return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
+
+
+class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
+    """A function of Python's scalars as one of tensors, with a fixed number of operands.
+
+    As `vectorize` in all else. NumPy's gives objects, this one the dtype of the values.
+
+    Parameters
+    ----------
+    func : callable
+    nin, nout : int
+        How many operands it takes, and how many results it gives.
+    identity : optional
+        Kept as an attribute.
+
+    Raises
+    ------
+    TypeError
+        When called with another number of operands.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> pt.frompyfunc(lambda x, y: x * 10 + y, 2, 1)(pt.tensor([1, 2]), 3)
+    tensor([13, 23])
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None
+    ) -> None:
+        super().__init__(func)
+        self.nin, self.nout, self.nargs, self.identity = nin, nout, nin + nout, identity
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        if len(operands) != self.nin or options:
+            raise TypeError(f"{self.__name__}: takes {self.nin} operands, not {len(operands)}")
+        found: Any = super().__call__(*operands)
+        given = len(cast("Any", found)) if isinstance(found, tuple) else 1
+        if given != self.nout:
+            raise ValueError(f"{self.__name__}: gives {given} results, not {self.nout}")
+        return cast("Any", found)
 
 
 def _parsed(dtype: Any) -> Any:
@@ -217,8 +259,10 @@ def piecewise(
     return converted(broadcast_to(tensor_of(found, "piecewise"), x.shape), x.dtype).copy()
 
 
-def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "raise") -> Tensor:
-    """Of each place the element of the choice that `x` numbers there; all of them broadcast.
+def choose(
+    a: Operand, choices: Operand | Sequence[Operand], out: Out = None, mode: str = "raise"
+) -> Tensor:
+    """Of each place the element of the choice that `a` numbers there; all of them broadcast.
 
     Parameters
     ----------
@@ -226,7 +270,7 @@ def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "rai
         Whether a number out of range, such as a negative one, raises IndexError with the next
         read, counts modulo the number of choices, or stands for the nearest.
     """
-    number = tensor_of(x, "choose")
+    number = tensor_of(a, "choose")
     given = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", given)
     number, *spread = broadcast_arrays(number, *(in_dtype("choose", v, dtype) for v in given))
@@ -241,7 +285,8 @@ def choose(x: Operand, choices: Operand | Sequence[Operand], /, mode: str = "rai
         raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
     found = indices_of("choose", number.expand_dims(0), every, 0)
-    return reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)
+    chosen = reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)
+    return stored_whole("choose", chosen, out)
 
 
 for _function in (

@@ -31,10 +31,10 @@ from py_tensor.shapes import Shape, parse_shape, row_major, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "c_", "diag_indices", "diagflat", "fromfunction", "geomspace", "identity", "index_exp",
-    "indices", "ix_", "logspace", "mgrid", "ogrid", "r_", "ravel_multi_index", "s_", "tri",
-    "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
-    "vander",
+    "c_", "diag_indices", "diag_indices_from", "diagflat", "fromfunction", "geomspace", "identity",
+    "index_exp", "indices", "ix_", "logspace", "mask_indices", "mgrid", "ogrid", "r_",
+    "ravel_multi_index", "s_", "tri", "tril_indices", "tril_indices_from", "triu_indices",
+    "triu_indices_from", "unravel_index", "vander",
 ]  # fmt: skip
 
 
@@ -366,6 +366,30 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     return (arange(n),) * ndim
 
 
+def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
+    """`diag_indices` of the shape of a tensor of two axes or more, all of one length.
+
+    Raises
+    ------
+    ShapeError
+        For another shape.
+    """
+    shape = tensor_of(arr, "diag_indices_from").shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError(f"diag_indices_from: takes axes of one length, not shape {shape}")
+    return diag_indices(shape[0], len(shape))
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Tensor, Any], Tensor], k: Any = 0
+) -> tuple[Tensor, ...]:
+    """The indices of an ``n x n`` matrix where ``mask_func(matrix of ones, k)`` is not 0.
+
+    Waits for the GPU: how many they are depends on the elements.
+    """
+    return nonzero(mask_func(ones((n, n), dtypes.int32), k))
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
     """The indices of an ``n x m`` matrix on and below its `k`-th diagonal. Waits for the GPU."""
     return nonzero(tri(n, m, k, dtypes.bool_))
@@ -397,7 +421,7 @@ def triu_indices_from(x: Operand, /, k: int = 0) -> tuple[Tensor, ...]:
 
 for _function in (
     diagflat, fromfunction, geomspace, identity, indices, ix_, logspace, ravel_multi_index, tri,
-    diag_indices, tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index,
-    vander,
+    diag_indices, diag_indices_from, mask_indices, tril_indices, tril_indices_from,
+    triu_indices, triu_indices_from, unravel_index, vander,
 ):  # fmt: skip
     register(_function, method=False)

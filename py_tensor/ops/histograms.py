@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL_FLOATING, DType
@@ -16,7 +17,6 @@ from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import (
     as_floating,
     converted,
-    expand_dims,
     in_common_dtype,
     ravel,
     reshape,
@@ -25,9 +25,10 @@ from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import rise, searchsorted
+from py_tensor.shapes import size_of
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["histogram", "histogram2d", "histogram_bin_edges"]
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 Bins = int | Operand
@@ -183,21 +184,84 @@ def histogram2d(
         raise ShapeError(f"histogram2d: points of shapes {first.shape} and {second.shape}")
     is_pair = type(bins) in (list, tuple) and len(bins) == 2
     pair: Sequence[Any] = bins if is_pair else (bins, bins)
-    limits: Sequence[Sequence[float] | None] = (None, None) if range is None else range
-    given = None if weights is None else _weights("histogram2d", weights, first)
-    edges = [
-        _edges("histogram2d", v, b, r)
-        for v, b, r in zip((first, second), pair, limits, strict=True)
-    ]
-    n, m = (e.size - 1 for e in edges)
-    row, column = (_bin_of(v, e) for v, e in zip((first, second), edges, strict=True))
-    field = choose(equal(row, n) | equal(column, m), n * m, row * m + column)
-    counts = reshape(converted(_counted(field, n * m, given), first.dtype), (n, m))
-    if density:
-        widths = [_widths(e, first.dtype) for e in edges]
-        counts = counts / sum(counts) / (expand_dims(widths[0], 1) * widths[1])
+    counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
     return counts, edges[0], edges[1]
 
 
-for _function in (histogram, histogram2d, histogram_bin_edges):
+def histogramdd(
+    sample: Operand | Sequence[Operand],
+    bins: Any = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, list[Tensor]]:
+    """How many points lie in each field of a grid of any number of axes, and the edges along each.
+
+    Parameters
+    ----------
+    sample
+        A matrix, a row for each point; or a list of vectors, one for each axis.
+    bins
+        As of `histogram`: for all axes, or a list with one entry for each.
+    range
+        A range for each axis, or None there.
+    density, weights
+        As of `histogram`.
+
+    Raises
+    ------
+    ShapeError
+        Unless the sample is a matrix, or vectors of one length.
+    ValueError
+        For another number of bins or ranges than of axes.
+    """
+    if isinstance(sample, list | tuple):
+        vectors = [as_floating(v, "histogramdd", REAL_FLOATING) for v in cast("list[Any]", sample)]
+    else:
+        x = as_floating(sample, "histogramdd", REAL_FLOATING)
+        if x.ndim != 2:
+            raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
+        vectors = [x[:, i] for i in builtins.range(x.shape[1])]
+    if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
+        raise ShapeError(f"histogramdd: points of shapes {[v.shape for v in vectors]}")
+    each = bins if type(bins) in (list, tuple) else [bins] * len(vectors)
+    if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
+        raise ValueError(f"histogramdd: bins {bins} and range {range} of {len(vectors)} axes")
+    return _of_points("histogramdd", vectors, each, range, density, weights)
+
+
+def _of_points(
+    op: str,
+    vectors: Sequence[Tensor],
+    bins: Sequence[Any],
+    limits: Sequence[Sequence[float] | None] | None,
+    density: bool | None,
+    weights: Operand | None,
+) -> tuple[Tensor, list[Tensor]]:
+    """The counts of a grid with an axis for each vector, and its edges."""
+    first = vectors[0]
+    given = None if weights is None else _weights(op, weights, first)
+    ranges = [None] * len(vectors) if limits is None else limits
+    edges = [_edges(op, v, b, r) for v, b, r in zip(vectors, bins, ranges, strict=True)]
+    shape = tuple(e.size - 1 for e in edges)
+    field, beside = None, None
+    for v, e, n in zip(vectors, edges, shape, strict=True):
+        number = _bin_of(v, e)
+        out = equal(number, n)
+        field = number if field is None else field * n + number
+        beside = out if beside is None else beside | out
+    assert field is not None
+    assert beside is not None
+    total = size_of(shape)
+    counts = _counted(choose(beside, total, field), total, given)
+    counts = reshape(converted(counts, first.dtype), shape)
+    if density:
+        counts = counts / sum(counts)
+        for axis, e in enumerate(edges):
+            widths = _widths(e, first.dtype)
+            counts = counts / reshape(widths, (-1, *(1,) * (len(edges) - axis - 1)))
+    return counts, edges
+
+
+for _function in (histogram, histogram2d, histogram_bin_edges, histogramdd):
     register(_function, method=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 from py_tensor import dtypes
@@ -10,7 +11,7 @@ from py_tensor.backend.device import Device
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import logical_not, where
+from py_tensor.ops.elementwise import logical_not, not_equal, where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
 from py_tensor.ops.movement import (
@@ -29,15 +30,17 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.rearrange import moveaxis, tile
+from py_tensor.ops.reduction import Axes, any
 from py_tensor.ops.scatter import flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
-from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
+from py_tensor.shapes import broadcast as broadcast_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast", "broadcast_arrays",
     "broadcast_shapes", "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
-    "insert", "resize", "rollaxis", "rot90", "vsplit",
+    "insert", "resize", "rollaxis", "rot90", "trim_zeros", "vsplit",
 ]  # fmt: skip
 
 
@@ -85,14 +88,73 @@ def atleast_3d(*tensors: Operand) -> Any:
 
 def broadcast_shapes(*shapes: int | Shape) -> Shape:
     """The shape that all of them broadcast to. Raises ShapeError where there is none."""
-    return broadcast("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in shapes))
+    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in shapes))
 
 
 def broadcast_arrays(*tensors: Operand) -> tuple[Tensor, ...]:
     """Each tensor in the shape that all broadcast to: read-only views."""
     given = [tensor_of(x, "broadcast_arrays") for x in tensors]
-    shape = broadcast("broadcast_arrays", *(x.shape for x in given))
+    shape = broadcast_of("broadcast_arrays", *(x.shape for x in given))
     return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in given)
+
+
+class broadcast:  # noqa: N801 - NumPy's name
+    """Operands in the shape that they broadcast to, to be iterated over side by side.
+
+    Iterating gives a tuple of Python's scalars for each place, in row-major order; it reads all.
+
+    Attributes
+    ----------
+    shape : tuple
+    ndim, nd : int
+        The number of axes.
+    size : int
+    numiter : int
+        The number of operands.
+    index : int
+        How many places were given so far.
+    iters : tuple
+        An iterator over the scalars of each operand, in that shape.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> b = pt.broadcast(pt.tensor([[1], [2]]), pt.tensor([10, 20]))
+    >>> b.shape
+    (2, 2)
+    >>> [u + v for u, v in b]
+    [11, 21, 12, 22]
+    """
+
+    def __init__(self, *arrays: Operand) -> None:
+        self._operands = broadcast_arrays(*arrays)
+        self.shape = self._operands[0].shape if arrays else ()
+        self.ndim = self.nd = len(self.shape)
+        self.size = size_of(self.shape)
+        self.numiter = len(arrays)
+        self.index = 0
+
+    @property
+    def iters(self) -> tuple[Iterator[Any], ...]:
+        return tuple(iter(ravel(x).tolist()) for x in self._operands)
+
+    def reset(self) -> None:
+        """Begin again with the first place."""
+        self.index = 0
+        self.__dict__.pop("_rows", None)
+
+    @cached_property
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return list(zip(*self.iters, strict=True))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        if self.index == len(self._rows):
+            raise StopIteration
+        self.index += 1
+        return self._rows[self.index - 1]
 
 
 def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
@@ -289,6 +351,44 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
     return gather_nd(arange(n + 1, device=device), (0,), (found,), 0, op="insert")
 
 
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
+    """The part without zeros at the ends of its axes, which is read; of all zeros, nothing.
+
+    A list or a tuple of numbers gives one.
+
+    Parameters
+    ----------
+    trim : {"fb", "f", "b"}
+        Whether to cut at the front, behind, or at both ends.
+    axis : int or tuple, optional
+        The axes to cut; None cuts all of them.
+
+    Raises
+    ------
+    ValueError
+        For another `trim`.
+    """
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"trim_zeros: trim is 'fb', 'f' or 'b', not {trim!r}")
+    x = tensor_of(filt, "trim_zeros")
+    axes = normalize_axes("trim_zeros", axis, x.ndim)
+    if not axes:
+        return filt
+    is_there = not_equal(x, 0)
+    key = [slice(None)] * x.ndim
+    for at in axes:
+        others = tuple(a for a in range(x.ndim) if a != at)
+        along = any(is_there, others).tolist()
+        if True in along:
+            first, end = along.index(True), len(along) - along[::-1].index(True)
+            key[at] = slice(first if "f" in sides else None, end if "b" in sides else None)
+        else:
+            key[at] = slice(0)
+    is_list = isinstance(filt, list | tuple) and x.ndim == 1
+    return cast("Any", filt)[key[0]] if is_list else x[tuple(key)]
+
+
 def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
     """The elements in row-major order, over and over, in another shape; zeros if there are none."""
     x = tensor_of(x, "resize")
@@ -340,6 +440,7 @@ def rot90(x: Operand, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
 
 for _function in (
     append, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays, column_stack, delete,
-    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, vsplit,
+    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, trim_zeros,
+    vsplit,
 ):  # fmt: skip
     register(_function, method=False)

@@ -12,7 +12,7 @@ from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import build, count_operands, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
 from py_tensor.ops.operands import Operand, coerce, common_dtype, node_of, steps_to, takes
 from py_tensor.ops.out import Out, assign_result, stored, stored_whole
@@ -182,6 +182,7 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Any:
 
 register(fused_multiply_add, CONTRACT)
 register(matmul)
+count_operands(matmul, 2)
 register(dot)
 install("__matmul__", matmul)
 install("__imatmul__", _matmul_in_place)

@@ -9,10 +9,11 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import register
+from py_tensor.ops.define import count_operands, register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -38,8 +39,8 @@ from py_tensor.shapes import normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "convolve", "correlate", "cross", "einsum", "inner", "kron", "matvec", "tensordot", "vdot",
-    "vecdot", "vecmat",
+    "convolve", "correlate", "cross", "einsum", "einsum_path", "inner", "kron", "matvec",
+    "tensordot", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip
 
 
@@ -265,8 +266,9 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
     dtype
         What to compute in.
     optimize
-        False takes operands two at a time from the left, each pair by a matrix product. Anything
-        else takes next the pair that leaves the fewest elements, as NumPy's "greedy" does.
+        False takes operands two at a time from the left, each pair by a matrix product. True and
+        "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,
+        and what that gave may be given.
 
     Raises
     ------
@@ -286,25 +288,70 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
             sizes[label] = n if sizes[label] == 1 else sizes[label]
     parts = [_plain(x, own, sizes) for x, own in zip(given, labels, strict=True)]
 
-    def needed_beside(i: int, j: int) -> set[Any]:
-        others = (own for at, (_, own) in enumerate(parts) if at not in (i, j))
-        return {*kept, *chain.from_iterable(others)}
+    def needed_beside(*others: tuple[Tensor, Labels]) -> set[Any]:
+        """The labels of the result, of what is left, and of others."""
+        return {*kept, *chain.from_iterable(own for _, own in (*parts, *others))}
 
     def growth(pair: tuple[int, int]) -> int:
         one, other = (set(parts[at][1]) for at in pair)
-        left = (one | other) & needed_beside(*pair)
+        beside = (own for at, (_, own) in enumerate(parts) if at not in pair)
+        left = (one | other) & {*kept, *chain.from_iterable(beside)}
         size, first, second = (math.prod(sizes[c] for c in of) for of in (left, one, other))
         return size - first - second
 
+    for places in _path(text, given, optimize):
+        first, *others = [parts[at] for at in places]
+        parts = [part for at, part in enumerate(parts) if at not in places]
+        for n, second in enumerate(others, 1):
+            first = _product(*first, *second, needed_beside(*others[n:]))
+        parts.append(first)
     while len(parts) > 1:
         every = combinations(range(len(parts)), 2)
         i, j = (0, 1) if optimize is False else min(every, key=growth)
-        needed = needed_beside(i, j)
         second, first = parts.pop(j), parts.pop(i)
-        parts.insert(0, _product(*first, *second, needed))
+        parts.insert(0, _product(*first, *second, needed_beside()))
     ((result, found),) = parts
     result, found = _summed(result, found, set(kept))
     return stored("einsum", permute(result, tuple(map(found.index, kept))), out)
+
+
+def einsum_path(
+    *operands: Any, optimize: Any = "greedy", einsum_call: bool = False
+) -> tuple[list[Any], str]:
+    """The order in which `einsum` takes its operands, and a text about what that costs.
+
+    NumPy plans it, by the shapes alone: nothing is read or computed.
+
+    Parameters
+    ----------
+    operands
+        As of `einsum`.
+    optimize
+        True or "greedy", "optimal", False, or a pair of a name and the most elements between.
+    einsum_call
+        False: what NumPy's `einsum` itself asks for is not given.
+    """
+    if einsum_call:
+        raise ValueError("einsum_path: einsum_call is False")
+    text, tensors = _as_text(operands)
+    np = host.load_numpy()
+    shapes = (tensor_of(x, "einsum_path").shape for x in tensors)
+    return np.einsum_path(
+        text, *(np.broadcast_to(np.float32(0), shape) for shape in shapes), optimize=optimize
+    )
+
+
+def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
+    """The places of the operands to take next, where a path is given, or asked of NumPy."""
+    is_one = not isinstance(optimize, list | tuple)
+    name, *path = [optimize] if is_one else cast("list[Any]", optimize)
+    if name == "einsum_path":
+        return path
+    if name == "optimal":
+        return einsum_path(text, *given, optimize=optimize)[0][1:]
+    if name not in (True, False, "greedy"):
+        raise ValueError(f"einsum: optimize is a bool, 'greedy', 'optimal' or a path, not {name!r}")
+    return ()
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -397,6 +444,9 @@ def _product(
 
 
 for _function in (
-    convolve, correlate, cross, einsum, inner, kron, matvec, tensordot, vdot, vecdot, vecmat,
+    convolve, correlate, cross, einsum, einsum_path, inner, kron, matvec, tensordot, vdot, vecdot,
+    vecmat,
 ):  # fmt: skip
     register(_function, method=False)
+for _function in (matvec, vecdot, vecmat):
+    count_operands(_function, 2)

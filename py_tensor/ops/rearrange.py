@@ -35,8 +35,8 @@ from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
-    "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "tile", "trace", "tril",
-    "triu", "vstack",
+    "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "row_stack", "tile",
+    "trace", "tril", "triu", "vstack",
 ]  # fmt: skip
 
 
@@ -202,6 +202,9 @@ def vstack(tensors: Sequence[Operand], /) -> Tensor:
     return concat([reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows])
 
 
+row_stack = vstack
+
+
 def hstack(tensors: Sequence[Operand], /) -> Tensor:
     """The tensors side by side: vectors end to end, others along their second axis."""
     parts = [tensor_of(x, "hstack") for x in tensors]
@@ -209,16 +212,20 @@ def hstack(tensors: Sequence[Operand], /) -> Tensor:
     return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
-def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> tuple[Tensor, ...]:
+def meshgrid(
+    *vectors: Operand, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
     """Each vector along an axis of its own, repeated along the others.
 
     Parameters
     ----------
-    indexing : {"xy", "ij"}
-        Whether the first two vectors lie along the second and the first axis, or in order.
     copy : bool
         Whether each has memory of its own, once it is written to; otherwise they are read-only
         views.
+    sparse : bool
+        Whether each has length 1 along the axes of the others, along which it broadcasts.
+    indexing : {"xy", "ij"}
+        Whether the first two vectors lie along the second and the first axis, or in order.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
@@ -228,9 +235,10 @@ def meshgrid(*vectors: Operand, indexing: str = "xy", copy: bool = True) -> tupl
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
     grids = [
-        expand(reshape(x, tuple(x.size if at == n else 1 for at in order)), shape)
-        for n, x in enumerate(flat)
+        reshape(x, tuple(x.size if at == n else 1 for at in order)) for n, x in enumerate(flat)
     ]
+    if not sparse:
+        grids = [expand(x, shape) for x in grids]
     return tuple(x.copy() for x in grids) if copy else tuple(grids)
 
 
@@ -251,10 +259,11 @@ def _lower(x: Tensor, k: int) -> Tensor:
 
 
 def _matrix(x: Operand, op: str) -> Tensor:
+    """An operand with at least two axes; a vector stands for a square matrix of such rows."""
     x = tensor_of(x, op)
-    if x.ndim < 2:
-        raise ShapeError(f"{op}: needs at least 2 axes, got shape {x.shape}")
-    return x
+    if not x.ndim:
+        raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
+    return expand(x, (x.size, x.size)) if x.ndim == 1 else x
 
 
 def tril(x: Operand, /, k: int = 0) -> Tensor:

@@ -8,7 +8,14 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
-from py_tensor.ops.define import UnaryMethod, install, register, unary, unary_of
+from py_tensor.ops.define import (
+    UnaryMethod,
+    count_operands,
+    install,
+    register,
+    unary,
+    unary_of,
+)
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.ops.operands import Operand, takes
 from py_tensor.ops.out import Out, stored
@@ -110,6 +117,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 around = round
 register(round, ROUND)
 register(divmod, method=False)
+count_operands(divmod, 2, 2)
 install("__round__", _round)
 install("__divmod__", _divmod)
 install("__rdivmod__", _reflected_divmod)

@@ -221,19 +221,39 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 
 
-def partition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+def _check_order(op: str, order: None) -> None:
+    if order is not None:
+        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
+
+
+def partition(
+    a: Operand,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> Tensor:
     """Elements along `axis` with the `kth` where sorting puts it, those below it before it.
 
-    All of them are sorted, which is one of the orders that fit.
+    All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
+    which names fields in NumPy, is None.
     """
-    x = tensor_of(x, "partition")
+    _check_order("partition", order)
+    x = tensor_of(a, "partition")
     _check_places("partition", x, kth, axis)
     return sort(x, axis)
 
 
-def argpartition(x: Operand, /, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+def argpartition(
+    a: Operand,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> Tensor:
     """The places (int32) of the elements in the order in which `partition` puts them."""
-    x = tensor_of(x, "argpartition")
+    _check_order("argpartition", order)
+    x = tensor_of(a, "argpartition")
     _check_places("argpartition", x, kth, axis)
     return argsort(x, axis)
 

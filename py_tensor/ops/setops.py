@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from builtins import max as most
 from builtins import min as least
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
-from py_tensor.ops.creation import full, ones, zeros
+from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, isnan, subtract
-from py_tensor.ops.gather import take
-from py_tensor.ops.movement import concat, in_common_dtype, ravel, reshape
+from py_tensor.ops.gather import gather_nd, take
+from py_tensor.ops.movement import concat, converted, in_common_dtype, ravel, reshape, stack
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import all
+from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import compress, flatnonzero, scatter
 from py_tensor.ops.searching import isin, lexsort
 from py_tensor.ops.sorting import argsort, sort
-from py_tensor.shapes import normalize_axis
+from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values",
 ]  # fmt: skip
+
+LEAST_COUNTED = 2**14  # elements; fewer are sorted within a dispatch or few, without a read
 
 
 def unique(
@@ -52,8 +55,13 @@ def unique(
     x = tensor_of(x, "unique")
     if axis is None:
         given = ravel(x)
-        order = argsort(given)
-        rows = sort(given)
+        if x.dtype.kind in "biu" and x.size >= LEAST_COUNTED:
+            found = _counted(given, x.shape, return_index, return_inverse, return_counts)
+            if found is not None:
+                return tuple(found) if len(found) > 1 else found[0]
+        is_ordered = return_index or return_inverse
+        order = argsort(given) if is_ordered else None
+        rows = sort(given) if order is None else gather_nd(given, (0,), (order,), 0, op="")
     else:
         axis = normalize_axis("unique", axis, x.ndim)
         given = moveaxis(x, axis, 0)
@@ -69,17 +77,52 @@ def unique(
     same = same if axis is None else all(same, 1)
     starts = concat([ones(least(n, 1), dtypes.bool_, device=x.device), ~same])
     places = flatnonzero(starts)
-    first = take(order, places)
-    values = take(rows, places) if axis is None else moveaxis(take(given, first, 0), 0, axis)
-    found = [values, first] if return_index else [values]
-    if return_inverse:
+    first = None if order is None else take(order, places)
+    values = take(rows, places) if first is None or axis is None else take(given, first, 0)
+    found = [values if axis is None else moveaxis(values, 0, axis)]
+    if return_index and first is not None:
+        found.append(first)
+    if return_inverse and order is not None:
         none = zeros(n, dtypes.int32, device=x.device)
         inverse = scatter(none, (0,), (order,), 0, cumsum(starts) - 1, unique=True, op="")
         found.append(reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
         end = full(least(n, 1), n, dtypes.int32, device=x.device)
         found.append(subtract(concat([places[1:], end]), places))
-    return tuple(found) if len(found) > 1 else values
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _counted(
+    x: Tensor, shape: Shape, has_index: bool, has_inverse: bool, has_counts: bool
+) -> list[Tensor] | None:
+    """What `unique` gives of integers, by counting each that can occur; None where these are many.
+
+    A sort takes longer, even after the read of the smallest and the largest, which those of up to
+    16 bits do without.
+    """
+    if x.dtype.itemsize <= 2:
+        bounds = dtypes.integer_range(x.dtype)
+    else:
+        bounds = [int(bound) for bound in stack([min(x), max(x)]).tolist()]
+    span = bounds[1] - bounds[0] + 1
+    if span > most(2 * x.size, 2**16):
+        return None
+    narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
+    at = converted(narrow - bounds[0], dtypes.int32)
+    none = zeros(span, dtypes.int32, device=x.device)
+    counts = scatter(none, (0,), (at,), 0, 1, "add", op="")
+    places = flatnonzero(counts)
+    found = [converted(converted(places, narrow.dtype) + bounds[0], x.dtype)]
+    if has_index:
+        after = full(span, x.size, dtypes.int32, device=x.device)
+        number = arange(x.size, device=x.device)
+        found.append(take(scatter(after, (0,), (at,), 0, number, "min", op=""), places))
+    if has_inverse:
+        inverse = gather_nd(cumsum(counts > 0) - 1, (0,), (at,), 0, op="")
+        found.append(reshape(inverse, shape))
+    if has_counts:
+        found.append(take(counts, places))
+    return found
 
 
 class UniqueAll(NamedTuple):

@@ -30,7 +30,27 @@ from py_tensor.ops.scatter import scattered
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__: list[str] = []  # what it defines are attributes of functions
+__all__ = ["ufunc"]  # all else that it defines are attributes of functions
+
+
+class _Ufuncs(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return callable(value) and isinstance(getattr(value, "nin", None), int)
+
+
+class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
+    """What an elementwise function is an instance of: ``isinstance(pt.add, pt.ufunc)``.
+
+    Attributes
+    ----------
+    nin, nout, nargs : int
+        How many operands it takes, how many results it gives, and both together.
+    identity
+        What changes no other operand, or None.
+    """
+
+    def __new__(cls, *given: Any) -> NoReturn:
+        raise TypeError("ufunc: makes none; pt.vectorize and pt.frompyfunc do, of a function")
 
 
 def _outer_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

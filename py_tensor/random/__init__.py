@@ -157,7 +157,7 @@ else:
         *("manual_seed", "rand", "randint", "randn", "seed", "set_bit_generator"),
     )
     _SEEDING = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
-    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "tomaxint", "uniform")
+    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "uniform")
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:
@@ -173,7 +173,10 @@ else:
         elif name in _METHODS:
             found = _of_default(getattr(Generator, name))
         else:
-            raise AttributeError(f"module 'py_tensor.random' has no attribute '{name}'", name=name)
+            import sys
+
+            words = f"module 'py_tensor.random' has no attribute '{name}'"
+            raise AttributeError(words, name=name, obj=sys.modules[__name__])
         globals()[name] = found
         return found
 

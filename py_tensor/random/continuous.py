@@ -27,11 +27,13 @@ from py_tensor.ops.transcendental import expm1, log1p
 from py_tensor.random.core import Core
 from py_tensor.random.parameters import (
     ANY,
+    FLOATS,
     NOT_NEGATIVE,
     POSITIVE,
     Draw,
     Size,
     check_together,
+    distribution,
     draw_of,
 )
 from py_tensor.random.rejection import GAMMA, POISSON, VONMISES
@@ -45,53 +47,114 @@ class Continuous(Core):
 
     # -- By inversion ------------------------------------------------------------------------------
 
+    @distribution(FLOATS)
     def gumbel(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Gumbel distribution: ``loc - scale * log(exponential)``."""
+        """Numbers from the Gumbel distribution: ``loc - scale * log(exponential)``.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mode.
+        scale : float or array_like
+            Not negative.
+        """
         draw = draw_of("gumbel", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
         loc, scale = draw.values
         return loc - log(self._exponentials(draw)) * scale
 
+    @distribution(FLOATS)
     def laplace(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Laplace distribution: exponential to both sides of `loc`."""
+        """Numbers from the Laplace distribution: exponential to both sides of `loc`.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mean.
+        scale : float or array_like
+            The mean distance from it; not negative.
+        """
         draw = draw_of("laplace", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
         loc, scale = draw.values
         side = self._centered(draw)
         return loc - sign(side) * log(2 * abs(side)) * scale
 
+    @distribution(FLOATS)
     def logistic(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the logistic distribution: ``loc + scale * log(u / (1 - u))``."""
+        """Numbers from the logistic distribution: ``loc + scale * log(u / (1 - u))``.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mean.
+        scale : float or array_like
+            Not negative.
+        """
         draw = draw_of("logistic", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
         loc, scale = draw.values
         side = self._centered(draw)
         tail = abs(side)
         return loc + sign(side) * (log1p(-tail) - log(tail)) * scale
 
+    @distribution(FLOATS)
     def pareto(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers from the Pareto II (Lomax) distribution of shape `a`: from 0 on."""
+        """Numbers from the Pareto II (Lomax) distribution of shape `a`: from 0 on.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Above 0.
+        """
         draw = draw_of("pareto", size, ("a", a, POSITIVE))
         return expm1(self._exponentials(draw) / draw.values[0])
 
+    @distribution(FLOATS)
     def power(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers in [0, 1] with the density ``a * x**(a - 1)``."""
+        """Numbers in [0, 1] with the density ``a * x**(a - 1)``.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Above 0.
+        """
         draw = draw_of("power", size, ("a", a, POSITIVE))
         return exp(-self._exponentials(draw) / draw.values[0])
 
+    @distribution(FLOATS)
     def rayleigh(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Rayleigh distribution: lengths of normal vectors of the plane."""
+        """Numbers from the Rayleigh distribution: lengths of normal vectors of the plane.
+
+        Parameters
+        ----------
+        scale : float or array_like
+            The mode; not negative.
+        """
         draw = draw_of("rayleigh", size, ("scale", scale, NOT_NEGATIVE))
         return sqrt(2 * self._exponentials(draw)) * draw.values[0]
 
     def standard_cauchy(self, size: Size = None) -> Tensor:
-        """Numbers from the Cauchy distribution about 0."""
+        """Numbers from the Cauchy distribution about 0: the tangents of uniform angles.
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result, float32.
+        """
         return 1 / tan(self._centered(draw_of("standard_cauchy", size)) * math.pi)
 
+    @distribution(FLOATS)
     def triangular(self, left: Operand, mode: Operand, right: Operand, size: Size = None) -> Tensor:
         """Numbers from `left` to `right` whose density is a triangle with its top at `mode`.
 
-        Raises
-        ------
-        ValueError
-            For numbers that do not rise, or are all alike. If one is a tensor, none is looked at.
+        If one of the parameters is a tensor, their order is not looked at.
+
+        Parameters
+        ----------
+        left : float or array_like
+            The least number; below `right`.
+        mode : float or array_like
+            From `left` to `right`.
+        right : float or array_like
+            The greatest number.
         """
         check_together(
             "triangular",
@@ -108,8 +171,17 @@ class Continuous(Core):
         rising = left + sqrt(u * base * below)
         return where(u * base < below, rising, right - sqrt((1 - u) * base * above))
 
+    @distribution(FLOATS)
     def weibull(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers from the Weibull distribution of shape `a`; of shape 0 all are 0."""
+        """Numbers from the Weibull distribution of shape `a`; of shape 0 all are 0.
+
+        By inversion.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Not negative.
+        """
         draw = draw_of("weibull", size, ("a", a, NOT_NEGATIVE))
         (a,) = draw.values
         drawn = self._exponentials(draw)
@@ -119,12 +191,20 @@ class Continuous(Core):
 
     # -- From normal numbers ----------------------------------------------------------------------
 
+    @distribution(FLOATS)
     def wald(self, mean: Operand, scale: Operand, size: Size = None) -> Tensor:
         """Numbers from the Wald or inverse Gaussian distribution.
 
         J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using
         transformations with multiple roots", The American Statistician 30 (1976). The roots are
         mean / r and mean * r.
+
+        Parameters
+        ----------
+        mean : float or array_like
+            Above 0.
+        scale : float or array_like
+            Above 0.
         """
         draw = draw_of("wald", size, ("mean", mean, POSITIVE), ("scale", scale, POSITIVE))
         mean, scale = draw.values
@@ -138,11 +218,31 @@ class Continuous(Core):
     def standard_gamma(
         self, shape: Operand, size: Size = None, dtype: object = None, out: Any = None
     ) -> Tensor:
-        """Numbers from the gamma distribution of scale 1; `dtype` and `out` are those of `random`.
+        """Numbers from the gamma distribution of scale 1.
 
         G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM
-        Transactions on Mathematical Software 26 (2000). Of a shape below 1 what many draw is less
-        than any float, and 0.
+        Transactions on Mathematical Software 26 (2000). Of small shapes many are less than any
+        float, and 0.
+
+        Parameters
+        ----------
+        shape : float or array_like
+            Not negative.
+        size, dtype, out : optional
+            As those of `random`.
+
+        Returns
+        -------
+        Tensor
+            float32, or of `dtype`.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that is not floating, or not that of `out`.
+        ValueError
+            For a negative number that the host knows; for a size that is not the shape of `out`,
+            or to which `shape` does not broadcast.
         """
         given = ("shape", shape, NOT_NEGATIVE)
 
@@ -177,43 +277,94 @@ class Continuous(Core):
             power = -less if power is None else power - less
         return above / below, power
 
+    @distribution(FLOATS)
     def gamma(self, shape: Operand, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the gamma distribution, as `standard_gamma` draws them."""
+        """Numbers from the gamma distribution, as `standard_gamma` draws them.
+
+        Parameters
+        ----------
+        shape : float or array_like
+            Not negative.
+        scale : float or array_like
+            Not negative.
+        """
         draw = draw_of(
             "gamma", size, ("shape", shape, NOT_NEGATIVE), ("scale", scale, NOT_NEGATIVE)
         )
         shape, scale = draw.values
         return self._gammas(draw, shape) * scale
 
+    @distribution(FLOATS)
     def beta(self, a: Operand, b: Operand, size: Size = None) -> Tensor:
-        """Numbers in [0, 1] from the beta distribution: x / (x + y) of gamma variates."""
+        """Numbers in [0, 1] from the beta distribution: x / (x + y) of gamma variates.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Above 0.
+        b : float or array_like
+            Above 0.
+        """
         draw = draw_of("beta", size, ("a", a, POSITIVE), ("b", b, POSITIVE))
         a, b = draw.values
         return 1 / (1 + _scaled(*self._quotients(draw, b, a)))
 
+    @distribution(FLOATS)
     def chisquare(self, df: Operand, size: Size = None) -> Tensor:
-        """Numbers from the chi-square distribution: sums of `df` squares of normal numbers."""
+        """Numbers from the chi-square distribution: sums of `df` squares of normal numbers.
+
+        Twice a gamma variate.
+
+        Parameters
+        ----------
+        df : float or array_like
+            Degrees of freedom, above 0.
+        """
         draw = draw_of("chisquare", size, ("df", df, POSITIVE))
         return 2 * self._gammas(draw, draw.values[0] / 2)
 
+    @distribution(FLOATS)
     def f(self, dfnum: Operand, dfden: Operand, size: Size = None) -> Tensor:
-        """Numbers from Fisher's F distribution: quotients of two mean squares."""
+        """Numbers from Fisher's F distribution: quotients of two mean squares.
+
+        Parameters
+        ----------
+        dfnum : float or array_like
+            Degrees of freedom of the numerator; above 0.
+        dfden : float or array_like
+            Those of the denominator; above 0.
+        """
         draw = draw_of("f", size, ("dfnum", dfnum, POSITIVE), ("dfden", dfden, POSITIVE))
         dfnum, dfden = draw.values
         return _scaled(*self._quotients(draw, dfnum / 2, dfden / 2)) * (dfden / dfnum)
 
+    @distribution(FLOATS)
     def standard_t(self, df: Operand, size: Size = None) -> Tensor:
-        """Numbers from Student's t distribution: normal ones by the roots of mean squares."""
+        """Numbers from Student's t distribution: normal ones by the roots of mean squares.
+
+        Parameters
+        ----------
+        df : float or array_like
+            Degrees of freedom, above 0.
+        """
         draw = draw_of("standard_t", size, ("df", df, POSITIVE))
         half = draw.values[0] / 2
         drawn, power = self._gammas_and_powers(draw, half)
         found = self._normals(draw) * sqrt(half / drawn)
         return _scaled(found, None if power is None else power / -2)
 
+    @distribution(FLOATS)
     def noncentral_chisquare(self, df: Operand, nonc: Operand, size: Size = None) -> Tensor:
         """Numbers from the chi-square distribution about `nonc`: its degrees are a Poisson variate.
 
         N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous Univariate Distributions" 2, 1995.
+
+        Parameters
+        ----------
+        df : float or array_like
+            Degrees of freedom, above 0.
+        nonc : float or array_like
+            The sum of the squares of the means; not negative.
         """
         draw = draw_of(
             "noncentral_chisquare", size, ("df", df, POSITIVE), ("nonc", nonc, NOT_NEGATIVE)
@@ -224,10 +375,21 @@ class Continuous(Core):
         more = self._drawn_by(POISSON, draw, nonc / 2)
         return 2 * self._gammas(draw, more + df / 2)
 
+    @distribution(FLOATS)
     def noncentral_f(
         self, dfnum: Operand, dfden: Operand, nonc: Operand, size: Size = None
     ) -> Tensor:
-        """Numbers from the F distribution whose numerator is `noncentral_chisquare`."""
+        """Numbers from the F distribution whose numerator is `noncentral_chisquare`.
+
+        Parameters
+        ----------
+        dfnum : float or array_like
+            Degrees of freedom of the numerator; above 0.
+        dfden : float or array_like
+            Those of the denominator; above 0.
+        nonc : float or array_like
+            As that of `noncentral_chisquare`.
+        """
         draw = draw_of(
             "noncentral_f",
             size,
@@ -241,11 +403,19 @@ class Continuous(Core):
 
     # -- On the circle ----------------------------------------------------------------------------
 
+    @distribution(FLOATS)
     def vonmises(self, mu: Operand, kappa: Operand, size: Size = None) -> Tensor:
         """Angles from -pi to pi from von Mises' distribution about `mu`.
 
         D. J. Best and N. I. Fisher, "Efficient simulation of the von Mises distribution", Applied
         Statistics 28 (1979).
+
+        Parameters
+        ----------
+        mu : float or array_like
+            The mode.
+        kappa : float or array_like
+            How narrow it is: 0 is uniform; not negative.
         """
         draw = draw_of("vonmises", size, ("mu", mu, ANY), ("kappa", kappa, NOT_NEGATIVE))
         mu, kappa = draw.values

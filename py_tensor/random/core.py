@@ -22,12 +22,14 @@ from py_tensor.random import threefry
 from py_tensor.random.bit_generator import MASK, BitGenerator, Seed, Threefry
 from py_tensor.random.parameters import (
     ANY,
+    FLOATS,
     NOT_NEGATIVE,
     Draw,
     Given,
     Rule,
     Size,
     check_together,
+    distribution,
     draw_of,
 )
 from py_tensor.shapes import Shape, parse_shape, size_of
@@ -69,18 +71,17 @@ class Core:
     def _words(self, shape: Shape, device: Device) -> Tensor:
         return Tensor(self._bits(shape, device))
 
-    def _draw(
-        self, op: Elementwise, words: int, shape: Shape, dtype: DType, device: Any, *more: int
-    ) -> Tensor:
-        """What an op makes of so many words of each element."""
+    def _draw(self, op: Elementwise, shape: Shape, dtype: DType, device: Any, *more: int) -> Tensor:
+        """What an op makes of a word of each element; `NORMAL` takes their numbers and the key."""
         place = parse(device)
         meta = meta_of(shape, dtype, place)
         place.backend.check(op.name, meta_of((), dtype, place))
         if not meta.size:
             return Tensor(empty_node(meta))
-        inputs = [self._bits(shape, place) for _ in range(words)]
-        inputs += [const(value, dtypes.uint32, place) for value in more]
-        return Tensor(bind(op, tuple(inputs)))
+        numbered = self._numbered(shape, place)
+        drawn = numbered if op is threefry.NORMAL else (bind(threefry.BITS, numbered),)
+        constants = (const(value, dtypes.uint32, place) for value in more)
+        return Tensor(bind(op, (*drawn, *constants)))
 
     def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
         """What an op that takes each element's number makes of parameters."""
@@ -99,7 +100,7 @@ class Core:
     def _uniforms(self, draw: Draw) -> Tensor:
         """From [0, 1): multiples of 2**-24, in float64 of 2**-53."""
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.UNIFORM, 1, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
         draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
         if not size_of(draw.shape):
             return Tensor(empty_node(meta_of(draw.shape, draw.dtype, draw.device)))
@@ -110,18 +111,18 @@ class Core:
 
     def _normals(self, draw: Draw) -> Tensor:
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.NORMAL, 2, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.NORMAL, draw.shape, draw.dtype, draw.device)
         radius = sqrt(-2 * log1p(-self._uniforms(draw)))
         return radius * cos(self._uniforms(draw) * 6.283185307179586)
 
     def _exponentials(self, draw: Draw) -> Tensor:
         if draw.dtype is dtypes.float32:
-            return self._draw(threefry.EXPONENTIAL, 1, draw.shape, draw.dtype, draw.device)
+            return self._draw(threefry.EXPONENTIAL, draw.shape, draw.dtype, draw.device)
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
         """From (-1/2, 1/2)."""
-        found = self._draw(threefry.CENTERED, 1, draw.shape, dtypes.float32, draw.device)
+        found = self._draw(threefry.CENTERED, draw.shape, dtypes.float32, draw.device)
         return converted(found, draw.dtype)
 
     def _filled(
@@ -148,12 +149,15 @@ class Core:
     # -- Names of this library --------------------------------------------------------------------
 
     def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
-        """float32 from the uniform distribution over [0, 1), multiples of 2**-24."""
-        return self._draw(threefry.UNIFORM, 1, _shape("rand", shape), dtypes.float32, device)
+        """float32 from the uniform distribution over [0, 1), multiples of 2**-24.
+
+        ``rand(2, 3)`` and ``rand((2, 3))`` are alike.
+        """
+        return self._draw(threefry.UNIFORM, _shape("rand", shape), dtypes.float32, device)
 
     def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
         """float32 from the standard normal distribution, by the Box-Muller transform."""
-        return self._draw(threefry.NORMAL, 2, _shape("randn", shape), dtypes.float32, device)
+        return self._draw(threefry.NORMAL, _shape("randn", shape), dtypes.float32, device)
 
     def randint(
         self,
@@ -219,10 +223,10 @@ class Core:
         if first < -(2**31) or stop > 2**31:
             found = self._of_64_bits(shape, parse(device), first, stop - first)
         elif stop - first == 2**32:
-            found = self._draw(threefry.RANDINT_ANY, 1, shape, dtypes.int32, device, first % 2**32)
+            found = self._draw(threefry.RANDINT_ANY, shape, dtypes.int32, device, first % 2**32)
         else:
             bounds = first % 2**32, stop - first
-            found = self._draw(threefry.RANDINT, 1, shape, dtypes.int32, device, *bounds)
+            found = self._draw(threefry.RANDINT, shape, dtypes.int32, device, *bounds)
         return converted(found, kind)
 
     def _between(
@@ -277,10 +281,24 @@ class Core:
 
         Parameters
         ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default that of `out`, or no axes.
         dtype : optional
             float32, the default, or on the cpu device float64.
-        out : optional
+        out : Tensor or NumPy array, optional
             Where they are stored, which gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            Multiples of 2**-24; in float64 of 2**-53.
+
+        Raises
+        ------
+        TypeError
+            For another dtype, or one that is not that of `out`.
+        ValueError
+            For a size that is not the shape of `out`.
         """
         return self._filled("random", self._uniforms, size, dtype, out)
 
@@ -288,15 +306,17 @@ class Core:
         """float32 from the uniform distribution over [0, 1)."""
         return self.random(size)
 
+    @distribution(FLOATS)
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
         """Numbers from the uniform distribution over [low, high).
 
-        Raises
-        ------
-        OverflowError
-            Where float32 does not hold ``high - low``.
-        ValueError
-            Where `high` is below `low`. If one of them is a tensor, neither is looked at.
+        Parameters
+        ----------
+        low : float or array_like
+            The least number.
+        high : float or array_like
+            Not below `low`; ``high - low`` is a float32, else an OverflowError is raised. If one
+            of them is a tensor, neither is looked at.
         """
         check_together("uniform", "high must not be below low", lambda a, b: b < a, low, high)
         return self._uniform("uniform", low, high, size)
@@ -316,21 +336,44 @@ class Core:
         return where(found >= high, low, found)  # which rounding makes of the last below it
 
     def standard_normal(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
-        """Numbers from the standard normal distribution; `dtype` and `out` are those of `random`.
+        """Numbers from the standard normal distribution.
 
         By the transform of G. E. P. Box and M. E. Muller, "A note on the generation of random
-        normal deviates", 1958.
+        normal deviates", 1958. In float32 none is above 6.8.
+
+        Parameters
+        ----------
+        size, dtype, out : optional
+            As those of `random`, whose errors are raised.
         """
         return self._filled("standard_normal", self._normals, size, dtype, out)
 
+    @distribution(FLOATS)
     def normal(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the normal distribution of mean `loc` and standard deviation `scale`."""
+        """Numbers from the normal distribution of mean `loc` and standard deviation `scale`.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mean.
+        scale : float or array_like
+            Not negative.
+        """
         draw = draw_of("normal", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
         loc, scale = draw.values
         return self._normals(draw) * scale + loc
 
+    @distribution(FLOATS)
     def lognormal(self, mean: Operand = 0.0, sigma: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers whose logarithms are `normal`."""
+        """Numbers whose logarithms are `normal`.
+
+        Parameters
+        ----------
+        mean : float or array_like
+            The mean of the logarithms.
+        sigma : float or array_like
+            Their standard deviation; not negative.
+        """
         draw = draw_of("lognormal", size, ("mean", mean, ANY), ("sigma", sigma, NOT_NEGATIVE))
         mean, sigma = draw.values
         return exp(self._normals(draw) * sigma + mean)
@@ -340,19 +383,33 @@ class Core:
     ) -> Tensor:
         """Numbers from the exponential distribution of mean 1, by inversion whatever `method` says.
 
-        `dtype` and `out` are those of `random`.
+        Parameters
+        ----------
+        size, dtype, out : optional
+            As those of `random`, whose errors are raised.
+        method : {"zig", "inv"}
+            Accepted.
 
         Raises
         ------
         ValueError
-            For a method that is neither "zig" nor "inv".
+            For another method.
         """
         if method not in ("zig", "inv"):
             raise ValueError(f"standard_exponential: method is 'zig' or 'inv', not {method!r}")
         return self._filled("standard_exponential", self._exponentials, size, dtype, out)
 
+    @distribution(FLOATS)
     def exponential(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the exponential distribution of mean `scale`."""
+        """Numbers from the exponential distribution of mean `scale`.
+
+        By inversion.
+
+        Parameters
+        ----------
+        scale : float or array_like
+            Not negative.
+        """
         draw = draw_of("exponential", size, ("scale", scale, NOT_NEGATIVE))
         return self._exponentials(draw) * draw.values[0]
 
@@ -366,7 +423,32 @@ class Core:
     ) -> Tensor:
         """Integers from `low` up to but not including `high`, or with it where `endpoint` is true.
 
-        From 0 up to `low` if `high` is None. Parameters and errors are those of `randint`.
+        From 0 up to `low` if `high` is None. A range that int32 does not hold takes two words of
+        the stream for each element.
+
+        Parameters
+        ----------
+        low, high : int or array_like of ints
+            Arrays are broadcast. Those of tensors are not read: where `low` is not below `high`,
+            the integers are any.
+        size : int or tuple of ints, optional
+            The shape of the result; by default that to which the bounds broadcast.
+        dtype : optional
+            Of integers or bool; int32 by default.
+        endpoint : bool
+            Whether `high` may be drawn.
+
+        Returns
+        -------
+        Tensor
+            Each value's probability is off by at most 2**-32, and by 2**-64 in a wide range.
+
+        Raises
+        ------
+        TypeError
+            If a bound has a fraction, or is a tuple; for another dtype.
+        ValueError
+            If a range is empty, or reaches past the dtype.
         """
         return self._integers("integers", low, high, size, dtype, endpoint)
 

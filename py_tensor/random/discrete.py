@@ -15,7 +15,17 @@ from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.transcendental import expm1, log1p
 from py_tensor.random.continuous import Continuous
-from py_tensor.random.parameters import CHANCE, POSITIVE, Draw, Rule, Size, check_together, draw_of
+from py_tensor.random.parameters import (
+    CHANCE,
+    COUNTS,
+    POSITIVE,
+    Draw,
+    Rule,
+    Size,
+    check_together,
+    distribution,
+    draw_of,
+)
 from py_tensor.random.rejection import BINOMIAL, HYPERGEOMETRIC, POISSON, ZIPF
 from py_tensor.tensor import Tensor
 
@@ -33,22 +43,36 @@ KIND = Rule("from 0 to below 1000000000", lambda v: (v < 0) | (v >= 10**9) | (v 
 class Discrete(Continuous):
     """The methods of `Generator` that draw from discrete distributions."""
 
+    @distribution(COUNTS)
     def poisson(self, lam: Operand = 1.0, size: Size = None) -> Tensor:
         """Numbers of events that happen at the rate `lam`.
 
         By inversion for small rates, else by the method PTRS of W. Hörmann, "The transformed
         rejection method for generating Poisson random variables", Insurance: Mathematics and
         Economics 12 (1993).
+
+        Parameters
+        ----------
+        lam : float or array_like
+            From 0 to 2147020237, so that int32 holds what is drawn.
         """
         draw = draw_of("poisson", size, ("lam", lam, _RATE))
         (lam,) = draw.values
         return self._drawn_by(POISSON, draw, _at_most(lam, _MOST_RATE))
 
+    @distribution(COUNTS)
     def binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
         """How many of `n` trials succeed, each with probability `p`.
 
         By inversion for small means, else by the method BTRS of W. Hörmann, "The generation of
         binomial random variates", Journal of Statistical Computation and Simulation 46 (1993).
+
+        Parameters
+        ----------
+        n : int or array_like
+            From 0 to 2147483647.
+        p : float or array_like
+            From 0 to 1.
         """
         draw = draw_of("binomial", size, ("n", n, COUNT), ("p", p, CHANCE))
         return self._binomials(draw, *draw.values)
@@ -61,8 +85,17 @@ class Discrete(Continuous):
         found = self._drawn_by(BINOMIAL, draw, n, minimum(p, 1 - p))
         return where(p <= 0.5, found, n - found)
 
+    @distribution(COUNTS)
     def geometric(self, p: Operand, size: Size = None) -> Tensor:
-        """How many trials of probability `p` it takes until one succeeds, by inversion."""
+        """How many trials of probability `p` it takes until one succeeds, by inversion.
+
+        What is above 2147483520 becomes that.
+
+        Parameters
+        ----------
+        p : float or array_like
+            Above 0 and up to 1.
+        """
         draw = draw_of("geometric", size, ("p", p, _SUCCESS))
         (p,) = draw.values
         if not isinstance(p, Tensor):
@@ -72,11 +105,17 @@ class Discrete(Continuous):
         drawn = maximum(ceil(self._exponentials(draw) / rate), 1)
         return converted(minimum(drawn, _LARGEST), dtypes.int32)
 
+    @distribution(COUNTS)
     def logseries(self, p: Operand, size: Size = None) -> Tensor:
         """Numbers from 1 on, of which k has a probability as ``p**k / k``.
 
         A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables",
         Applied Statistics 30 (1981), algorithm LK.
+
+        Parameters
+        ----------
+        p : float or array_like
+            From 0 to below 1.
         """
         draw = draw_of("logseries", size, ("p", p, _BELOW_ONE))
         (p,) = draw.values
@@ -87,22 +126,38 @@ class Discrete(Continuous):
         drawn = floor(self._exponentials(draw) / -below) + 1
         return converted(minimum(drawn, _LARGEST), dtypes.int32)
 
+    @distribution(COUNTS)
     def negative_binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
-        """How many trials of probability `p` fail before `n` succeed: Poisson of a gamma rate."""
+        """How many trials of probability `p` fail before `n` succeed: Poisson of a gamma rate.
+
+        Parameters
+        ----------
+        n : float or array_like
+            Above 0, whole or not.
+        p : float or array_like
+            Above 0 and up to 1.
+        """
         draw = draw_of("negative_binomial", size, ("n", n, POSITIVE), ("p", p, _SUCCESS))
         n, p = draw.values
         rates = self._gammas(draw, n) * ((1 - p) / p)
         return self._drawn_by(POISSON, draw, minimum(rates, _MOST_RATE))
 
+    @distribution(COUNTS)
     def zipf(self, a: Operand, size: Size = None) -> Tensor:
         """Numbers from 1 on, of which k has a probability as ``k**-a``.
 
         L. Devroye, "Non-Uniform Random Variate Generation", 1986, X.6.1. Larger ones than int32
         holds are drawn again.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Above 1.
         """
         draw = draw_of("zipf", size, ("a", a, _ABOVE_ONE))
         return self._drawn_by(ZIPF, draw, draw.values[0] - 1)
 
+    @distribution(COUNTS)
     def hypergeometric(
         self, ngood: Operand, nbad: Operand, nsample: Operand, size: Size = None
     ) -> Tensor:
@@ -112,10 +167,14 @@ class Discrete(Continuous):
         uniforms approach for generating discrete random variates", Journal of Computational and
         Applied Mathematics 31 (1990).
 
-        Raises
-        ------
-        ValueError
-            For more than there are, unless one parameter is a tensor; for kinds of 10**9 or more.
+        Parameters
+        ----------
+        ngood : int or array_like
+            Below 10**9.
+        nbad : int or array_like
+            Below 10**9.
+        nsample : int or array_like
+            Up to ``ngood + nbad``, which is not looked at if one parameter is a tensor.
         """
         check_together(
             "hypergeometric",

@@ -39,7 +39,17 @@ class Multivariate(Discrete):
     def dirichlet(self, alpha: Operand, size: Size = None) -> Tensor:
         """Vectors of shares from Dirichlet's distribution: of gamma variates in their sum.
 
-        `alpha` is a vector, and those drawn lie along the last axis.
+        Parameters
+        ----------
+        alpha : array_like
+            A vector of numbers that are not negative.
+        size : int or tuple of ints, optional
+            The shape of the result before its last axis, along which the shares lie.
+
+        Returns
+        -------
+        Tensor
+            float32, or float64 where `alpha` is.
 
         Raises
         ------
@@ -63,6 +73,16 @@ class Multivariate(Discrete):
         with `n`. The last outcome has what probability is left. Each count is binomial among the
         experiments that are left (Devroye, "Non-Uniform Random Variate Generation", 1986, XI.1.2):
         one kernel for each outcome.
+
+        Parameters
+        ----------
+        n : int or array_like
+            From 0 to 2147483647.
+        pvals : array_like
+            From 0 to 1; their sum is 1.
+        size : int or tuple of ints, optional
+            The shape of the result before its last axis; by default that to which `n` and the
+            other axes of `pvals` broadcast.
 
         Raises
         ------
@@ -99,7 +119,18 @@ class Multivariate(Discrete):
         """How many are of each color, of `nsample` that are taken and not put back; int32.
 
         Each count is hypergeometric among what is left, by one kernel for each color; both methods
-        of NumPy do this here. The colors are read, if a tensor.
+        of NumPy do this here.
+
+        Parameters
+        ----------
+        colors : array_like
+            A vector of ints below 10**9: how many there are of each. A tensor is read.
+        nsample : int
+            How many are taken.
+        size : int or tuple of ints, optional
+            The shape of the result before its last axis, along which the colors lie.
+        method : {"marginals", "count"}
+            Accepted.
 
         Raises
         ------
@@ -146,6 +177,10 @@ class Multivariate(Discrete):
 
         Parameters
         ----------
+        mean, cov : array_like
+            A vector of n numbers, and a symmetric matrix of n by n.
+        size : int or tuple of ints, optional
+            The shape of the result before its last axis, along which the n numbers lie.
         check_valid : {"warn", "raise", "ignore"}
             What is done where `cov` is not symmetric, or has a negative eigenvalue, up to `tol`. A
             tensor is read for "raise" alone.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-from py_tensor.backend.device import Device, parse
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, default_device, parse
 from py_tensor.errors import ShapeError
-from py_tensor.ops.creation import arange, zeros
+from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import equal, minimum
 from py_tensor.ops.gather import take, take_along_axis
 from py_tensor.ops.movement import reshape
@@ -22,7 +23,6 @@ from py_tensor.random.parameters import Draw, Size, count_of
 from py_tensor.shapes import Shape, normalize_axis, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
-_FEW = 1024  # of which two have the same word with a chance of 2**-13
 _PRECISION = {"float16": 0.03125, "float32": 3.5e-4}  # roots of eps, as in NumPy
 
 
@@ -30,35 +30,64 @@ class Orders(Core):
     """The methods of `Generator` that draw from what there is."""
 
     def permutation(self, x: Operand, axis: int = 0) -> Tensor:
-        """The slices of `x` along `axis` in random order; of an int, the numbers below it."""
+        """The slices of `x` along `axis` in random order; of an int, the numbers below it.
+
+        They are sorted by random words of 32 bits. Where two have the same word they keep their
+        order, so that the chance of that is 1/2 + 2**-33.
+
+        Parameters
+        ----------
+        x : int or array_like
+            Of any dtype; an int stands for the numbers below it, on the default device.
+        axis : int
+            Along which they are moved, each slice as a whole.
+
+        Returns
+        -------
+        Tensor
+            Of the shape and dtype of `x`.
+
+        Raises
+        ------
+        AxisError
+            For an axis that `x` has not.
+        """
         count = int_like(x)
-        x = tensor_of(x, "permutation") if count is None else arange(count)
+        if count is not None:
+            return self._order((max(count, 0),), 0, default_device())
+        x = tensor_of(x, "permutation")
         at = normalize_axis("permutation", axis, x.ndim)
         return take(x, self._order((x.shape[at],), 0, x.device), at) if x.size else x.copy()
 
     def _order(self, shape: Shape, axis: int, device: Device) -> Tensor:
-        """Places along an axis in random order: sorted by random words.
-
-        What has equal words stays in the order it has. Of many, where some are equal, that order
-        is random: they are sorted twice.
-        """
-        order = argsort(self._words(shape, device), axis=axis)
-        if shape[axis] <= _FEW:
-            return order
-        return take_along_axis(order, argsort(self._words(shape, device), axis=axis), axis)
+        """Places along an axis in random order."""
+        if not size_of(shape):
+            return zeros(shape, dtypes.int32, device=device)
+        return argsort(self._words(shape, device), axis=axis)
 
     def permuted(self, x: Operand, *, axis: int | None = None, out: Any = None) -> Tensor:
         """The elements of `x` in random order along `axis`, each line in its own; of all by None.
 
-        An `out` has the shape of `x`, which it may be.
+        Parameters
+        ----------
+        x : array_like
+            Of any dtype.
+        axis : int, optional
+            By default all elements are one line.
+        out : Tensor or NumPy array, optional
+            Of the shape of `x`, which it may be.
+
+        Raises
+        ------
+        AxisError
+            For an axis that `x` has not.
+        ValueError
+            For an `out` of another shape.
         """
         x = tensor_of(x, "permuted")
         flat = x if axis is not None else reshape(x, (x.size,))
         at = normalize_axis("permuted", axis or 0, flat.ndim)
-        if x.size:
-            flat = take_along_axis(flat, self._order(flat.shape, at, x.device), at)
-        else:
-            flat = flat.copy()
+        flat = take_along_axis(flat, self._order(flat.shape, at, x.device), at)
         return stored_whole("permuted", reshape(flat, x.shape), out)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
@@ -66,8 +95,17 @@ class Orders(Core):
 
         The order of a list, or of NumPy's array, is read, and its elements are moved on the host.
 
+        Parameters
+        ----------
+        x : Tensor, NumPy array or list
+            What is written to.
+        axis : int
+            Along which its slices are moved.
+
         Raises
         ------
+        AxisError
+            For an axis that an array has not.
         NotImplementedError
             For an axis of a list.
         """
@@ -94,8 +132,13 @@ class Orders(Core):
 
         Parameters
         ----------
+        a : int or array_like
+            Of any dtype; an int stands for the numbers below it, on the default device.
+        size : int or tuple of ints, optional
+            Stands for `axis` in the shape of the result; by default that axis goes.
         replace : bool
-            Whether one may be drawn more than once.
+            Whether one may be drawn more than once. Without, all of `a` are sorted by random
+            numbers, of which the first are taken.
         p : optional
             How probable each is; by default all are alike. What has 0 is never drawn: to know
             that there are enough others, where each is drawn once, they are counted and read.
@@ -111,47 +154,74 @@ class Orders(Core):
         number = int_like(a)
         if number is not None and number < 0:
             raise ValueError(f"choice: a must not be negative, got {number}")
-        pool = tensor_of(a, "choice") if number is None else arange(number)
-        at = normalize_axis("choice", axis, pool.ndim)
-        n, shape = pool.shape[at], parse_shape("choice", () if size is None else size)
+        pool = tensor_of(a, "choice") if number is None else None
+        device = pool.device if pool is not None else default_device()
+        dimensions = pool.shape if pool is not None else (number or 0,)
+        at = normalize_axis("choice", axis, len(dimensions))
+        n, shape = dimensions[at], parse_shape("choice", () if size is None else size)
         count = size_of(shape)
         if (count and not n) or (not replace and count > n):
             raise ValueError(f"choice: takes {count} of {n} elements, with replace={replace}")
-        chances = None if p is None else _chances(p, pool, n)
+        chances = None if p is None else _chances(p, n, device)
         if not count:
-            return zeros((*pool.shape[:at], *shape, *pool.shape[at + 1 :]), pool.dtype)
-        if not replace:
-            return take(pool, reshape(self._race(pool, n, chances, count), shape), at)
-        if chances is None:
-            return take(pool, self.randint(0, n, shape, device=pool.device), at)
+            places = zeros(shape, dtypes.int32, device=device)
+        elif not replace:
+            places = reshape(self._race(n, chances, count, device), shape)
+        elif chances is None:
+            places = self.randint(0, n, shape, device=device)
+        else:
+            places = self._weighted(chances, shape)
+        if pool is None:
+            return places
+        if not count:
+            return zeros(
+                (*pool.shape[:at], *shape, *pool.shape[at + 1 :]), pool.dtype, device=device
+            )
+        return take(pool, places, at)
+
+    def _weighted(self, chances: Tensor, shape: Shape) -> Tensor:
+        """Places, each as probable as its share of the sum."""
         order = argsort(equal(chances, 0))  # those of 0 last, where no rounding reaches them
         sums = cumsum(take(chances, order))
-        drawn = searchsorted(sums, self.rand(shape, device=pool.device) * sums[-1], "right")
-        return take(pool, take(order, minimum(drawn, sum(chances > 0) - 1)), at)
+        drawn = searchsorted(sums, self.rand(shape, device=chances.device) * sums[-1], "right")
+        return take(order, minimum(drawn, sum(chances > 0) - 1))
 
-    def _race(self, pool: Tensor, n: int, chances: Tensor | None, count: int) -> Tensor:
+    def _race(self, n: int, chances: Tensor | None, count: int, device: Device) -> Tensor:
         """The places of those that come soonest, in a race of exponential times."""
-        if chances is not None and (others := int(sum(chances > 0))) < count:
-            raise ValueError(f"choice: {count} of {others} elements whose p is not 0")
         if chances is None:
-            return self._order((n,), 0, pool.device)[:count]
-        times = self._exponentials(Draw((), (n,), pool.device, chances.dtype))
+            return self._order((n,), 0, device)[:count]
+        if (others := int(sum(chances > 0))) < count:
+            raise ValueError(f"choice: takes {count} of {others} elements whose p is not 0")
+        times = self._exponentials(Draw((), (n,), device, chances.dtype))
         return argsort(times / chances)[:count]
 
     def bytes(self, length: int) -> bytes:
-        """So many random bytes; they are computed on the host."""
+        """So many random bytes, computed on the host: those of the words, the lowest first.
+
+        Parameters
+        ----------
+        length : int
+            Not negative, else a ValueError is raised.
+        """
         count = count_of("bytes", "length", length)
         words = self._words((-(-count // 4),), parse("cpu"))
         return words.numpy().tobytes()[:count]
 
     def spawn(self, n_children: int) -> list[Self]:
-        """Generators whose numbers are independent of these and of each other."""
+        """Generators whose numbers are independent of these and of each other.
+
+        Parameters
+        ----------
+        n_children : int
+            How many; not negative, else a ValueError is raised. Their keys are hashed on the host
+            from the seed and from how many were spawned before (`SeedSequence.spawn`).
+        """
         return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
 
 
-def _chances(p: Operand, pool: Tensor, n: int) -> Tensor:
+def _chances(p: Operand, n: int, device: Device) -> Tensor:
     """How probable each of n slices is."""
-    found = tensor_of(p, "choice", device=pool.device)
+    found = tensor_of(p, "choice", device=device)
     if found.shape != (n,):
         raise ShapeError(f"choice: p of shape {found.shape} for {n} elements")
     if not isinstance(p, Tensor):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from inspect import cleandoc
+from typing import Any, NamedTuple, TypeVar
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, default_device
@@ -16,6 +17,7 @@ from py_tensor.shapes import Shape, broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
 Size = Any  # an int, a tuple of ints, or None
+Method = TypeVar("Method", bound=Callable[..., Tensor])
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,35 @@ class Draw(NamedTuple):
     dtype: DType
 
 
+_SHAPE = """
+size : int or tuple of ints, optional
+    The shape of the result; by default that to which the parameters broadcast.
+
+Returns
+-------
+Tensor
+    {gives}
+
+Raises
+------
+ValueError
+    For a parameter out of its range, as far as the host knows it; for a size to which the
+    parameters do not broadcast.
+TypeError
+    For a parameter that is no real number."""
+
+
+def distribution(gives: str) -> Callable[[Method], Method]:
+    """Completes the docstring of a method: what it ends with is particular, its parameters."""
+
+    def completed(method: Method) -> Method:
+        if method.__doc__:  # which an interpreter may leave out
+            method.__doc__ = cleandoc(method.__doc__) + _SHAPE.format(gives=gives)
+        return method
+
+    return completed
+
+
 def draw_of(op: str, size: Size, *given: Given) -> Draw:
     """Parameters, checked as far as the host knows them; tensors have any values.
 
@@ -86,6 +117,10 @@ def sized(op: str, size: Size, shape: Shape) -> Shape:
     if broadcast(op, asked, shape) != asked:
         raise ShapeError(f"{op}: size {asked} for parameters of shape {shape}")
     return asked
+
+
+FLOATS = "float32, or float64 where a parameter is."
+COUNTS = "int32."
 
 
 def _device(op: str, tensors: list[Tensor]) -> Device:

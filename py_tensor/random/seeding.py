@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import int_like
-from py_tensor.random.bit_generator import MASK, BitGenerator
+from py_tensor.ops.operands import int_like, whole_number
+from py_tensor.random.bit_generator import MASK, BitGenerator, Seed
 from py_tensor.random.parameters import count_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -178,7 +178,33 @@ class PCG64DXSM(BitGenerator):
 
 
 class Philox(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+    """Threefry under the name of another generator: the numbers are not those of NumPy.
+
+    Parameters
+    ----------
+    seed : optional
+        As for other bit generators.
+    counter : int, optional
+        How many words count as drawn.
+    key : int, optional
+        Of 0 to 2**64 - 1, in place of a seed.
+
+    Raises
+    ------
+    ValueError
+        For both a seed and a key, or one that is out of range.
+    """
+
+    def __init__(
+        self, seed: Seed = None, counter: int | None = None, key: int | None = None
+    ) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("Philox: takes a seed or a key, not both")
+        if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**64:
+            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, got {key}")
+        super().__init__(seed if key is None else key)
+        if counter is not None:
+            self.advance(count_of("Philox", "counter", counter))
 
 
 class SFC64(BitGenerator):

@@ -46,7 +46,7 @@ def opened(np: Any, bits: Any) -> Any:
 
 def normal(np: Any, a: Any, b: Any) -> Any:
     """Box-Muller on two words: a radius from (0, 1], an angle from [0, 1)."""
-    u = ((a >> np.uint32(8)).astype(np.float64) + 1) * 2.0**-24
+    u = fraction(np, a)
     v = (b >> np.uint32(8)).astype(np.float64) * 2.0**-24
     return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
 
@@ -97,7 +97,13 @@ UNIFORM = drawn_by(
     lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
     dtypes.float32,
 )
-NORMAL = drawn_by("randn", "normal_from_bits({0}, {1})", normal, dtypes.float32, cost=50)
+NORMAL = drawn_by(
+    "randn",
+    "random_normal({0}, {1}, {2})",
+    lambda np, index, key0, key1: normal(np, *threefry(np, index, 0, key0, key1)),
+    dtypes.float32,
+    cost=110,
+)
 EXPONENTIAL = drawn_by(
     "standard_exponential", "exponential_from_bits({0})", _exponential, dtypes.float32, cost=30
 )

@@ -1,11 +1,11 @@
 // needs: bits.wgsl arithmetic.wgsl math.wgsl rng.wgsl
-// Random numbers by rejection. Element `index` draws words of its own for each attempt, and loops until one is accepted:
-// ATTEMPTS are enough for all elements of all programs ever run.
+// Random numbers by rejection. Element `index` draws words of its own for each attempt, and loops until one is accepted.
 //
 // f32 has 24 bits, and the logarithms of probabilities are small differences of large numbers. So distances from a mean
 // are kept apart from the mean, and Stirling's series is subtracted on paper (C. Loader, "Fast and accurate computation
 // of binomial probabilities", 2000).
 
+// The most attempts: each is accepted with a chance above one half, so that no element needs them all.
 const ATTEMPTS = 128u;
 
 // 3 (log(1 + s) - s + s^2 / 2 - s^3 / 3) for s > -1.

@@ -78,6 +78,7 @@ fn gcd_u32(x: u32, y: u32) -> u32 {
   }
   return a << countTrailingZeros(x | y);
 }
+// The same of |x| and |y|.
 fn gcd_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(gcd_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
 
 // The least common multiple, modulo 2^32; 0 where x or y is.
@@ -85,8 +86,10 @@ fn lcm_u32(x: u32, y: u32) -> u32 {
   let divisor = gcd_u32(x, y);
   return select(x / max(divisor, 1u) * y, 0u, divisor == 0u);
 }
+// The same of |x| and |y|, modulo 2^32.
 fn lcm_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(lcm_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
 
 // How many bits of |x| are set.
 fn count_bits_u32(x: u32) -> i32 { return i32(countOneBits(x)); }
+// The same of a signed one.
 fn count_bits_i32(x: i32) -> i32 { return i32(countOneBits(bitcast<u32>(abs_i32(x)))); }

@@ -47,15 +47,21 @@ fn random_bits(index: u32, key0: u32, key1: u32) -> u32 { return threefry2x32(ve
 // A multiple of 2^-24 in [0, 1): the upper 24 bits of the word. Exact.
 fn uniform_from_bits(bits: u32) -> f32 { return f32(i32(bits >> 8u)) * 0x1p-24f; }
 
-// A standard normal by Box-Muller: sqrt(-2 log(u)) * cos(2 pi v) with u = ((a >> 8) + 1) * 2^-24 in (0, 1] and
-// v = (b >> 8) * 2^-24 in [0, 1). 4 ulp of that formula in exact arithmetic: the turn is split into quarters in
-// integers, so that the zeros of the cosine lose nothing.
+// A standard normal by Box-Muller: sqrt(-2 log(u)) * cos(2 pi v) with u = fraction_from_bits(a), so that some are as large
+// as 6.7, and v = (b >> 8) * 2^-24 in [0, 1). 4 ulp of that formula in exact arithmetic: the turn is split into quarters
+// in integers, so that the zeros of the cosine lose nothing.
 fn normal_from_bits(a: u32, b: u32) -> f32 {
-  let radius = sqrt_f32(-2.0 * log_f32(f32(i32(a >> 8u) + 1) * 0x1p-24f));
+  let radius = sqrt_f32(-2.0 * log_f32(fraction_from_bits(a)));
   let turn = b & 0xffffff00u;
   let quarter = (turn + 0x20000000u) >> 30u;
   let angle = f32(bitcast<i32>(turn - (quarter << 30u)) >> 8u) * 3.7450704e-7;  // 2 pi / 2^24; at most pi/4
   return radius * sin_quarter_f32(angle, i32(quarter) + 1);
+}
+
+// A standard normal for element `index`, from both words for t = 0.
+fn random_normal(index: u32, key0: u32, key1: u32) -> f32 {
+  let words = random_words(index, key0, key1, 0u);
+  return normal_from_bits(words.x, words.y);
 }
 
 // An integer in [low, low + span) from one word: low + floor(bits * span / 2^32), modulo 2^32. Exact; each value's

@@ -59,7 +59,13 @@ def test_nothing_of_the_library_is_lost() -> None:
     parts = [zipfile.ZipFile(path).namelist() for path in (start, DIST / ARCHIVE)]
     assert not set(parts[0]) & set(parts[1])
     missing = set(zipfile.ZipFile(published).namelist()) - {*parts[0], *parts[1]}
-    elsewhere = ("backend/native", "backend/bridge.py", "backend/interrupts.py", "bridge.js")
+    elsewhere = (
+        "backend/native",
+        "backend/bridge.py",
+        "backend/interrupts.py",
+        "bridge.js",
+        "RECORD",
+    )
     assert {name for name in missing if not any(part in name for part in elsewhere)} == set()
     assert {"py_tensor/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])
 

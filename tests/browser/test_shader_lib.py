@@ -264,7 +264,7 @@ def random_bits(index: Array, key0: Array, key1: Array) -> Array:
 
 
 def normal(a: Array, b: Array) -> Array:
-    u = ((a >> 8).astype(np.float64) + 1) / 2**24
+    u = ((a + 0.5) / 2**32).astype(np.float32).astype(np.float64)
     turn = (b >> 8).astype(np.int64)
     quarter = (turn + 2**21) // 2**22
     r = (turn - quarter * 2**22) * (2 * math.pi / 2**24)
@@ -455,6 +455,11 @@ CASES: dict[str, Case] = {
     "random_bits": Case(random_bits, domains=WORDS),
     "uniform_from_bits": Case(lambda b: (b >> 8).astype(np.float64) / 2**24, domains=WORDS),
     "normal_from_bits": Case(normal, 4, WORDS),
+    "random_normal": Case(lambda i, a, b: normal(*threefry(i, 0 * i, a, b)), 4, WORDS),
+    "fraction_from_bits": Case(lambda b: (b + 0.5) / 2**32, 0.5, WORDS),
+    "centered_from_bits": Case(lambda b: (b.view(np.int32) + 0.5) / 2**32, 0.5, WORDS),
+    "open_from_bits": Case(lambda b: ((b >> 9) + 0.5) / 2**23, domains=WORDS),
+    "exponential_from_bits": Case(lambda b: -np.log1p(-(b + 0.5) / 2**32), 4, WORDS),
     "randint_from_bits": Case(randint, domains=WORDS),
 }
 ORDER_KEYS = [
@@ -464,7 +469,9 @@ RANKS = ["rank_f32", "rank_min_f32"]
 TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 
 ITEMS = lib.library()
-OF_KERNELS = ("complex64.wgsl", "fourier.wgsl", "int64.wgsl", "storage.wgsl")  # tested by tests/ops
+OF_KERNELS = (  # tested by tests/ops
+    *("complex64.wgsl", "distributions.wgsl", "fourier.wgsl", "int64.wgsl", "storage.wgsl"),
+)
 SCALAR = {name for name, item in ITEMS.items() if item.file not in OF_KERNELS}
 
 

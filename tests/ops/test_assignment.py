@@ -569,6 +569,7 @@ def test_who_takes_out() -> None:
 
 OF_TWO_RESULTS = {"frexp", "modf"}  # whose `out` is in test_parts
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "choose": lambda f, x, out: f(x > 1.5, [x, 0], out),
     "ldexp": lambda f, x, out: f(x, 2, out),
     "round": lambda f, x, out: f(x, 1, out),
     "clip": lambda f, x, out: f(x, 1, 2, out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -48,6 +49,17 @@ def test_lengths(part: int, device: str, rng: np.random.Generator) -> None:
         close(pt.fft.rfft(x.real), half, f"rfft of {n}")
         given = pt.tensor(half.astype(np.complex64), device=device)
         close(pt.fft.irfft(given, n), np.fft.irfft(half, n), f"irfft of {n}")
+
+
+@pytest.mark.computes
+def test_transposed_operands(device: str, rng: np.random.Generator) -> None:
+    """Along each axis, in each order of the axes in memory."""
+    a = rng.standard_normal((2, 3, 4)).astype(np.float32)
+    x = pt.tensor(a, device=device)
+    for order in itertools.permutations(range(3)):
+        for axis in range(3):
+            expected = np.fft.fft(a.transpose(order).astype(np.float64), axis=axis)
+            close(pt.fft.fft(x.transpose(order), axis=axis), expected, f"{order}, along {axis}")
 
 
 @pytest.mark.computes

@@ -171,6 +171,7 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "outer": (lambda x: pt.outer(x[0], x[1, 0]), lambda a: np.outer(a[0], a[1, 0])),
     "tril": (lambda x: pt.tril(x), np.tril),
+    "tril of a vector": (lambda x: pt.tril(x[0, 0]), lambda a: np.tril(a[0, 0])),
     "tril below": (lambda x: pt.tril(x, -1), lambda a: np.tril(a, -1)),
     "triu": (lambda x: pt.triu(x), np.triu),
     "triu above": (lambda x: pt.triu(x, 1), lambda a: np.triu(a, 1)),

@@ -186,6 +186,15 @@ for _name in compositions.CALLS.keys() & FUNCTIONS.keys():
 CALLS |= {
     "array_equiv": [lambda a: np.array_equiv(a, a[:1]), lambda a: np.array_equiv(a[:1], a[0])],
     "fix": [lambda a: np.fix(a)],
+    "diag_indices_from": [lambda a: np.diag_indices_from(a[:, :3])],
+    "einsum_path": [lambda a: np.einsum_path("ij,kj,kl->il", a, a, a)],
+    "histogramdd": [lambda a: np.histogramdd(a[:, :2], 2)[0], lambda a: np.histogramdd(a.T, 1)[1]],
+    "packbits": [lambda a: np.packbits(a > 1.5), lambda a: np.packbits(a > 1.5, axis=1)],
+    "real_if_close": [np.real_if_close, lambda a: np.real_if_close(a + 0j, tol=1)],
+    "sort_complex": [np.sort_complex],
+    "trim_zeros": [np.trim_zeros, lambda a: np.trim_zeros(a[0] * (a[0] > 1.5), "b")],
+    "unpackbits": [lambda a: np.unpackbits(np.astype(a * 100, np.uint8), axis=1, count=3)],
+    "unwrap": [lambda a: np.unwrap(a * 3), lambda a: np.unwrap(a, axis=0, period=0.5)],
     "common_type": [lambda a: np.common_type(a, a[0])],
     "i0": [np.i0],
     "iscomplexobj": [np.iscomplexobj],
@@ -214,7 +223,15 @@ CALLS |= {
 
 ANSWERS = {
     *("allclose", "array_equal", "array_equiv", "may_share_memory", "shares_memory"),
-    *("can_cast", "common_type", "iscomplexobj", "isrealobj", "min_scalar_type", "ndim"),
+    *(
+        "can_cast",
+        "common_type",
+        "einsum_path",
+        "iscomplexobj",
+        "isrealobj",
+        "min_scalar_type",
+        "ndim",
+    ),
     *("result_type", "shape", "size"),
 }
 """Functions that give no tensors."""
@@ -223,6 +240,7 @@ READING = {
     "array_equiv",
     *("allclose", "array_equal", "argwhere", "bincount", "compress", "extract", "flatnonzero"),
     *("nonzero", "place", "poly", "polydiv", "polymul", "roots"),
+    *("real_if_close", "trim_zeros"),
 }
 NARROW = {"int64": "int32", "float64": "float32", "complex128": "complex64"}
 
@@ -303,8 +321,6 @@ def test_what_ours_lacks_raises(array: Array, device: str) -> None:
 
 
 FORMS: dict[str, tuple[Call, str]] = {
-    "tril": (lambda a: np.tril(a[0]), "tril: needs at least 2 axes, got shape "),
-    "triu": (lambda a: np.triu(a[0]), "triu: needs at least 2 axes, got shape "),
     "pad": (
         lambda a: np.pad(a, 1, constant_values=(1, 2)),
         "pad: constant_values is one number, not tuple",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.ops.setops import LEAST_COUNTED
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, SPECIAL, pool
@@ -158,3 +159,36 @@ def test_errors(device: str) -> None:
         with pytest.raises(TypeError, match=rf"^{name}: "):
             getattr(pt, name)("text")
     same(x.sum(), np.float32(6), "the session afterwards")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "start", "span"),
+    [
+        ("bool", 0, 2),
+        ("int8", -128, 256),
+        ("uint8", 0, 256),
+        ("int16", -(2**15), 2**16),
+        ("uint16", 7, 1000),
+        ("int32", -(2**31), 5000),
+        ("int32", 2**31 - 5000, 5000),
+        ("int32", -(2**31), 2**32),
+        ("int32", -3, 1),
+        ("uint32", 2**32 - 70_000, 70_000),
+        ("int64", 2**40, 3000),
+        ("uint64", 2**64 - 3000, 3000),
+    ],
+)
+def test_unique_of_many_integers(
+    device: str, rng: np.random.Generator, dtype: str, start: int, span: int
+) -> None:
+    """They are counted where that takes less than a sort."""
+    for shape in [(LEAST_COUNTED,), (5, 7, 700)]:
+        offsets = rng.integers(0, span, shape, dtype=np.uint64)
+        given = (offsets + np.uint64(start % 2**64)).astype(dtype)
+        found = pt.unique(pt.tensor(given, dtype=dtype, device=device), True, True, True)
+        for ours, numpys in zip(found, np.unique(given, True, True, True), strict=True):
+            assert ours.numpy().shape == numpys.shape
+            np.testing.assert_array_equal(ours.numpy(), numpys)
+        alone = pt.unique(pt.tensor(given, dtype=dtype, device=device))
+        assert alone.dtype.name == dtype
+        np.testing.assert_array_equal(alone.numpy(), np.unique(given))

@@ -91,6 +91,14 @@ def many(*xs: pt.Tensor) -> Results:
     return tuple(x + 1 for x in xs)
 
 
+def drawn() -> pt.random.Generator:
+    return pt.random.default_rng(0)
+
+
+def uniform_numbers(x: pt.Tensor) -> pt.Tensor:
+    return drawn().rand(x.shape, device=x.device)
+
+
 SQUARE = (4096, 4096)
 ROW = (4096,)
 COLUMN = (4096, 1)
@@ -137,6 +145,13 @@ EXPRESSIONS = (
         C(4, 7),
         C(4, 6),
     ),
+    E("uniform numbers", uniform_numbers, (SQUARE,), C(1, 1), C(1, 1)),
+    E("normal numbers", lambda x: drawn().normal(x, 2), (SQUARE,), C(1, 1), C(1, 1)),
+    E("integers", lambda x: drawn().integers(0, x.astype(int)), (SQUARE,), C(1, 1), C(1, 1)),
+    E("poisson", lambda x: drawn().poisson(x), (SQUARE,), C(1, 1), C(1, 1)),
+    E("gamma", lambda x: drawn().gamma(x, 2), (SQUARE,), C(1, 1), C(1, 1)),
+    E("choices", lambda x: drawn().choice(x, 2**22), ((2**20,),), C(1, 1), C(1, 1)),
+    E("permutation", lambda x: drawn().permutation(x), ((2**20,),), C(2, 25), C(2, 41)),
     E("transposed copy", lambda x: x.T, (SQUARE,), C(1, 1), C(1, 1)),
     E("transposed sum", lambda x, y: x.T + y, (SQUARE, SQUARE), C(1, 1), C(1, 1)),
     E("concat", lambda x, y: pt.concat([x, y]), (SQUARE, SQUARE), C(1, 1), C(1, 1)),

@@ -12,6 +12,7 @@ import pkgutil
 import re
 import traceback
 from collections.abc import Callable
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, cast
 
@@ -20,12 +21,14 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import dtypes
-from py_tensor.absent import FUNCTIONS, METHODS
+from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_keyword
 from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
 
 NAMES = {n: getattr(pt, n) for n in dir(pt) if not n.startswith("_")}
+ANY: Any = pt
+"""The package, of which type checkers know nothing."""
 PUBLIC = {n: v for n, v in NAMES.items() if callable(v)}
 
 
@@ -147,7 +150,12 @@ def test_copies_and_pickles() -> None:
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
         (pt, "grad", "there is no automatic differentiation yet"),
         (pt, "cat", "it is pt.concat"),
-        (pt.linalg, "tensorinv", "NumPy's np.linalg.tensorinv takes x.numpy()"),
+        (pt, "view", "it is pt.reshape"),
+        (pt, "LongTensor", "it is pt.tensor(data, dtype=pt.int64)"),
+        (pt, "svd", "it is pt.linalg.svd"),
+        (pt.ones(2, device="cpu"), "t", "it is x.T"),
+        (pt.ones(2, device="cpu"), "half", "it is x.astype(pt.float16)"),
+        (pt.ones(2, device="cpu"), "topk", "it is pt.sort(x, descending=True)[:k]"),
         (pt.ones(2, device="cpu"), "shape_", "'Tensor' object has no attribute 'shape_'"),
         (pt.ones(2, device="cpu"), "numpy_", "'Tensor' object has no attribute 'numpy_'"),
         (pt, "nosuch", "module 'py_tensor' has no attribute 'nosuch'"),
@@ -170,7 +178,7 @@ def test_what_is_misspelt_is_suggested() -> None:
 
 def test_what_is_listed_is_there_and_public() -> None:
     modules = {name for name, value in NAMES.items() if isinstance(value, ModuleType)}
-    assert modules == {"fft", "lib", "linalg", "random", "testing", "typing"}
+    assert modules == {"emath", "fft", "lib", "linalg", "random", "testing", "typing"}
     assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
 
 
@@ -179,11 +187,36 @@ def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
     assert [name for name in names if name in dir(owner)] == []
 
 
-@pytest.mark.parametrize("instead", sorted({*FUNCTIONS.values(), *METHODS.values()}))
+@pytest.mark.parametrize(
+    "instead",
+    sorted({*FUNCTIONS.values(), *METHODS.values(), *KEYWORDS.values(), *PARTLY.values()}),
+)
 def test_what_there_is_instead_is_there(instead: str) -> None:
-    owners = {"pt": pt, "x": pt.ones(2, device="cpu"), "np": np}
-    for owner, name in re.findall(r"\b(pt|x|np)\.(\w+)", instead):
-        assert hasattr(owners[owner], name), instead
+    owners = {"pt": pt, "x": pt.ones((2, 2), device="cpu"), "np": np}
+    for owner, path in re.findall(r"\b(pt|x|np)\.(\w+(?:\.\w+)*)", instead):
+        attrgetter(path)(owners[owner])  # or it raises
+
+
+not_of_the_library: Any = lambda axis: axis  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: x.sum(dim=1), "; it is axis="),
+        (lambda x: ANY.mean(x, keepdim=True), "; it is keepdims="),
+        (lambda x: ANY.flip(x, dims=(0,)), "; it is axis="),
+        (lambda x: ANY.ones(2, requires_grad=True), "; there is no automatic differentiation yet"),
+        (lambda x: x.sum(nosuch=1), "'nosuch'"),
+        (lambda x: not_of_the_library(dims=x), "'dims'"),
+    ],
+)
+def test_a_parameter_of_another_library(call: Any, words: str) -> None:
+    with pytest.raises(TypeError, match="got an unexpected keyword argument") as caught:
+        call(pt.ones((2, 3), device="cpu"))
+    clarify_keyword(caught.value)
+    assert words in str(caught.value)
+    assert str(caught.value).count("; ") == words.count("; ")
 
 
 def test_what_is_in_a_tensor() -> None:

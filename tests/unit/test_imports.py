@@ -25,7 +25,7 @@ LAYERS = (
     {"ops"},
     {"convert"},
     {"inspect"},
-    {"autotune", "decompositions", "display", "fft", "files", "fitting", "lib", "linalg"}
+    {"autotune", "decompositions", "display", "emath", "fft", "files", "fitting", "lib", "linalg"}
     | {
         "namespace",
         "numeric",

@@ -96,8 +96,12 @@ PACKAGES = (
 
 
 def clarify(error: BaseException) -> None:
-    """Have an error about packages say what there is in a page, in place."""
-    if type(error) is ValueError and (found := UNFETCHED.match(str(error))):
+    """Have an error about a package, or a parameter, say in place what there is."""
+    if type(error) is TypeError:
+        from py_tensor.absent import clarify_keyword
+
+        clarify_keyword(error)
+    elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
         error.args = (f"micropip: '{found[1]}' cannot be installed by its name: {PACKAGES}",)
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
         error.msg = f"{error.msg}; {PACKAGES}"

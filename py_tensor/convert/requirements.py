@@ -1,0 +1,76 @@
+"""`asarray` with something asked of the result: how it lies in memory, or what it holds."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from py_tensor.convert.conversion import asarray
+from py_tensor.ops.elementwise import isfinite
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.reduction import all
+from py_tensor.tensor import Tensor
+
+__all__ = ["asarray_chkfinite", "asfortranarray", "require"]
+
+
+def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
+    """`asarray`: memory is in row-major order always, and nothing computes another result for that.
+
+    `like` is accepted, and changes nothing.
+    """
+    return asarray(a, dtype, op="asfortranarray")
+
+
+def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None) -> Tensor:
+    """`asarray` of finite numbers, which are looked at: one bool is read.
+
+    `order` is accepted, and changes nothing: memory is in row-major order always.
+
+    Raises
+    ------
+    ValueError
+        For NaN or an infinity.
+    """
+    x = asarray(a, dtype, op="asarray_chkfinite")
+    if x.dtype.kind in "fc" and not bool(all(isfinite(x))):
+        raise ValueError("asarray_chkfinite: there are infinities or NaN")
+    return x
+
+
+_FLAGS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED"), "A"),
+    **dict.fromkeys(("W", "WRITEABLE"), "W"),
+    **dict.fromkeys(("O", "OWNDATA"), "O"),
+    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
+}
+
+
+def require(
+    a: Operand,
+    dtype: object = None,
+    requirements: str | Sequence[str] | None = None,
+    *,
+    like: Any = None,
+) -> Tensor:
+    """`asarray` with memory of its own ("O"), that may be written to ("W"), row-major ("C").
+
+    A copy where the tensor is otherwise. "A" (aligned) and "E" (no subclass) always hold. "F" is
+    accepted, and changes nothing: memory of its own is in row-major order. So is `like`.
+
+    Raises
+    ------
+    ValueError
+        For another requirement, and for "C" together with "F".
+    """
+    wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
+    unknown = wanted - {*_FLAGS.values()}
+    if unknown or wanted >= {"C", "F"}:
+        raise ValueError(f"require: requirements are of C, F, A, W, O, E, not {requirements!r}")
+    x = asarray(a, dtype, op="require")
+    flags = x.flags
+    fits = {"C": flags.c_contiguous, "W": flags.writeable, "O": flags.owndata}
+    return x if builtins.all(fits.get(each, True) for each in wanted) else x.copy()

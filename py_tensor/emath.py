@@ -1,0 +1,125 @@
+"""Functions that give complex numbers where real ones have no value, and what undoes that.
+
+They look for such elements, so they read one bool, which waits for what is pending.
+"""
+
+from __future__ import annotations
+
+from py_tensor import dtypes, numeric
+from py_tensor.ops import elementwise
+from py_tensor.ops import transcendental as functions
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import abs, less
+from py_tensor.ops.movement import as_floating, converted
+from py_tensor.ops.operands import Operand, Real
+from py_tensor.ops.reduction import all, any
+from py_tensor.ops.sorting import sort
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "arccos",
+    "arcsin",
+    "arctanh",
+    "log",
+    "log2",
+    "log10",
+    "logn",
+    "power",
+    "real_if_close",
+    "sort_complex",
+    "sqrt",
+]  # fmt: skip
+
+
+def _is_beyond(outside: Tensor) -> bool:
+    return bool(any(outside))
+
+
+def _complex_below_0(op: str, x: Operand) -> Tensor:
+    given = tensor_of(x, op)
+    if given.dtype.kind == "c" or not _is_beyond(less(given, 0)):
+        return given
+    return converted(given, dtypes.complex_of(dtypes.floating(given.dtype)))
+
+
+def _complex_beyond_1(op: str, x: Operand) -> Tensor:
+    given = tensor_of(x, op)
+    if given.dtype.kind == "c" or not _is_beyond(abs(as_floating(given, op)) > 1):
+        return given
+    return converted(given, dtypes.complex_of(dtypes.floating(given.dtype)))
+
+
+def sqrt(x: Operand) -> Tensor:
+    """The square root; complex if an element is negative."""
+    return elementwise.sqrt(_complex_below_0("sqrt", x))
+
+
+def log(x: Operand) -> Tensor:
+    """The natural logarithm; complex if an element is negative."""
+    return elementwise.log(_complex_below_0("log", x))
+
+
+def log2(x: Operand) -> Tensor:
+    """The logarithm to base 2; complex if an element is negative."""
+    return functions.log2(_complex_below_0("log2", x))
+
+
+def log10(x: Operand) -> Tensor:
+    """The logarithm to base 10; complex if an element is negative."""
+    return functions.log10(_complex_below_0("log10", x))
+
+
+def logn(n: Operand, x: Operand) -> Tensor:
+    """The logarithm of `x` to base `n`; complex if an element of either is negative."""
+    return log(x) / log(n)
+
+
+def power(x: Operand, p: Operand) -> Tensor:
+    """`x` to the power of `p`: complex if an element of `x` is negative.
+
+    Floating if one of `p` is.
+    """
+    exponent = tensor_of(p, "power")
+    if exponent.dtype.kind == "i" and _is_beyond(less(exponent, 0)):
+        exponent = as_floating(exponent, "power")
+    return elementwise.power(_complex_below_0("power", x), exponent)
+
+
+def arccos(x: Operand) -> Tensor:
+    """The inverse cosine; complex if an element lies beyond -1 or 1."""
+    return functions.acos(_complex_beyond_1("arccos", x))
+
+
+def arcsin(x: Operand) -> Tensor:
+    """The inverse sine; complex if an element lies beyond -1 or 1."""
+    return functions.asin(_complex_beyond_1("arcsin", x))
+
+
+def arctanh(x: Operand) -> Tensor:
+    """The inverse hyperbolic tangent; complex if an element lies beyond -1 or 1."""
+    return functions.atanh(_complex_beyond_1("arctanh", x))
+
+
+def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
+    """The real parts, if no imaginary part is `tol` or more; otherwise the elements as they are.
+
+    Parameters
+    ----------
+    tol
+        Above 1 it is multiplied by the precision of the dtype.
+    """
+    x = tensor_of(a, "real_if_close")
+    if x.dtype.kind != "c":
+        return x
+    bound = numeric.finfo(x.dtype).eps * tol if tol > 1 else tol
+    return x.real if bool(all(abs(x.imag) < bound)) else x
+
+
+def sort_complex(a: Operand) -> Tensor:
+    """The elements along the last axis in rising order, complex: by real parts, then imaginary."""
+    x = sort(tensor_of(a, "sort_complex"))
+    return converted(x, dtypes.complex_of(dtypes.floating(x.dtype)))
+
+
+for _function in (real_if_close, sort_complex):
+    register(_function, method=False)

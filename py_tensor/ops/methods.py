@@ -1,0 +1,47 @@
+"""Methods that are functions of modules which most programs never use, imported when called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.out import Out
+from py_tensor.tensor import Tensor, install
+
+__all__: list[str] = []  # what it defines are methods
+
+
+def _argpartition(
+    self: Tensor,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> Tensor:
+    """The places (int32) of the elements along `axis` in an order of `partition`."""
+    from py_tensor.ops.searching import argpartition
+
+    return argpartition(self, kth, axis, kind, order)
+
+
+def _choose(
+    self: Tensor, choices: Operand | Sequence[Operand], out: Out = None, mode: str = "raise"
+) -> Tensor:
+    """Of each place the element of the choice that the tensor numbers there; see `pt.choose`."""
+    from py_tensor.ops.functional import choose
+
+    return choose(self, choices, out, mode)
+
+
+def _searchsorted(
+    self: Tensor, v: Operand, side: str = "left", sorter: Operand | None = None
+) -> Tensor:
+    """Where the elements of `v` go among those of this sorted vector; see `pt.searchsorted`."""
+    from py_tensor.ops.searching import searchsorted
+
+    return searchsorted(self, v, side, sorter)
+
+
+install("argpartition", _argpartition)
+install("choose", _choose)
+install("searchsorted", _searchsorted)

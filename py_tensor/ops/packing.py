@@ -1,0 +1,97 @@
+"""Bits packed into bytes, and taken out of them."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+
+from py_tensor import dtypes
+from py_tensor.errors import DTypeError
+from py_tensor.ops.bitwise import bitwise_and, right_shift
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import not_equal, where
+from py_tensor.ops.movement import along_axis, converted, expand_dims, pad, reshape_copy
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import sum
+from py_tensor.tensor import Tensor
+
+__all__ = ["packbits", "unpackbits"]
+
+
+def _places(op: str, bitorder: str, device: object) -> Tensor:
+    """Which bit of a byte, counted from the least, each of eight elements stands for."""
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"{op}: bitorder is 'big' or 'little', not {bitorder!r}")
+    ends = (7, -1, -1) if bitorder == "big" else (0, 8, 1)
+    return arange(*ends, device=device)
+
+
+def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> Tensor:
+    """Bytes (uint8), each made of eight elements along `axis`: a bit is 1 where one is not 0.
+
+    Zeros fill the last byte.
+
+    Parameters
+    ----------
+    axis : optional
+        None packs the flattened elements.
+    bitorder : {"big", "little"}
+        Whether the first of eight elements is the highest bit of a byte, or the lowest.
+
+    Raises
+    ------
+    DTypeError
+        For elements that are neither integers nor bools.
+    """
+    x, at = along_axis("packbits", a, axis)
+    if x.dtype.kind not in "biu":
+        raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
+    bits = moveaxis(not_equal(x, 0), at, -1)
+    bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
+    bits = reshape_copy(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    values = sum(where(bits, 1 << _places("packbits", bitorder, x.device), 0), -1)
+    return moveaxis(converted(values, dtypes.uint8), -1, at)
+
+
+def unpackbits(
+    a: Operand, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Tensor:
+    """The bits of bytes: eight elements (uint8, 0 or 1) along `axis` for each.
+
+    Parameters
+    ----------
+    axis : optional
+        None takes the bytes in a row.
+    count : optional
+        How many bits to give along the axis, with zeros behind where there are fewer; a negative
+        number leaves out as many at the end.
+    bitorder : {"big", "little"}
+        As of `packbits`.
+
+    Raises
+    ------
+    DTypeError
+        For elements that are not uint8.
+    ValueError
+        For a negative count that leaves out more than there are.
+    """
+    x, at = along_axis("unpackbits", a, axis)
+    if x.dtype is not dtypes.uint8:
+        raise DTypeError(f"unpackbits: takes uint8, not {x.dtype}")
+    bytes_ = converted(moveaxis(x, at, -1), dtypes.int32)
+    places = _places("unpackbits", bitorder, x.device)
+    bits = bitwise_and(right_shift(expand_dims(bytes_, -1), places), 1)
+    n = 8 * bytes_.shape[-1]
+    bits = converted(reshape_copy(bits, (*bytes_.shape[:-1], n)), dtypes.uint8)
+    wanted = n if count is None else as_index(count)
+    wanted = wanted + n if wanted < 0 else wanted
+    if wanted < 0:
+        raise ValueError(f"unpackbits: count {count} of {n} bits")
+    if wanted > n:
+        bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
+    return moveaxis(bits[..., :wanted], -1, at)
+
+
+for _function in (packbits, unpackbits):
+    register(_function, method=False)

@@ -1,0 +1,478 @@
+"""Random calls of the public functions, as text that NumPy and the library evaluate alike.
+
+`CALLS` has forms of calls for each function. In braces stand holes, which `Holes` fills with
+arrays of random shapes, dtypes and layouts, and with axes and options, most of them valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Choose = Callable[[Sequence[Any]], Any]
+"""One of several values: `random.Random.choice`, or a draw of hypothesis."""
+
+FLOATS = [0.0, -0.0, 0.25, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.5, 3.0, -4.0]
+SPECIAL = [*FLOATS, float("nan"), float("inf"), float("-inf")]
+NUMBERS: dict[str, list[Any]] = {
+    "float32": FLOATS,
+    "int32": [*range(-5, 6)],
+    "uint32": [*range(6)],
+    "int8": [*range(-5, 6)],
+    "uint8": [*range(6)],
+    "bool": [False, True],
+}
+DTYPES = ["float32", "float32", "float32", "int32", "int32", "bool", "uint8", "int8"]
+SIZES = [0, 1, 1, 2, 2, 3, 3, 4, 5]
+MOST_AXES = 3
+
+
+class Holes:
+    """What stands for a hole; those that follow an array fit it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        That of the array made last by `{x}` or its like.
+    """
+
+    def __init__(self, choose: Choose) -> None:
+        self.choose = choose
+        self.shape: tuple[int, ...] = ()
+
+    def __getitem__(self, name: str) -> str:
+        return getattr(self, f"_{name}")()
+
+    def often(self, likely: T, *others: T) -> T:
+        """The first, mostly."""
+        return self.choose([likely] * 4 + list(others))
+
+    # Arrays -----------------------------------------------------------------------------------
+
+    def literal(self, shape: tuple[int, ...], dtype: str, numbers: Sequence[Any] = ()) -> str:
+        """An array, which is a view of another at times."""
+        layout = self.often("", "T", "flip", "step") if shape and 0 not in shape else ""
+        made = shape[::-1] if layout == "T" else shape
+        if layout == "step":
+            made = (2 * shape[0], *shape[1:])
+        values = [self.choose(numbers or NUMBERS[dtype]) for _ in range(math.prod(made))]
+        flat = f"np.asarray({values}, dtype=np.{dtype})"
+        text = flat if len(made) == 1 else f"{flat}.reshape({made})"
+        view = {"T": ".T", "flip": "[::-1]", "step": "[::2]"}
+        return text + view.get(layout, "")
+
+    def array(self, axes: Sequence[int], dtypes: Sequence[str], numbers: Any = ()) -> str:
+        sizes = [n for n in SIZES if n or self.choose([False, True])]
+        self.shape = tuple(self.choose(sizes) for _ in range(self.choose(axes)))
+        return self.literal(self.shape, self.choose(dtypes), numbers)
+
+    def _x(self) -> str:
+        return self.array([0, 1, 1, 2, 2, 3], DTYPES)
+
+    def _f(self) -> str:
+        return self.array([0, 1, 1, 2, 2, 3], ["float32"])
+
+    def _s(self) -> str:
+        """With NaN and infinities."""
+        return self.array([0, 1, 2], ["float32"], SPECIAL)
+
+    def _i(self) -> str:
+        return self.array([0, 1, 1, 2], ["int32"])
+
+    def _m(self) -> str:
+        return self.array([2, 2, 3], ["float32", "int32"])
+
+    def _v(self) -> str:
+        return self.array([1], ["float32", "int32"])
+
+    def _nonempty(self) -> str:
+        self.shape = tuple(self.choose([1, 2, 3, 4]) for _ in range(self.choose([1, 2])))
+        return self.literal(self.shape, "float32")
+
+    def _counts(self) -> str:
+        return self.array([1], ["int32"], [0, 1, 2, 3])
+
+    def _rising(self) -> str:
+        start, step, n = self.choose(FLOATS), self.choose([0.25, 0.5, 1]), self.choose([1, 2, 4])
+        self.shape = (n,)
+        return f"np.asarray({[start + k * step for k in range(n)]}, dtype=np.float32)"
+
+    def _same(self) -> str:
+        """Of the shape of the last one."""
+        return self.literal(self.shape, self.choose(["float32", "int32"]))
+
+    def _mask(self) -> str:
+        return self.literal(self.shape, "bool")
+
+    def _beside(self) -> str:
+        """What broadcasts with the last one, or a number; at times what does not."""
+        kind = self.choose(["array", "array", "array", "int", "float", "wrong"])
+        if kind in ("int", "float"):
+            return repr(self.choose([0, 1, 2, 3]) if kind == "int" else self.choose(FLOATS))
+        shape = [n if self.choose([True, True, False]) else 1 for n in self.shape]
+        shape = shape[self.choose([0, 0, len(shape) // 2]) :]
+        if kind == "wrong":
+            shape = [*shape, self.choose([2, 3])]
+        return self.literal(tuple(shape), self.choose(DTYPES))
+
+    def _square(self) -> str:
+        """Matrices that have an inverse."""
+        n, batch = self.choose([1, 2, 3]), self.choose([(), (), (2,)])
+        self.shape = (*batch, n, n)
+        whole = self.literal(self.shape, "float32", [-0.5, -0.25, 0.0, 0.25, 0.5])
+        return f"({whole} + 3 * np.eye({n}, dtype=np.float32))"
+
+    def _positive(self) -> str:
+        """A symmetric matrix with positive eigenvalues, all apart."""
+        n = self.choose([1, 2, 3])
+        self.shape = (n, n)
+        rows = [[float((k + 1) * 2) if k == j else 0.5 for j in range(n)] for k in range(n)]
+        return f"np.asarray({rows}, dtype=np.float32)"
+
+    def _rows(self) -> str:
+        """As many rows as the last one has, or one more axis."""
+        return self.literal((self.shape[-1], self.choose([1, 2])), "float32")
+
+    def _right(self) -> str:
+        """A right operand of a product."""
+        inner = self.shape[-1] if self.shape else 2
+        inner = self.often(inner, inner + 1)
+        return self.literal(self.choose([(inner,), (inner, 2), (2, inner, 1)]), "float32")
+
+    # Axes and options -------------------------------------------------------------------------
+
+    def _axis(self) -> str:
+        n = len(self.shape)
+        return str(self.choose([*range(-n, n)] * 3 + [n, -n - 1]) if n else self.choose([1, -2]))
+
+    def _axis_or_none(self) -> str:
+        return self.choose(["None", self._axis()])
+
+    def _axes(self) -> str:
+        n = len(self.shape)
+        pair = (0, n - 1) if n > 1 else tuple(range(n))
+        return self.choose(["None", self._axis(), self._axis(), str(pair)])
+
+    def _order(self) -> str:
+        left, order = [*range(len(self.shape))], []
+        while left:
+            order.append(left.pop(self.choose([*range(len(left))])))
+        return str(tuple(order)) if order or self.choose([True, False]) else "(0,)"
+
+    def _flag(self) -> str:
+        return str(self.choose([False, True]))
+
+    def _n(self) -> str:
+        return str(self.choose([-2, -1, 0, 1, 2, 3]))
+
+    def _k(self) -> str:
+        return str(self.choose([0, 1, 2, 3]))
+
+    def _ddof(self) -> str:
+        return str(self.choose([0, 0, 1]))
+
+    def _number(self) -> str:
+        return repr(self.choose([0, 1, -2, 0.5, 3]))
+
+    def _dtype(self) -> str:
+        return "np." + self.choose(["float32", "int32", "uint8", "bool"])
+
+    def _target(self) -> str:
+        """A shape of as many elements, mostly."""
+        size = math.prod(self.shape)
+        choices = [(size,), (1, size), (-1,), (size, 1, 1), self.shape[::-1], (2, -1), (size + 1,)]
+        return str(self.choose(choices))
+
+    def _wider(self) -> str:
+        """A shape that the last array broadcasts to, mostly."""
+        shape = tuple(self.choose([2, 3]) if n == 1 else n for n in self.shape)
+        return str(self.choose([shape, (2, *shape), (*shape, 2)]))
+
+    def _sizes(self) -> str:
+        return str(tuple(self.choose([0, 1, 2, 3]) for _ in range(self.choose([0, 1, 2]))))
+
+    def _places(self) -> str:
+        """Indices along the first axis of the last array; at times one that is out of range."""
+        n = self.shape[0] if self.shape else 1
+        known = [*range(-n, n)]
+        values = [self.choose(known * 8 + [n]) for _ in range(self.choose([1, 2, 3]))]
+        return f"np.asarray({values}, dtype=np.int32)"
+
+    def _sections(self) -> str:
+        return self.choose(["1", "2", "3", "[1]", "[0, 2]", "[1, 7]"])
+
+    def _widths(self) -> str:
+        n = len(self.shape)
+        each = [tuple(self.choose([0, 1, 2]) for _ in range(2)) for _ in range(n)]
+        return self.choose(["1", "(1, 2)", str(tuple(each) or 0)])
+
+    def _mode(self) -> str:
+        modes = ["constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum"]
+        return repr(self.choose([*modes, "mean", "median", "minimum"]))
+
+    def _side(self) -> str:
+        return repr(self.choose(["left", "right"]))
+
+    def _share(self) -> str:
+        return self.choose(["0", "0.25", "0.5", "[0.1, 0.9]", "1", "1.5"])
+
+    def _method(self) -> str:
+        return repr(self.choose(["linear", "lower", "higher", "nearest", "midpoint", "hazen"]))
+
+    def _full(self) -> str:
+        return repr(self.choose(["full", "same", "valid"]))
+
+    def _index(self) -> str:
+        """A basic index, or one by an array or a mask."""
+        items = [
+            self.choose([":", "::-1", "1:", ":2", "::2", "...", "None", "0", "-1", "[0, -1]"])
+            for _ in range(self.choose([1, 1, 2, 3]))
+        ]
+        return ", ".join(items) if self.choose([True] * 4 + [False]) else self._mask()
+
+
+def _each(names: str, *forms: str) -> dict[str, list[str]]:
+    """The same forms for several functions, by `@`."""
+    return {name: [form.replace("@(", f"np.{name}(") for form in forms] for name in names.split()}
+
+
+FORMS = [
+    _each(
+        "abs absolute ceil floor trunc positive negative square sign fabs rint fix sinc radians"
+        " degrees deg2rad rad2deg exp exp2 expm1 sin cos tan sinh cosh tanh arctan atan arcsinh"
+        " asinh cbrt isnan isinf isfinite isneginf isposinf signbit logical_not conj conjugate real"
+        " imag iscomplex isreal i0 log log2 log10 log1p sqrt arcsin asin arccos acos arccosh acosh"
+        " arctanh atanh spacing modf frexp",
+        "@({s})",
+        "@({x})",
+    ),
+    _each("reciprocal", "@({s})"),
+    _each("nan_to_num", "@({s})", "@({s}, nan={number}, posinf=7)"),
+    _each("bitwise_count bitwise_invert bitwise_not invert", "@({i})", "@({x})"),
+    _each("angle", "@({f})", "@({f}, deg={flag})"),
+    _each("round around", "@({f}, {n})", "@({i}, {n})", "@({s})"),
+    _each(
+        "add subtract multiply maximum minimum fmax fmin equal not_equal less less_equal greater"
+        " greater_equal logical_and logical_or logical_xor copysign heaviside hypot arctan2 atan2"
+        " logaddexp logaddexp2 nextafter divide true_divide",
+        "@({x}, {beside})",
+        "@({s}, {beside})",
+    ),
+    _each("floor_divide remainder mod fmod divmod", "@({f}, {beside})", "@({i}, {beside})"),
+    _each("power pow float_power", "@(np.abs({f}) + 1, {beside})"),
+    _each("ldexp", "@({f}, {beside})", "@({f}, {n})"),
+    _each(
+        "bitwise_and bitwise_or bitwise_xor gcd lcm",
+        "@({i}, {beside})",
+        "@({x}, {beside})",
+    ),
+    _each(
+        "left_shift right_shift bitwise_left_shift bitwise_right_shift", "@({i}, np.abs({same}))"
+    ),
+    _each("isclose allclose", "@({s}, {beside})", "@({s}, {beside}, equal_nan={flag})"),
+    _each("array_equal array_equiv", "@({x}, {same})", "@({x}, {beside})"),
+    _each("clip", "@({x}, {number}, {number})", "@({x}, {beside}, None)", "@({f}, None, {k})"),
+    _each("where", "@({mask}, {x}, {beside})", "@({x} > 0, {beside}, {number})", "@({x})"),
+    _each(
+        "sum prod max min amax amin any all mean count_nonzero ptp median",
+        "@({x}, axis={axes}, keepdims={flag})",
+        "@({x})",
+    ),
+    _each("sum prod mean", "@({x}, axis={axes}, dtype=np.float32)", "@({x}, axis={axes})"),
+    _each("max min", "@({x}, axis={axes}, initial={k})", "@({s}, axis={axes})"),
+    _each("var std", "@({x}, axis={axes}, ddof={ddof}, keepdims={flag})"),
+    _each(
+        "nansum nanprod nanmax nanmin nanmean nanmedian",
+        "@({s}, axis={axes}, keepdims={flag})",
+        "@({x})",
+    ),
+    _each("nanvar nanstd", "@({s}, axis={axes}, ddof={ddof})"),
+    _each("argmax argmin", "@({x}, axis={axis_or_none}, keepdims={flag})", "@({s})"),
+    _each("nanargmax nanargmin", "@({f}, axis={axis_or_none})"),
+    _each("cumsum cumprod", "@({x}, axis={axis_or_none})", "@({x}, {axis}, dtype=np.float32)"),
+    _each("nancumsum nancumprod", "@({s}, axis={axis_or_none})"),
+    _each(
+        "cumulative_sum cumulative_prod", "@({x}, axis={axis}, include_initial={flag})", "@({v})"
+    ),
+    _each("quantile nanquantile", "@({f}, {share}, axis={axes}, method={method})"),
+    _each("percentile nanpercentile", "@({f}, 30, axis={axes}, keepdims={flag})"),
+    _each(
+        "average",
+        "@({x}, axis={axis_or_none})",
+        "@({f}, weights=np.abs({same}) + 1, returned=True)",
+    ),
+    _each("sort", "@({x}, axis={axis_or_none})", "@({s}, {axis})"),
+    _each("argsort", "@({x}, axis={axis_or_none}, kind='stable')"),
+    _each("partition", "np.sort(@({x}, 0, axis={axis}), axis={axis})"),
+    _each("lexsort", "@(({x}, {same}))"),
+    _each(
+        "unique", "@({x})", "@({i}, return_index=True, return_counts=True)", "@({x}, axis={axis})"
+    ),
+    _each("unique_counts unique_inverse unique_all", "tuple(@({x}))"),
+    _each("unique_values", "np.sort(@({x}))"),
+    _each("union1d intersect1d setdiff1d setxor1d", "@({i}, {same})", "@({x}, {beside})"),
+    _each("isin", "@({x}, {same})", "@({x}, {beside}, invert={flag})"),
+    _each("searchsorted", "@({rising}, {x}, side={side})"),
+    _each("digitize", "@({f}, {rising}, right={flag})"),
+    _each("interp", "@({f}, {rising}, {same})", "@({f}, {rising}, {same}, left={number})"),
+    _each("nonzero argwhere flatnonzero", "@({x})"),
+    _each("bincount", "@({counts}, minlength={k})", "@({counts}, weights={same})", "@({i})"),
+    _each("histogram", "@({f}, bins={rising})", "@({f}, 4, range=(-3, 3))"),
+    _each("histogram_bin_edges", "@({f}, 4)", "@({f}, 3, range=(0, 2))"),
+    _each("histogram2d", "@({v}, {same}, bins=3, range=[[-3, 3], [-3, 3]])"),
+    _each("diff", "@({x}, n={k}, axis={axis})", "@({f}, axis={axis}, prepend={number})"),
+    _each("ediff1d", "@({f})", "@({f}, to_end={number})"),
+    _each("gradient", "@({f})", "@({f}, 0.5, axis={axis})"),
+    _each("trapezoid", "@({f}, dx=0.5, axis={axis})", "@({f}, {same})"),
+    _each("cov corrcoef", "@({nonempty})", "@({nonempty}, {same})"),
+    _each("convolve correlate", "@({v}, {v}, {full})"),
+    _each("matmul", "@({m}, {right})", "{m} @ {right}", "@({v}, {same})"),
+    _each("dot inner", "@({x}, {right})", "@({x}, {same})", "@({x}, {number})"),
+    _each("outer kron", "@({x}, {same})", "@({f}, {i})"),
+    _each("vdot", "@({x}, {same})"),
+    _each("vecdot", "@({f}, {same}, axis={axis})", "@({f}, {beside})"),
+    _each("matvec", "@({m}, {same}[..., 0, :])"),
+    _each("vecmat", "@({m}[..., :, 0], {same})"),
+    _each("tensordot", "@({f}, {same}, axes={k})", "@({m}, {same}, axes=([0], [0]))"),
+    _each("einsum", "@('ij,ij->i', {m}, {same})", "@('...i->...', {f})", "@('i,i', {v}, {same})"),
+    _each("cross", "@({nonempty}, {same})"),
+    _each("trace", "@({m}, offset={n})", "@({m}, 0, 0, 1)"),
+    _each("reshape", "@({x}, {target})"),
+    _each("ravel", "@({x})", "@({x}, 'F')"),
+    _each("transpose permute_dims", "@({x}, {order})", "@({x})"),
+    _each("matrix_transpose", "@({x})"),
+    _each("swapaxes moveaxis rollaxis", "@({x}, {axis}, {axis})"),
+    _each("expand_dims", "@({x}, {axis})"),
+    _each("squeeze", "@({x})", "@({x}, axis={axis})"),
+    _each("broadcast_to", "@({x}, {wider})"),
+    _each("broadcast_arrays", "@({x}, {beside})"),
+    _each("flip", "@({x}, axis={axes})"),
+    _each("fliplr flipud", "@({x})"),
+    _each("rot90", "@({x}, {n})"),
+    _each("roll", "@({x}, {n}, axis={axis_or_none})", "@({x}, (1, {n}), axis=(0, {axis}))"),
+    _each("tile", "@({x}, {k})", "@({x}, {sizes})"),
+    _each("repeat", "@({x}, {k}, axis={axis_or_none})"),
+    _each("resize", "@({x}, {sizes})"),
+    _each("concat concatenate", "@([{x}, {same}], axis={axis})", "@([{x}, {x}])"),
+    _each("stack", "@([{x}, {same}], axis={axis})"),
+    _each("vstack hstack dstack column_stack", "@([{x}, {same}])", "@([{x}, {x}])"),
+    _each("block", "@([{x}, {same}])", "@([[{m}], [{same}]])"),
+    _each("append", "@({x}, {same}, axis={axis_or_none})", "@({x}, {number})"),
+    _each("delete", "@({x}, {n}, axis={axis_or_none})", "@({x}, {places}, 0)"),
+    _each("insert", "@({x}, {n}, {number}, axis={axis_or_none})"),
+    _each("split array_split", "@({x}, {sections}, axis={axis})"),
+    _each("hsplit vsplit dsplit", "@({x}, {sections})"),
+    _each("unstack", "@({x}, axis={axis})"),
+    _each("atleast_1d atleast_2d atleast_3d", "@({x})", "@({x}, {x})"),
+    _each("pad", "@({x}, {widths})", "@({f}, {widths}, mode={mode})"),
+    _each("take", "@({x}, {places}, axis={axis_or_none})", "@({x}, {places}, axis=0)"),
+    _each("take_along_axis", "@({x}, np.argsort({same}, axis={axis}), {axis})"),
+    _each("compress", "@({mask}, {v})", "@([True, False], {x}, axis={axis_or_none})"),
+    _each("extract", "@({mask}, {x})", "@({x}, {same})"),
+    _each("choose", "@(np.abs({i}) % 2, [{same}, {same}])"),
+    _each("select", "@([{x} > 0, {mask}], [{same}, {same}], default={number})"),
+    _each("piecewise", "@({f}, [{mask}], [{number}, 2])"),
+    _each("tril triu", "@({x}, {n})"),
+    _each("diag", "@({v}, {n})", "@({m}, {n})"),
+    _each("diagflat", "@({x}, {n})"),
+    _each("diagonal", "@({m}, {n})", "@({x}, 0, {axis}, {axis})"),
+    _each("vander", "@({v}, {k}, increasing={flag})"),
+    _each("zeros ones", "@({sizes})", "@({sizes}, dtype={dtype})"),
+    _each("full", "@({sizes}, {number})", "@({sizes}, {k}, dtype={dtype})"),
+    _each("zeros_like ones_like", "@({x})", "@({x}, dtype={dtype})"),
+    _each("full_like", "@({x}, {k})", "@({x}, {k}, dtype={dtype})"),
+    _each("empty", "@({sizes}).shape"),
+    _each("empty_like", "@({x}).shape"),
+    _each("eye", "@({k}, {k}, {n})", "@({k}, dtype={dtype})"),
+    _each("identity", "@({k})"),
+    _each("tri", "@({k}, {k}, {n})"),
+    _each("arange", "@({n}, {k})", "@({k})", "@({n}, 3, 0.5)", "@(3, {n}, {n})"),
+    _each("linspace", "@({n}, {k}, {k}, endpoint={flag})", "@(0, 1, {n})"),
+    _each("logspace", "@({n}, {k}, {k})"),
+    _each("geomspace", "@(1, {k}, 3)", "@(0.5, 8, {k})"),
+    _each("meshgrid", "@({v}, {v}, indexing='ij')", "@({v}, {v}, sparse={flag})"),
+    _each("indices", "@({sizes})"),
+    _each("ix_", "@({counts}, {counts})"),
+    _each("tril_indices triu_indices", "@({k}, {n}, {k})"),
+    _each("tril_indices_from triu_indices_from", "@({x}, {n})"),
+    _each("diag_indices", "@({k})"),
+    _each("unravel_index", "@(np.abs({i}), (2, 3))"),
+    _each("ravel_multi_index", "@((np.abs({i}) % 2, np.abs({same}.astype(np.int32)) % 3), (2, 3))"),
+    _each("fromfunction", "@(lambda i, j: i - 2 * j, ({k}, {k}))"),
+    _each("apply_along_axis", "@(lambda v: v.sum(), {axis}, {m})"),
+    _each("apply_over_axes", "@(np.sum, {m}, [0, {axis}])"),
+    _each("asarray array asanyarray ascontiguousarray", "@({x})", "@({x}, dtype={dtype})"),
+    _each("copy", "@({x})"),
+    _each("astype", "@({x}, {dtype})"),
+    _each("ndim shape size", "@({x})"),
+    _each("hamming hanning blackman bartlett", "@({k})"),
+    _each("kaiser", "@({k}, 3.0)"),
+    _each("poly roots", "@({nonempty})"),
+    _each("polyval", "@({v}, {x})"),
+    _each("polyadd polysub polymul", "@({v}, {v})"),
+    _each("polyder polyint", "@({nonempty})"),
+    _each("linalg.inv linalg.det linalg.slogdet", "@({square})"),
+    _each("linalg.pinv", "@({square})"),
+    _each("linalg.cond", "@({square})"),
+    _each("linalg.solve", "@({square}, {rows})"),
+    _each("linalg.cholesky linalg.eigvalsh", "@({positive})"),
+    _each("linalg.svdvals", "@({square})"),
+    _each("linalg.matrix_rank", "@({square})"),
+    _each("linalg.matrix_power", "@({square}, {n})"),
+    _each("linalg.norm", "@({f}, axis={axis_or_none}, keepdims={flag})", "@({m}, 1)"),
+    _each("linalg.vector_norm", "@({f}, axis={axes}, ord={k}, keepdims={flag})"),
+    _each("linalg.matrix_norm", "@({square}, keepdims={flag})"),
+    _each("linalg.multi_dot", "@([{square}, {square}])"),
+    _each("linalg.diagonal linalg.trace", "@({m}, offset={n})"),
+    _each("linalg.outer", "@({v}, {v})"),
+    _each("linalg.matmul", "@({m}, {right})"),
+    _each("linalg.cross", "@({nonempty}, {same})"),
+    _each("linalg.vecdot", "@({f}, {same})"),
+    _each("linalg.tensordot", "@({f}, {same}, axes={k})"),
+    _each("linalg.matrix_transpose", "@({x})"),
+    _each("fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft", "@({f}, axis={axis})"),
+    _each("fft.fft fft.ifft fft.rfft", "@({f}, {k}, {axis})", "@({f}, norm='ortho')"),
+    _each("fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2", "@({m})"),
+    _each("fft.fftn fft.ifftn fft.rfftn fft.irfftn", "@({f})", "@({m}, axes=(0, {axis}))"),
+    _each("fft.fftfreq fft.rfftfreq", "@({k})", "@({k}, 0.5)"),
+    _each("fft.fftshift fft.ifftshift", "@({x})", "@({x}, axes={axis})"),
+    {
+        "an index": ["{x}[{index}]"],
+        "operators": [
+            "{x} + {beside}",
+            "{x} * {beside}",
+            "{x} - {beside}",
+            "{f} / {beside}",
+            "-{x}",
+        ],
+        "comparisons": ["{x} < {beside}", "{s} == {beside}", "{s} >= {beside}", "{x} != {beside}"],
+        "methods": [
+            "{x}.sum({axes})",
+            "{x}.reshape({target})",
+            "{x}.astype({dtype})",
+            "{x}.max({axis})",
+            "{x}.cumsum({axis})",
+            "{x}.repeat({k})",
+            "{x}.clip({n}, {k})",
+            "{f}.round({n})",
+            "{x}.flatten()",
+            "{x}.tolist()",
+        ],
+        "ufunc methods": [
+            "np.add.reduce({x}, axis={axes})",
+            "np.maximum.accumulate({f}, axis={axis})",
+            "np.multiply.outer({f}, {same})",
+        ],
+    },
+]
+CALLS: dict[str, list[str]] = {}
+for _forms in FORMS:
+    for _name, _texts in _forms.items():
+        CALLS.setdefault(_name, []).extend(_texts)
+
+
+def call(name: str, choose: Choose) -> str:
+    """A random call of a function, as text."""
+    return choose(CALLS[name]).format_map(Holes(choose))

@@ -1,0 +1,55 @@
+"""A call under NumPy and under another module: what it gives, or that it raises."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tests.differential.evaluating import CATEGORIES
+
+Array = Any
+ERRORS = (*CATEGORIES, ArithmeticError, RuntimeError, NotImplementedError)
+NARROW = {
+    **{"int64": "int32", "uint64": "uint32", "complex128": "complex64"},
+    **{"float64": "float32", "float16": "float32"},
+}
+TOLERANCES = {"f": 2e-5, "c": 2e-5}
+
+
+def evaluate(text: str, module: Any) -> Any:
+    """What an expression gives, as NumPy's arrays; or the error."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return _read(eval(text, {"np": module, "nan": math.nan, "inf": math.inf}))
+        except ERRORS as error:
+            return error
+
+
+def _read(found: Any) -> Any:
+    if isinstance(found, tuple | list):
+        return [_read(x) for x in found]
+    return found.numpy() if hasattr(found, "to_numpy_async") else found
+
+
+def difference(got: Any, expected: Any) -> str:
+    """How a result differs from NumPy's; "" where it does not."""
+    if isinstance(expected, Exception) or isinstance(got, Exception):
+        alike = isinstance(expected, Exception) and isinstance(got, Exception)
+        return "" if alike else f"{got!r}; NumPy: {expected!r}"
+    if isinstance(expected, list):
+        if not isinstance(got, list) or len(got) != len(expected):
+            return f"{got!r}; NumPy: {expected!r}"
+        return next(filter(None, map(difference, got, expected)), "")
+    x, y = np.asarray(got), np.asarray(expected)
+    names = [NARROW.get(a.dtype.name, a.dtype.name) for a in (x, y)]
+    if x.shape != y.shape or names[0] != names[1]:
+        return f"{x!r}; NumPy: {y!r}"
+    tolerance = 4e-3 if y.dtype.name == "float16" else TOLERANCES.get(y.dtype.kind, 0)
+    scale = np.max(np.abs(y), initial=1, where=np.isfinite(y)) if tolerance else 1
+    if np.allclose(x, y, tolerance, tolerance * scale, equal_nan=True):
+        return ""
+    return f"{x!r}; NumPy: {y!r}"
