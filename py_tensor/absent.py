@@ -126,6 +126,8 @@ FUNCTIONS: dict[str, str] = {
         name: _OF_NUMPY_ITSELF.format(name)
         for name in ("core", "get_include", "show_config", "show_runtime", "test")
     },
+    "info": "help(pt.sum) shows what there is to read of pt.sum",
+    "nested_iters": "loops over pt.ndindex(*shape) may stand in each other",
     "hist": "it is pt.histogram",
     "in1d": "it is pt.isin",
     "normal": "it is pt.random.normal",
