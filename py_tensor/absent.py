@@ -248,6 +248,13 @@ PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("frompyfunc", "vectorize"), "the function is called for each element, on the host"
     ),
+    **dict.fromkeys(
+        ("frombuffer", "fromfile"), "a copy; without a dtype of float32, as float is everywhere"
+    ),
+    "fromstring": "of text alone; frombuffer takes bytes",
+    "genfromtxt": "no names and no masks: elements have no fields; read on the host",
+    "loadtxt": "no quoted numbers; read on the host",
+    "nditer": "no op_axes, itershape and ranges; each element that is written to is an op",
     "linalg.eig": _ON_HOST,
     "linalg.eigvals": _ON_HOST,
     **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
