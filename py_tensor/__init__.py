@@ -104,6 +104,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor import fft as fft
     from py_tensor import lib as lib
     from py_tensor import linalg as linalg
+    from py_tensor import polynomial as polynomial
     from py_tensor import testing as testing
     from py_tensor import typing as typing
     from py_tensor.autotune.tuning import Tuning as Tuning
@@ -247,6 +248,7 @@ else:
         "ops.statistics": "average corrcoef cov",
         "ops.tapers": "bartlett blackman hamming hanning i0 kaiser",
         "ops.windows": "as_strided sliding_window_view",
+        "polynomial": "polynomial",
         "polynomials": (
             "poly poly1d polyadd polyder polydiv polyint polymul polysub polyval roots"
         ),

@@ -93,6 +93,7 @@ _PYTORCH = {
 FUNCTIONS: dict[str, str] = {
     **{name: f"it is {called}" for name, called in _PYTORCH.items()},
     **dict.fromkeys(("func", "inference_mode", "jacobian", "optim", "vmap"), _NO_GRADIENTS),
+    "bit_generator": "its classes are names of pt.random, such as pt.random.Philox",
     "dtypes": "all dtypes are of one class, pt.DType",
     "exceptions": "they are names of the package, such as pt.AxisError and pt.ComplexWarning",
     "mtrand": "its functions are those of pt.random",
@@ -261,6 +262,10 @@ PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,
+    ),
+    "pad": "modes constant, edge, wrap, reflect and symmetric",
+    **dict.fromkeys(
+        ("histogram", "histogram_bin_edges"), "bins are a number or edges; no rule finds a number"
     ),
     "lib": "stride_tricks alone",
     "typing": "the types of this library",

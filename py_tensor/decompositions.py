@@ -113,14 +113,14 @@ def _adjoint(x: Tensor) -> Tensor:
 # -- Solutions and determinants -----------------------------------------------------------------
 
 
-def solve(x1: Operand, x2: Operand, /) -> Tensor:
-    """The solutions of linear equations: ``x1 @ result`` is `x2`.
+def solve(a: Operand, b: Operand) -> Tensor:
+    """The solutions of linear equations: ``a @ result`` is `b`.
 
     Parameters
     ----------
-    x1
+    a
         Square matrices, of shape (..., n, n).
-    x2
+    b
         A vector (n,), or matrices (..., n, k).
 
     Raises
@@ -130,7 +130,7 @@ def solve(x1: Operand, x2: Operand, /) -> Tensor:
     ShapeError
         If the numbers of rows differ.
     """
-    a, b = in_common_dtype("solve", _square("solve", x1), x2)
+    a, b = in_common_dtype("solve", _square("solve", a), b)
     is_vector = b.ndim == 1
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
@@ -149,23 +149,23 @@ def solve(x1: Operand, x2: Operand, /) -> Tensor:
     return found[..., 0, :] if is_vector else swapaxes(found, -1, -2)
 
 
-def inv(x: Operand, /) -> Tensor:
+def inv(a: Operand) -> Tensor:
     """The inverses of square matrices. Raises LinAlgError for others."""
-    x = _square("inv", x)
+    x = _square("inv", a)
     return solve(x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
 
 
-def det(x: Operand, /) -> Tensor:
+def det(a: Operand) -> Tensor:
     """The determinants of square matrices. Raises LinAlgError for others."""
-    x = _square("det", x)
+    x = _square("det", a)
     if not x.size:
         return ones(x.shape[:-2], x.dtype, device=x.device)
     return build(DET, (x,), 0)[..., 0]
 
 
-def slogdet(x: Operand, /) -> SlogdetResult:
+def slogdet(a: Operand) -> SlogdetResult:
     """The sign of each determinant, or its angle as a number of size 1, and its logarithm."""
-    x = _square("slogdet", x)
+    x = _square("slogdet", a)
     if not x.size:
         sign = ones(x.shape[:-2], x.dtype, device=x.device)
         return SlogdetResult(sign, _real(sign * 0))
@@ -173,7 +173,7 @@ def slogdet(x: Operand, /) -> SlogdetResult:
     return SlogdetResult(found[..., 0], _real(found[..., 1]))
 
 
-def cholesky(x: Operand, /, *, upper: bool = False) -> Tensor:
+def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     """The triangular matrix whose product with its adjoint is a positive definite matrix.
 
     The lower triangle is read alone. A matrix that is not positive definite gives NaN.
@@ -183,7 +183,7 @@ def cholesky(x: Operand, /, *, upper: bool = False) -> Tensor:
     upper : bool
         Whether the result is an upper triangle, its own adjoint to the left.
     """
-    x = _square("cholesky", x)
+    x = _square("cholesky", a)
     if x.size:
         x = tril(build(CHOLESKY, (_adjoint(x) if upper else x,), 0))
     return _adjoint(x) if upper else x
@@ -192,7 +192,7 @@ def cholesky(x: Operand, /, *, upper: bool = False) -> Tensor:
 # -- Orthogonal factors -------------------------------------------------------------------------
 
 
-def qr(x: Operand, /, *, mode: str = "reduced") -> Any:
+def qr(a: Operand, mode: str = "reduced") -> Any:
     """An orthogonal matrix and an upper triangle whose product each matrix is.
 
     By Householder's reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
@@ -209,7 +209,7 @@ def qr(x: Operand, /, *, mode: str = "reduced") -> Any:
     ValueError
         For another mode.
     """
-    x = _floating("qr", x)
+    x = _floating("qr", a)
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: mode is reduced, complete or r, not {mode!r}")
     m, n = x.shape[-2:]
@@ -256,7 +256,7 @@ def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tupl
     )
 
 
-def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
+def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi's rotations.
 
     A matrix with an infinity or a NaN gives NaN.
@@ -273,7 +273,7 @@ def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's 
     ValueError
         For another `UPLO`.
     """
-    x = _square("eigh", x)
+    x = _square("eigh", a)
     if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(f"eigh: UPLO is L or U, not {UPLO!r}")
     n = x.shape[-1]
@@ -306,13 +306,13 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     return values, vectors
 
 
-def eigvalsh(x: Operand, /, UPLO: str = "L") -> Tensor:  # noqa: N803 - NumPy's name
+def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:  # noqa: N803
     """The eigenvalues of symmetric or Hermitian matrices, ascending; as `eigh` has them."""
-    return eigh(x, UPLO).eigenvalues
+    return eigh(a, UPLO).eigenvalues
 
 
 def svd(
-    x: Operand, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """Singular values and vectors, by rotations of columns (Hestenes, 1958).
 
@@ -328,7 +328,7 @@ def svd(
     hermitian : bool
         Whether the matrices are symmetric or Hermitian: `eigh` takes them.
     """
-    x = _floating("svd", x)
+    x = _floating("svd", a)
     if hermitian:
         return _of_hermitian(x, compute_uv)
     if not compute_uv:
@@ -404,26 +404,46 @@ def _tolerance(x: Tensor, given: Any) -> Any:
     return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * 2.0**-bits
 
 
-def pinv(x: Operand, /, *, rtol: Operand | None = None) -> Tensor:
+def pinv(
+    a: Operand,
+    rcond: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
     """The pseudo-inverses of Moore and Penrose.
 
     Parameters
     ----------
     rtol : optional
         Below this part of the largest singular value, others count as 0; by default the larger side
-        times the precision of the dtype.
+        times the precision of the dtype. `rcond` is its other name.
+    hermitian : bool
+        Accepted: a matrix that is its own adjoint has the same singular values.
     """
-    x = _floating("pinv", x)
+    x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
-    cut = _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0)
+    cut = _tolerance(x, rcond if rtol is None else rtol) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
 
 
-def matrix_rank(x: Operand, /, *, rtol: Operand | None = None) -> Tensor:
-    """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`."""
-    x = _floating("matrix_rank", x)
+def matrix_rank(
+    A: Operand,  # noqa: N803
+    tol: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
+    """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`.
+
+    `tol` is what they have to be above itself, and no part.
+    """
+    x = _floating("matrix_rank", A)
     s = svdvals(x)
+    if tol is not None:
+        bound = tensor_of(tol, "matrix_rank", device=x.device)
+        return sum(s > (expand_dims(bound, -1) if bound.ndim else bound), -1)
     return sum(s > _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0), -1)
 
 
@@ -452,12 +472,12 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
 # -- General matrices ---------------------------------------------------------------------------
 
 
-def eig(x: Operand, /) -> EigResult:
+def eig(a: Operand) -> EigResult:
     """Eigenvalues and eigenvectors of square matrices, complex always, on the host by NumPy.
 
     There is no such algorithm on the GPU: it is waited for.
     """
-    x = _square("eig", x)
+    x = _square("eig", a)
     values, vectors = host.load_numpy().linalg.eig(x.numpy())
     target = dtypes.complex_of(x.dtype)
     return EigResult(
@@ -465,6 +485,6 @@ def eig(x: Operand, /) -> EigResult:
     )
 
 
-def eigvals(x: Operand, /) -> Tensor:
+def eigvals(a: Operand) -> Tensor:
     """The eigenvalues of square matrices, complex always; as `eig` has them."""
-    return eig(x).eigenvalues
+    return eig(a).eigenvalues

@@ -491,3 +491,45 @@ COMPLEX = Accepts("c", lambda dtype: dtype, "complex dtypes")
 INTEGRAL_AS_INT = Accepts("biufc", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
 SUMMED = Accepts("biufc", summed, "any dtype")
 LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")
+
+
+def can_cast(source: DType, target: DType, casting: str) -> bool:
+    """Whether a dtype may be converted to another one by one of NumPy's rules.
+
+    Raises
+    ------
+    ValueError
+        For another rule than "no", "equiv", "safe", "same_kind" and "unsafe".
+    """
+    if casting in ("no", "equiv"):
+        return source is target
+    if casting == "unsafe":
+        return True
+    if casting not in ("safe", "same_kind"):
+        raise ValueError(f"can_cast: there is no casting {casting!r}")
+    if casting == "same_kind" and source.kind != "i":
+        return KINDS.index(source.kind) <= KINDS.index(target.kind)
+    if casting == "same_kind":
+        return target.kind in "ifc"
+    return _keeps(source, target)
+
+
+def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
+    """Raise DTypeError where `can_cast` is false."""
+    if not can_cast(source, target, casting):
+        raise DTypeError(f"{op}: {source} does not become {target} by casting={casting!r}")
+
+
+def _keeps(source: DType, target: DType) -> bool:
+    """Whether a dtype has all values of another one, as NumPy counts them."""
+    least = {"b": 0, "u": source.itemsize, "i": source.itemsize}.get(source.kind)
+    room = real_of(target).itemsize
+    if target.kind in "fc" and least is not None:
+        return room > least or room == 8  # a float of twice the bytes has every integer
+    if source.kind in "fc":
+        return target.kind in ("fc" if source.kind == "f" else "c") and (
+            room >= real_of(source).itemsize
+        )
+    if source.kind == "u" and target.kind == "i":
+        return room > source.itemsize
+    return source.kind in ("b", target.kind) and room >= source.itemsize

@@ -18,6 +18,7 @@ from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad
 from py_tensor.ops.operands import Operand
+from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import roll
 from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -33,7 +34,9 @@ Axes = Sequence[int] | None
 # -- One axis -----------------------------------------------------------------------------------
 
 
-def fft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def fft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The discrete Fourier transform along an axis.
 
     Parameters
@@ -49,15 +52,19 @@ def fft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = 
     ValueError
         For a length below 1, or another `norm`.
     """
-    return _along("fft", x, n, axis, norm)
+    return stored_whole("fft", _along("fft", a, n, axis, norm), out)
 
 
-def ifft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def ifft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The inverse of `fft`, whose parameters it has."""
-    return _along("ifft", x, n, axis, norm, is_inverse=True)
+    return stored_whole("ifft", _along("ifft", a, n, axis, norm, is_inverse=True), out)
 
 
-def rfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def rfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """`fft` of real numbers: the first ``n // 2 + 1`` of its results, of which the others follow.
 
     Raises
@@ -65,13 +72,15 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None =
     DTypeError
         For complex numbers.
     """
-    x = _real("rfft", x)
+    x = _real("rfft", a)
     at = normalize_axis("rfft", axis, x.ndim)
     length = x.shape[at] if n is None else as_index(n)
-    return _part(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1)
+    return stored_whole("rfft", _part(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1), out)
 
 
-def irfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def irfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The inverse of `rfft`: real numbers, by default an even number of them.
 
     Parameters
@@ -79,32 +88,46 @@ def irfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None 
     n : int, optional
         The length of the result; by default twice that of the axis, less 2.
     """
-    x = _floating("irfft", x)
+    x = _floating("irfft", a)
     at = normalize_axis("irfft", axis, x.ndim)
     length = 2 * (x.shape[at] - 1) if n is None else as_index(n)
     _check_length("irfft", length)
     half = _sized(x, at, length // 2 + 1)
     rest = flip(conjugate(_part(half, at, 1, (length + 1) // 2)), at)
-    return _along("irfft", concat([half, rest], at), None, at, norm, is_inverse=True).real.copy()
+    return stored_whole(
+        "irfft",
+        _along("irfft", concat([half, rest], at), None, at, norm, is_inverse=True).real.copy(),
+        out,
+    )
 
 
-def hfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def hfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """`fft` of the first half of numbers that are their own conjugates backwards: real numbers."""
-    x = _floating("hfft", x)
+    x = _floating("hfft", a)
     length = 2 * (x.shape[normalize_axis("hfft", axis, x.ndim)] - 1) if n is None else as_index(n)
-    return irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)])
+    return stored_whole(
+        "hfft", irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)]), out
+    )
 
 
-def ihfft(x: Operand, /, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+def ihfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The inverse of `hfft`: the first ``n // 2 + 1`` numbers, of which the others follow."""
-    x = _real("ihfft", x)
-    return conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)]))
+    x = _real("ihfft", a)
+    return stored_whole(
+        "ihfft", conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)])), out
+    )
 
 
 # -- Several axes -------------------------------------------------------------------------------
 
 
-def fftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+def fftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
     """`fft` along several axes, by default all.
 
     Parameters
@@ -112,56 +135,74 @@ def fftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = No
     s : tuple of int, optional
         The lengths of the result along these axes; by default along the last ones.
     """
-    return _along_axes("fftn", fft, _floating("fftn", x), s, axes, norm)
+    return stored_whole("fftn", _along_axes("fftn", fft, _floating("fftn", a), s, axes, norm), out)
 
 
-def ifftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+def ifftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The inverse of `fftn`, whose parameters it has."""
-    return _along_axes("ifftn", ifft, _floating("ifftn", x), s, axes, norm)
+    return stored_whole(
+        "ifftn", _along_axes("ifftn", ifft, _floating("ifftn", a), s, axes, norm), out
+    )
 
 
-def rfftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+def rfftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
     """`fftn` of real numbers: along the last of the axes the results of `rfft`."""
-    x = _real("rfftn", x)
+    x = _real("rfftn", a)
     lengths, found = _axes("rfftn", x, s, axes)
     first = rfft(x, lengths[-1], found[-1], norm)
-    return _along_axes("rfftn", fft, first, lengths[:-1], found[:-1], norm)
+    return stored_whole(
+        "rfftn", _along_axes("rfftn", fft, first, lengths[:-1], found[:-1], norm), out
+    )
 
 
-def irfftn(x: Operand, /, s: Axes = None, axes: Axes = None, norm: str | None = None) -> Tensor:
+def irfftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
     """The inverse of `rfftn`: real numbers."""
-    x = _floating("irfftn", x)
+    x = _floating("irfftn", a)
     lengths, found = _axes("irfftn", x, s, axes)
     if s is None:
         lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
     before = _along_axes("irfftn", ifft, x, lengths[:-1], found[:-1], norm)
-    return irfft(before, lengths[-1], found[-1], norm)
+    return stored_whole("irfftn", irfft(before, lengths[-1], found[-1], norm), out)
 
 
-def fft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+def fft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
     """`fftn` along the last two axes."""
-    return fftn(x, s, axes, norm)
+    return stored_whole("fft2", fftn(a, s, axes, norm), out)
 
 
-def ifft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+def ifft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
     """`ifftn` along the last two axes."""
-    return ifftn(x, s, axes, norm)
+    return stored_whole("ifft2", ifftn(a, s, axes, norm), out)
 
 
-def rfft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+def rfft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
     """`rfftn` along the last two axes."""
-    return rfftn(x, s, axes, norm)
+    return stored_whole("rfft2", rfftn(a, s, axes, norm), out)
 
 
-def irfft2(x: Operand, /, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Tensor:
+def irfft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
     """`irfftn` along the last two axes."""
-    return irfftn(x, s, axes, norm)
+    return stored_whole("irfft2", irfftn(a, s, axes, norm), out)
 
 
 # -- Frequencies --------------------------------------------------------------------------------
 
 
-def fftfreq(n: int, /, d: float = 1.0, *, dtype: object = None, device: Any = None) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """The frequencies of the results of `fft`, in cycles per unit of the spacing `d` of samples."""
     _check_length("fftfreq", n)
     half = (n + 1) // 2
@@ -169,7 +210,7 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: object = None, device: Any = No
     return _scaled(where(places < half, places, places - n), n, d, dtype)
 
 
-def rfftfreq(n: int, /, d: float = 1.0, *, dtype: object = None, device: Any = None) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """The frequencies of the results of `rfft`, as `fftfreq` has them for `fft`."""
     _check_length("rfftfreq", n)
     return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
@@ -180,14 +221,14 @@ def _scaled(places: Tensor, n: int, d: float, dtype: object) -> Tensor:
     return converted(places, target) / float(n * d)
 
 
-def fftshift(x: Operand, /, axes: int | Axes = None) -> Tensor:
+def fftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """The results of `fft` with frequency 0 in the middle of these axes, by default all."""
     x = tensor_of(x, "fftshift")
     found = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
     return roll(x, [x.shape[a] // 2 for a in found], found) if found else x
 
 
-def ifftshift(x: Operand, /, axes: int | Axes = None) -> Tensor:
+def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """The inverse of `fftshift`."""
     x = tensor_of(x, "ifftshift")
     found = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)

@@ -30,21 +30,46 @@ from py_tensor.decompositions import svd as svd
 from py_tensor.decompositions import svdvals as svdvals
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
-from py_tensor.ops import movement, products, rearrange
+from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
 from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
-from py_tensor.ops.linalg import matmul as matmul
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
 from py_tensor.ops.movement import matrix_transpose as matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.products import tensordot as tensordot
-from py_tensor.ops.products import vecdot as vecdot
-from py_tensor.ops.rearrange import outer as outer
 from py_tensor.ops.reduction import Axes, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
+
+
+def matmul(x1: Operand, x2: Operand, /) -> Tensor:
+    """`pt.matmul`."""
+    return linalg.matmul(x1, x2)
+
+
+def tensordot(x1: Operand, x2: Operand, /, *, axes: Any = 2) -> Tensor:
+    """`pt.tensordot`."""
+    return products.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
+    """`pt.vecdot`."""
+    return products.vecdot(x1, x2, axis=axis)
+
+
+def outer(x1: Operand, x2: Operand, /) -> Tensor:
+    """The product of each element of a vector with each of another one.
+
+    Raises
+    ------
+    ShapeError
+        For what is no vector.
+    """
+    a, b = movement.in_common_dtype("outer", x1, x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"outer: takes vectors, not shapes {a.shape} and {b.shape}")
+    return rearrange.outer(a, b)
 
 
 def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:
@@ -57,7 +82,7 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: object = None) -> Tensor:
     return rearrange.trace(x, offset, -2, -1, dtype)
 
 
-def norm(x: Operand, /, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The norm of a vector or a matrix, or of those along one axis or two.
 
     Parameters
@@ -133,7 +158,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
     return found if keepdims else found.squeeze(axes)
 
 
-def cross(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
+def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
     """The vector product of vectors of 3 elements along an axis.
 
     Raises
@@ -141,7 +166,7 @@ def cross(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
     ShapeError
         For vectors of another length.
     """
-    a, b = (tensor_of(v, "cross") for v in (x, y))
+    a, b = (tensor_of(v, "cross") for v in (x1, x2))
     for v in (a, b):
         if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
             raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
@@ -167,7 +192,7 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def cond(x: Operand, /, p: Any = None) -> Tensor:
+def cond(x: Operand, p: Any = None) -> Tensor:
     """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`."""
     if p in (None, 2, -2):
         s = svdvals(x)
@@ -176,7 +201,7 @@ def cond(x: Operand, /, p: Any = None) -> Tensor:
     return multiply(norm(x, p, axes), norm(inv(x), p, axes))
 
 
-def matrix_power(x: Operand, n: int, /) -> Tensor:
+def matrix_power(a: Operand, n: int) -> Tensor:
     """The product of `n` times the same square matrix, or its inverse; the identity for 0.
 
     Raises
@@ -184,7 +209,7 @@ def matrix_power(x: Operand, n: int, /) -> Tensor:
     ShapeError
         Unless the last two axes are of one length.
     """
-    x = tensor_of(x, "matrix_power")
+    x = tensor_of(a, "matrix_power")
     count = whole_number("matrix_power", "n", n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"matrix_power: takes square matrices, not shape {x.shape}")
@@ -248,7 +273,7 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
     return reshape(found, shape)
 
 
-def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
+def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     """The product of several matrices, in the order that multiplies the fewest elements.
 
     The first and the last may be vectors.
@@ -258,7 +283,7 @@ def multi_dot(tensors: Sequence[Operand], /, *, out: Any = None) -> Tensor:
     ShapeError, ValueError
         For what is no matrix, sizes that do not fit, or fewer than two operands.
     """
-    given = [tensor_of(x, "multi_dot") for x in tensors]
+    given = [tensor_of(x, "multi_dot") for x in arrays]
     n = len(given)
     if n < 2:
         raise ValueError(f"multi_dot: takes two operands or more, not {n}")

@@ -155,6 +155,7 @@ class Methods(Elementwise):
         self,
         axis: int | None = -1,
         kind: str | None = None,
+        order: None = None,
         *,
         descending: bool = False,
         stable: bool | None = None,
@@ -172,28 +173,30 @@ class Methods(Elementwise):
     def __dlpack_device__(self, /) -> tuple[int, int]: ...
     def to_device(self, device: str | Device, /, *, stream: Any = None) -> Tensor: ...
     def astype(
-        self, dtype: object, /, *, copy: bool = True, device: str | Device | None = None
+        self,
+        dtype: object,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+        *,
+        device: str | Device | None = None,
     ) -> Tensor: ...
-    def broadcast_to(self, /, shape: Any) -> Tensor: ...
+    def broadcast_to(self, shape: Any, subok: bool = False) -> Tensor: ...
     def byteswap(self, inplace: bool = False) -> Tensor: ...
     def clip(
         self,
-        /,
         min: Operand | None = None,
         max: Operand | None = None,
         out: Out = None,
-        *,
-        a_min: Operand | None = None,
-        a_max: Operand | None = None,
+        **options: Any,
     ) -> Tensor: ...
-    def compress(
-        self, condition: Operand, /, axis: int | None = None, out: Out = None
-    ) -> Tensor: ...
+    def compress(self, condition: Operand, axis: int | None = None, out: Out = None) -> Tensor: ...
     def crop(self, window: Sequence[tuple[int, int]], /) -> Tensor: ...
     def cumprod(self, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor: ...
     def cumsum(self, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor: ...
     def diagonal(self, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor: ...
-    def dot(self, y: Operand, /, out: Out = None) -> Tensor: ...
+    def dot(self, b: Operand, out: Out = None) -> Tensor: ...
     def dump(self, file: Any) -> None: ...
     def dumps(self) -> bytes: ...
     def expand(self, *shape: Any) -> Tensor: ...
@@ -202,7 +205,18 @@ class Methods(Elementwise):
     def flatten(self, /, order: str = "C") -> Tensor: ...
     def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor: ...
     def fused_multiply_add(self, y: Operand, /, axes: int | tuple[int, ...]) -> Tensor: ...
-    def matmul(self, y: Operand, /, out: Out = None) -> Tensor: ...
+    def matmul(
+        self,
+        x2: Operand,
+        /,
+        out: Out = None,
+        *,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
+    ) -> Tensor: ...
     def matrix_transpose(self) -> Tensor: ...
     def max(
         self,
@@ -251,7 +265,13 @@ class Methods(Elementwise):
     def searchsorted(
         self, v: Operand, side: str = "left", sorter: Operand | None = None
     ) -> Tensor: ...
-    def partition(self, kth: int | Sequence[int], axis: int = -1) -> None: ...
+    def partition(
+        self,
+        kth: int | Sequence[int],
+        axis: int = -1,
+        kind: str = "introselect",
+        order: None = None,
+    ) -> None: ...
     def permute(self, *order: Any, axes: Any = None) -> Tensor: ...
     def prod(
         self,
@@ -276,6 +296,7 @@ class Methods(Elementwise):
         self,
         axis: int = -1,
         kind: str | None = None,
+        order: None = None,
         *,
         descending: bool = False,
         stable: bool | None = None,
@@ -291,6 +312,7 @@ class Methods(Elementwise):
         keepdims: bool = False,
         *,
         where: Operand = True,
+        mean: Operand | None = None,
         correction: float | None = None,
     ) -> Tensor: ...
     def sum(
@@ -302,7 +324,7 @@ class Methods(Elementwise):
         initial: Scalar | None = None,
         where: Operand = True,
     ) -> Tensor: ...
-    def swapaxes(self, axis1: int, axis2: int, /) -> Tensor: ...
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor: ...
     def take(
         self, /, indices: Operand, axis: int | None = None, out: Out = None, mode: str = "raise"
     ) -> Tensor: ...
@@ -329,5 +351,6 @@ class Methods(Elementwise):
         keepdims: bool = False,
         *,
         where: Operand = True,
+        mean: Operand | None = None,
         correction: float | None = None,
     ) -> Tensor: ...

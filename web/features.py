@@ -170,7 +170,7 @@ def groups() -> list[Group]:
 
 def page() -> str:
     found = [(group, group.rows()) for group in groups()]
-    blocks = [HEAD.format(version=np.__version__), summary(found), general(found)]
+    blocks = [HEAD.format(version=np.__version__), summary(found), *general(found)]
     for group, rows in found:
         blocks += [f"## {group.title}\n", *([group.note + "\n"] if group.note else [])]
         blocks += sections(rows)
@@ -191,7 +191,7 @@ def counted(title: str, counts: Counter[str]) -> str:
     return f"| {title} | {counts['yes']} | {counts['partly']} | {counts['no']} |"
 
 
-def general(found: list[tuple[Group, list[Name]]]) -> str:
+def general(found: list[tuple[Group, list[Name]]]) -> Iterator[str]:
     """What many functions do not take, which stands at none of them."""
     missing = Counter(
         parameter
@@ -201,11 +201,10 @@ def general(found: list[tuple[Group, list[Name]]]) -> str:
         for parameter in not_taken(getattr(group.theirs, row.key), getattr(group.ours, row.key))
         if parameter in KEYWORDS
     )
-    lines = [f"- `{name}=` ({missing[name]}): {KEYWORDS[name]}" for name in sorted(missing)]
-    intro = (
-        "Parameters that many functions do not take, which do not count below, and of how many:\n"
-    )
-    return "\n".join([intro, *lines]) + "\n" if lines else ""
+    if missing:
+        yield "Parameters that many functions do not take, which do not count below, of how many:\n"
+        lines = [f"- `{name}=` ({missing[name]}): {KEYWORDS[name]}" for name in sorted(missing)]
+        yield "\n".join(lines) + "\n"
 
 
 def sections(rows: list[Name]) -> Iterator[str]:

@@ -72,28 +72,36 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
 
 
 def array(
-    data: Any,
-    dtype: object = None,
+    object: Any,
+    dtype: Any = None,
     *,
     copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     device: str | Device | None = None,
+    like: Any = None,
 ) -> Tensor:
     """`tensor` under NumPy's name, and with its parameters.
 
     Parameters
     ----------
-    data, dtype, device
+    object, dtype, device
         As those of `tensor`.
     copy
         As that of `asarray`.
+    order, subok, like
+        Accepted, and change nothing: memory is in row-major order, and results are tensors.
     ndmin
         The least number of axes; those that lack come first, of size 1.
+    ndmax
+        The largest, if not 0.
 
     Raises
     ------
     ShapeError, DTypeError, OverflowError, ValueError
-        As `tensor` and `asarray` do.
+        As `tensor` and `asarray` do; for more axes than `ndmax`.
 
     Examples
     --------
@@ -101,27 +109,33 @@ def array(
     >>> pt.array([1, 2, 3], ndmin=2)
     tensor([[1, 2, 3]])
     """
-    x = asarray(data, dtype, device=device, copy=copy, op="array")
+    x = asarray(object, dtype, device=device, copy=copy, op="array")
+    if ndmax and x.ndim > ndmax:
+        raise ShapeError(f"array: shape {x.shape} has more axes than ndmax, which is {ndmax}")
     return reshape_copy(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
 
 
 def asarray(
-    data: Any,
+    a: Any,
     dtype: object = None,
+    order: str | None = None,
     *,
     device: str | Device | None = None,
     copy: bool | None = None,
+    like: Any = None,
     op: str = "asarray",
 ) -> Tensor:
     """`tensor`, but a tensor of the wanted dtype and device is given back itself.
 
     Parameters
     ----------
-    data, dtype, device
+    a, dtype, device
         As those of `tensor`.
     copy
         None copies where that is needed: always but for such a tensor. True copies that too, and
         False raises for all else.
+    order, like
+        Accepted, and change nothing: memory is in row-major order, and results are tensors.
     op
         What errors name.
 
@@ -132,7 +146,7 @@ def asarray(
     ValueError
         For NaN in an integer dtype; where `copy` is False, and there must be one.
     """
-    data = _given_by(data)
+    data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
@@ -153,10 +167,10 @@ asanyarray = asarray
 
 
 def ascontiguousarray(
-    data: Any, dtype: object = None, *, device: str | Device | None = None
+    a: Any, dtype: object = None, *, device: str | Device | None = None, like: Any = None
 ) -> Tensor:
     """`asarray` with one axis at least; a copy of a view that is not in row-major order."""
-    x = asarray(data, dtype, device=device, op="ascontiguousarray")
+    x = asarray(a, dtype, device=device, op="ascontiguousarray")
     x = x if x.flags.c_contiguous else x.copy()
     return x if x.ndim else x.reshape(1)
 

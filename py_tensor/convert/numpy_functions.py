@@ -24,8 +24,8 @@ from py_tensor.errors import AxisError, ShapeError
 from py_tensor.tensor import Tensor
 
 _FOLD = "a / axis out keepdims"
-_SPREAD = "a / axis dtype out correction ddof keepdims where"
-_LIKE = " / dtype device"
+_SPREAD = "a / axis dtype out correction ddof keepdims mean where"
+_LIKE = " / dtype shape device"
 _MIDDLE = "a / axis out overwrite_input"
 _SHARES = "a q / axis out overwrite_input method keepdims"
 
@@ -135,7 +135,7 @@ FUNCTIONS: dict[str, str] = {
     "real": "val",
     "real_if_close": "a / tol",
     "sinc": "x",
-    "clip": "a / a_min=min a_max=max min max out",
+    "clip": "a / a_min a_max min max out",
     "round": "a / decimals out",
     "where": "condition x y",
     # -- Choices and functions of Python
@@ -172,17 +172,17 @@ FUNCTIONS: dict[str, str] = {
     # -- Movement
     "array_split": "ary indices_or_sections / axis",
     "broadcast_to": "array shape",
-    "concatenate": "arrays / axis out dtype",
+    "concatenate": "arrays / axis out dtype casting",
     "copy": "a / order",
     "diag": "v / k",
     "diagonal": "a / offset axis1 axis2",
     "expand_dims": "a axis",
     "flip": "m / axis",
-    "hstack": "tup",
+    "hstack": "tup / dtype casting",
     "linalg.matrix_transpose": "matrix_transpose: x",
     "matrix_transpose": "x",
     "may_share_memory": "a b",
-    "meshgrid": "xi / indexing copy",
+    "meshgrid": "xi / copy sparse indexing",
     "moveaxis": "a source destination",
     "pad": "array pad_width / mode constant_values",
     "ravel": "a / order",
@@ -192,7 +192,7 @@ FUNCTIONS: dict[str, str] = {
     "shares_memory": "a b",
     "split": "ary indices_or_sections / axis",
     "squeeze": "a / axis",
-    "stack": "arrays / axis out dtype",
+    "stack": "arrays / axis out dtype casting",
     "swapaxes": "a axis1 axis2",
     "take": "a indices / axis out mode",
     "take_along_axis": "arr indices / axis",
@@ -200,7 +200,7 @@ FUNCTIONS: dict[str, str] = {
     "transpose": "a axes",
     "tril": "m / k",
     "triu": "m / k",
-    "vstack": "tup",
+    "vstack": "tup / dtype casting",
     # -- Joining and cutting
     "append": "arr values / axis",
     "atleast_1d": "arys",

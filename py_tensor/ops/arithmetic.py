@@ -55,7 +55,7 @@ copysign = binary(
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     lambda np, x, y: np.copysign(x, y),
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
-    doc="Each element of `x` with the sign of that of `y`, the sign of a zero too.",
+    doc="Each element of `x1` with the sign of that of `x2`, the sign of a zero too.",
 )
 nextafter = binary(
     "nextafter",
@@ -64,13 +64,13 @@ nextafter = binary(
     lambda np, x, y: np.nextafter(x, y),
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
-    doc="The next number from that of `x` towards that of `y`; of halves in float32.",
+    doc="The next number from that of `x1` towards that of `x2`; of halves in float32.",
 )
 heaviside = composed_binary(
     "heaviside",
     REAL_FLOATING,
     lambda x, y: where(equal(x, 0), y, where(isnan(x), x, x > 0)),
-    doc="0 where `x` is below 0, 1 where it is above, and `y` where it is 0.",
+    doc="0 where `x1` is below 0, 1 where it is above, and `x2` where it is 0.",
 )
 fabs = composed_unary(
     "fabs",
@@ -111,7 +111,7 @@ arctan2 = binary(
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
     ulp=4,
-    doc="""The angle in [-pi, pi] of the point whose height is `x` and whose width is `y`.
+    doc="""The angle in [-pi, pi] of the point whose height is `x1` and whose width is `x2`.
 
     As in NumPy the height comes first: ``arctan2(y, x)``. The signs of zeros count.
     """,
@@ -124,7 +124,7 @@ hypot = binary(
     vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
     cost=20,
     ulp=4,
-    doc="The length of the hypotenuse for legs `x` and `y`, without overflow in between.",
+    doc="The length of the hypotenuse for legs `x1` and `x2`, without overflow in between.",
 )
 
 
@@ -133,7 +133,7 @@ def _hypot(np: Any, x: Any, y: Any) -> Any:
     return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 
-def sinc(x: Operand, /) -> Tensor:
+def sinc(x: Operand) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
     x = as_floating(x, "sinc")
     if x.dtype.kind == "c":
@@ -184,7 +184,7 @@ float_power = composed_binary(
     FLOATING,
     lambda x, y: power(x, y),
     ulp=4,
-    doc="Each element of `x` to the power of that of `y`, in floating point.",
+    doc="Each element of `x1` to the power of that of `x2`, in floating point.",
 )
 
 # -- Rounding and remainders --------------------------------------------------------------------
@@ -210,7 +210,7 @@ fmod = composed_binary(
     REAL_NUMERIC,
     _fmod,
     ulp=4,
-    doc="What division leaves, with the sign of `x`, as in C; an integer modulo 0 gives 0.",
+    doc="What division leaves, with the sign of `x1`, as in C; an integer modulo 0 gives 0.",
 )
 
 # -- NaN ----------------------------------------------------------------------------------------
@@ -231,7 +231,6 @@ fmin = composed_binary(
 
 def nan_to_num(
     x: Operand,
-    /,
     copy: bool = True,
     nan: Scalar = 0.0,
     posinf: Scalar | None = None,

@@ -51,6 +51,7 @@ def _sort(
     self: Tensor,
     axis: int = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
@@ -58,17 +59,23 @@ def _sort(
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
-    result = sort(self, axis, kind, descending=descending, stable=stable)
+    result = sort(self, axis, kind, order, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
 
-def _partition(self: Tensor, kth: int | Sequence[int], axis: int = -1) -> None:
+def _partition(
+    self: Tensor,
+    kth: int | Sequence[int],
+    axis: int = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> None:
     """Put the elements along `axis` in an order of `pt.partition`, in place."""
     from py_tensor.ops.searching import partition
 
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
-    result = partition(self, kth, axis)
+    result = partition(self, kth, axis, kind, order)
     _overwrite(_target("partition", self), result)
 
 
@@ -92,8 +99,8 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
     self._replace(lambda node: made)  # pyright: ignore[reportPrivateUsage]
 
 
-def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
-    """Assign `values` at indices into the flattened tensor; they are repeated where too few.
+def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
+    """Assign `v` at indices into the flattened tensor; they are repeated where too few.
 
     Parameters
     ----------
@@ -105,11 +112,16 @@ def put(x: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") ->
     IndexError
         For an index out of range; with the next read where the indices lie on the GPU.
     """
-    target = _target("put", x)
-    _overwrite(target, with_put(x, indices, as_given(x, values, "put"), mode))
+    target = _target("put", a)
+    _overwrite(target, with_put(a, ind, as_given(a, v, "put"), mode))
 
 
-def put_along_axis(x: Tensor, /, indices: Operand, values: Operand, axis: int | None) -> None:
+def _put(self: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
+    """Assign values at indices into the flattened tensor; see `pt.put`."""
+    put(self, indices, values, mode)
+
+
+def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | None) -> None:
     """Assign `values` where `take_along_axis` with the same indices takes elements.
 
     Raises
@@ -117,13 +129,11 @@ def put_along_axis(x: Tensor, /, indices: Operand, values: Operand, axis: int | 
     ShapeError, IndexError, DTypeError
         As in `take_along_axis`.
     """
-    _overwrite(_target("put_along_axis", x), with_put_along_axis(x, indices, values, axis))
+    _overwrite(_target("put_along_axis", arr), with_put_along_axis(arr, indices, values, axis))
 
 
-def copyto(
-    x: Tensor, values: Operand, /, casting: str = "same_kind", where: Operand = True
-) -> None:
-    """Assign `values`, which broadcast, to all elements, or to those where `where` is nonzero.
+def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand = True) -> None:
+    """Assign `src`, which broadcasts, to all elements, or to those where `where` is nonzero.
 
     Parameters
     ----------
@@ -133,27 +143,27 @@ def copyto(
     Raises
     ------
     ShapeError
-        If the values, or `where`, do not broadcast to the shape of `x`.
+        If the values, or `where`, do not broadcast to the shape of `dst`.
     DTypeError
         For a dtype of the values that `casting` does not allow.
     """
-    _target("copyto", x)
-    number = number_like(values)
-    given = as_given(x, values, "copyto")
+    _target("copyto", dst)
+    number = number_like(src)
+    given = as_given(dst, src, "copyto")
     dtype = given.dtype if number is None else of_scalar(number)
-    weak = number is not None and dtype.kind == "i" and x.dtype.kind == "u"
+    weak = number is not None and dtype.kind == "i" and dst.dtype.kind == "u"
     if casting != "unsafe" and not weak:
-        check_kind("copyto", dtype, x.dtype, "there is casting='unsafe'")
+        check_kind("copyto", dtype, dst.dtype, "there is casting='unsafe'")
     if where is True:
-        setitem(x, Ellipsis, given if number is None else number)
+        setitem(dst, Ellipsis, given if number is None else number)
         return
-    condition = tensor_of(where, "copyto", device=x.device)
-    if broadcast("copyto", x.shape, condition.shape) != x.shape:
-        raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {x.shape}")
-    _overwrite(x, choose(condition, cast_and_broadcast(x, given, x.shape, "copyto"), x))
+    condition = tensor_of(where, "copyto", device=dst.device)
+    if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
+        raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {dst.shape}")
+    _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))
 
 
-def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
+def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
     """Assign to the elements where `mask` is nonzero those of `values` at the same place.
 
     `values` is repeated where it is shorter than the flattened tensor.
@@ -161,19 +171,19 @@ def putmask(x: Tensor, mask: Operand, values: Operand, /) -> None:
     Raises
     ------
     ShapeError
-        If the mask has more or fewer elements than `x`.
+        If the mask has more or fewer elements than `a`.
     DTypeError
         For a tensor or an array of floats for integers, or of numbers for bools.
     """
-    _target("putmask", x)
-    mask, given = tensor_of(mask, "putmask", device=x.device), as_given(x, values, "putmask")
-    if mask.size != x.size:
-        raise ShapeError(f"putmask: a mask of shape {mask.shape} for a tensor of {x.shape}")
+    _target("putmask", a)
+    mask, given = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
+    if mask.size != a.size:
+        raise ShapeError(f"putmask: a mask of shape {mask.shape} for a tensor of {a.shape}")
     if getattr(values, "ndim", 0):
-        check_kind("putmask", given.dtype, x.dtype, "pt.copyto(..., casting='unsafe')")
-    if given.size and x.size:
-        repeated = converted(_repeated(given, x.size), x.dtype)
-        _overwrite(x, choose(reshape_copy(mask, x.shape), reshape_copy(repeated, x.shape), x))
+        check_kind("putmask", given.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
+    if given.size and a.size:
+        repeated = converted(_repeated(given, a.size), a.dtype)
+        _overwrite(a, choose(reshape_copy(mask, a.shape), reshape_copy(repeated, a.shape), a))
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
@@ -184,8 +194,8 @@ def _repeated(values: Tensor, size: int) -> Tensor:
     return getitem(tile(flat, -(-size // flat.size)), slice(size))
 
 
-def place(x: Tensor, mask: Operand, values: Operand, /) -> None:
-    """Assign to the elements where `mask` is nonzero the first of `values`, in order, repeated.
+def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
+    """Assign to the elements where `mask` is nonzero the first of `vals`, in order, repeated.
 
     Reads how many there are.
 
@@ -194,21 +204,21 @@ def place(x: Tensor, mask: Operand, values: Operand, /) -> None:
     ValueError
         If there is a place and no value.
     """
-    _target("place", x)
-    mask, given = tensor_of(mask, "place", device=x.device), as_given(x, values, "place")
+    _target("place", arr)
+    mask, given = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
     mask = converted(mask, bool_)
-    if mask.size != x.size:
-        raise ShapeError(f"place: a mask of shape {mask.shape} for a tensor of {x.shape}")
-    mask = reshape_copy(mask, x.shape)
+    if mask.size != arr.size:
+        raise ShapeError(f"place: a mask of shape {mask.shape} for a tensor of {arr.shape}")
+    mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
     if count and not given.size:
         raise ValueError("place: there are no values")
     if count:
-        setitem(x, mask, _repeated(given, count))
+        setitem(arr, mask, _repeated(given, count))
 
 
-def fill_diagonal(x: Tensor, value: Operand, /, wrap: bool = False) -> None:
-    """Assign to the elements whose indices are all alike those of `value`, over and over.
+def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
+    """Assign to the elements whose indices are all alike those of `val`, over and over.
 
     Parameters
     ----------
@@ -220,12 +230,12 @@ def fill_diagonal(x: Tensor, value: Operand, /, wrap: bool = False) -> None:
     ShapeError
         For fewer than two axes, or more than two of different lengths.
     """
-    _target("fill_diagonal", x)
-    if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
-        raise ShapeError(f"fill_diagonal: shape {x.shape} has no diagonal of all axes")
-    n = x.shape[1]
-    step = 1 + sum(prod(x.shape[axis:]) for axis in range(1, x.ndim))
-    flatiter(x)[: n * n if x.ndim == 2 and not wrap else None : step] = value
+    _target("fill_diagonal", a)
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
+        raise ShapeError(f"fill_diagonal: shape {a.shape} has no diagonal of all axes")
+    n = a.shape[1]
+    step = 1 + sum(prod(a.shape[axis:]) for axis in range(1, a.ndim))
+    flatiter(a)[: n * n if a.ndim == 2 and not wrap else None : step] = val
 
 
 class flatiter:  # noqa: N801 - NumPy's name
@@ -347,6 +357,6 @@ install("flat", property(flatiter, _set_flat, doc="The elements in row-major ord
 install("sort", _sort)
 install("partition", _partition)
 install("resize", _resize)
-install("put", put)
+install("put", _put)
 for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):
     register(_function, method=False)

@@ -9,19 +9,19 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
 
 
-def shape(x: Operand, /) -> Shape:
+def shape(a: Operand) -> Shape:
     """The size of each axis, also of lists, which must not be ragged."""
-    return tuple(x.shape) if hasattr(x, "shape") else numbers_of("shape", x)[1]
+    return tuple(a.shape) if hasattr(a, "shape") else numbers_of("shape", a)[1]
 
 
-def ndim(x: Operand, /) -> int:
+def ndim(a: Operand) -> int:
     """The number of axes."""
-    return len(shape(x))
+    return len(shape(a))
 
 
-def size(x: Operand, /, axis: int | None = None) -> int:
+def size(a: Operand, axis: int | None = None) -> int:
     """The number of elements, or of those along `axis`."""
-    sizes = shape(x)
+    sizes = shape(a)
     if axis is not None:
         return sizes[normalize_axis("size", axis, len(sizes))]
     count = 1
@@ -30,32 +30,32 @@ def size(x: Operand, /, axis: int | None = None) -> int:
     return count
 
 
-def isscalar(x: object, /) -> bool:
+def isscalar(element: object) -> bool:
     """Whether it is a number or a text of Python, or one of NumPy's scalars.
 
     Of tensors those are that stand for such a scalar: 0-d results of ops, and elements.
     """
-    if isinstance(x, Tensor):
-        return x.is_scalar
-    return isinstance(x, int | float | complex | str | bytes) or (
-        getattr(x, "shape", None) == () and not hasattr(x, "__array_function__")
+    if isinstance(element, Tensor):
+        return element.is_scalar
+    return isinstance(element, int | float | complex | str | bytes) or (
+        getattr(element, "shape", None) == () and not hasattr(element, "__array_function__")
     )
 
 
-def iterable(x: object, /) -> bool:
+def iterable(y: object) -> bool:
     """Whether `iter` takes it."""
     try:
-        iter(x)  # type: ignore[call-overload]
+        iter(y)  # type: ignore[call-overload]
     except TypeError:
         return False
     return True
 
 
-def array_equiv(x: Operand, y: Operand, /) -> bool:
+def array_equiv(a1: Operand, a2: Operand) -> bool:
     """Whether two operands that broadcast have equal elements; reads the answer back."""
     from py_tensor.errors import ShapeError
 
     try:
-        return bool((tensor_of(x, "array_equiv") == tensor_of(y, "array_equiv")).all())
+        return bool((tensor_of(a1, "array_equiv") == tensor_of(a2, "array_equiv")).all())
     except ShapeError:
         return False

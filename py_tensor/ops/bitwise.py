@@ -82,7 +82,7 @@ left_shift = binary(
     lambda np, x, y: _shifted(np, np.left_shift, x, y, 0),
     vjp=NOT_DIFFERENTIABLE,
     operator="lshift",
-    doc="The bits of `x` moved up by `y` places; 0 where `y` is negative or the width or more.",
+    doc="The bits of `x1` moved up by `x2` places; 0 where `x2` is negative or the width or more.",
 )
 right_shift = binary(
     "right_shift",
@@ -91,7 +91,7 @@ right_shift = binary(
     lambda np, x, y: _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0)),
     vjp=NOT_DIFFERENTIABLE,
     operator="rshift",
-    doc="The bits of `x` moved down by `y` places, the sign kept; by all where `y` is negative.",
+    doc="The bits of `x1` moved down by `x2` places, the sign kept; by all where `x2` is negative.",
 )
 install("__invert__", invert)
 

@@ -49,14 +49,14 @@ def joined(real: Tensor, imag: Tensor) -> Tensor:
     return apply(COMPLEX, (real, imag))
 
 
-def real(x: Operand, /) -> Tensor:
+def real(val: Operand) -> Tensor:
     """The real part of each element: a view; of a tensor of a real dtype the tensor itself."""
-    return tensor_of(x, "real").real
+    return tensor_of(val, "real").real
 
 
-def imag(x: Operand, /) -> Tensor:
+def imag(val: Operand) -> Tensor:
     """The imaginary part of each element: a view; of a tensor of a real dtype read-only zeros."""
-    return tensor_of(x, "imag").imag
+    return tensor_of(val, "imag").imag
 
 
 def _real(self: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ def _set_imag(self: Tensor, value: Operand) -> None:
     self.imag[...] = value
 
 
-def angle(z: Operand, /, deg: bool = False) -> Tensor:
+def angle(z: Operand, deg: bool = False) -> Tensor:
     """The angle of each complex number in [-pi, pi], in radians; of a negative number pi.
 
     Parameters
@@ -109,24 +109,24 @@ def squared_length(x: Tensor) -> Tensor:
     return square(real) + square(imag)
 
 
-def isreal(x: Operand, /) -> Tensor:
+def isreal(x: Operand) -> Tensor:
     """Whether each element has no imaginary part."""
     x = tensor_of(x, "isreal")
     return equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
 
 
-def iscomplex(x: Operand, /) -> Tensor:
+def iscomplex(x: Operand) -> Tensor:
     """Whether each element has an imaginary part that is not 0."""
     x = tensor_of(x, "iscomplex")
     return not_equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
 
 
-def isrealobj(x: Any, /) -> bool:
+def isrealobj(x: Any) -> bool:
     """Whether the dtype is not complex."""
     return not iscomplexobj(x)
 
 
-def iscomplexobj(x: Any, /) -> bool:
+def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex, of lists too."""
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     return (tensor_of(x, "iscomplexobj").dtype.kind if kind is None else kind) == "c"

@@ -1,4 +1,8 @@
-"""Making tensors out of nothing: constants and ranges, computed where they are used."""
+"""Making tensors out of nothing: constants and ranges, computed where they are used.
+
+`order`, `subok` and `like`, which NumPy's functions have, are accepted and change nothing: memory
+is in row-major order, and results are tensors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,13 @@ from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import apply, build, empty_node, filled, register
 from py_tensor.ops.elementwise import equal, floor, where
-from py_tensor.ops.movement import converted, expand, expand_dims
+from py_tensor.ops.movement import (
+    as_floating,
+    converted,
+    expand,
+    expand_dims,
+    in_common_dtype,
+)
 from py_tensor.ops.operands import (
     Operand,
     Real,
@@ -29,7 +39,7 @@ from py_tensor.ops.operands import (
     real_number_of,
     whole_number,
 )
-from py_tensor.shapes import Shape, parse_shape
+from py_tensor.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -93,8 +103,10 @@ def full(
     shape: int | Shape,
     fill_value: Operand,
     dtype: object = None,
+    order: str = "C",
     *,
     device: str | Device | None = None,
+    like: Any = None,
 ) -> Tensor:
     """A tensor of one value, by default in the value's own dtype; takes no memory until stored.
 
@@ -133,56 +145,113 @@ def _own(given: Any, value: Scalar) -> DType:
 
 @_takes_shape
 def zeros(
-    shape: int | Shape, dtype: object = None, *, device: str | Device | None = None
+    shape: int | Shape,
+    dtype: object = None,
+    order: str = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
     return _filled(ZEROS, shape, 0, _parsed(dtype), device)
 
 
 @_takes_shape
-def ones(shape: int | Shape, dtype: object = None, *, device: str | Device | None = None) -> Tensor:
+def ones(
+    shape: int | Shape,
+    dtype: object = None,
+    order: str = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> Tensor:
     """A tensor of ones, float32 by default."""
     return _filled(ONES, shape, 1, _parsed(dtype), device)
 
 
 @_takes_shape
 def empty(
-    shape: int | Shape, dtype: object = None, *, device: str | Device | None = None
+    shape: int | Shape,
+    dtype: object = None,
+    order: str = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
     return _filled(EMPTY, shape, 0, _parsed(dtype), device)
 
 
-def _like(op: Movement, x: Operand, value: Scalar, dtype: object, device: Any) -> Tensor:
+def _like(
+    op: Movement,
+    x: Operand,
+    value: Scalar,
+    dtype: object,
+    shape: int | Shape | None,
+    device: Any,
+) -> Tensor:
     x = tensor_of(x, op.name)
     target = x.dtype if dtype is None else dtypes.parse(dtype)
-    return _filled(op, x.shape, value, target, device or x.device)
+    return _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
 
 
 def full_like(
-    x: Operand, fill_value: Operand, dtype: object = None, *, device: Any = None
+    a: Operand,
+    fill_value: Operand,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
 ) -> Tensor:
-    """`full` with the shape, dtype and device of `x`."""
+    """`full` with the shape, dtype and device of `a`, or with others."""
     if _has_elements(fill_value):
-        x = tensor_of(x, "full_like")
-        return full(x.shape, fill_value, dtype or x.dtype, device=device or x.device)
+        a = tensor_of(a, "full_like")
+        sizes = a.shape if shape is None else shape
+        return full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
     fill_value = number_of("full_like", "fill_value", fill_value)
-    return _like(FULL_LIKE, x, fill_value, dtype, device)
+    return _like(FULL_LIKE, a, fill_value, dtype, shape, device)
 
 
-def zeros_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """Zeros with the shape, dtype and device of `x`."""
-    return _like(ZEROS_LIKE, x, 0, dtype, device)
+def zeros_like(
+    a: Operand,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Zeros with the shape, dtype and device of `a`, or with others."""
+    return _like(ZEROS_LIKE, a, 0, dtype, shape, device)
 
 
-def ones_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """Ones with the shape, dtype and device of `x`."""
-    return _like(ONES_LIKE, x, 1, dtype, device)
+def ones_like(
+    a: Operand,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Ones with the shape, dtype and device of `a`, or with others."""
+    return _like(ONES_LIKE, a, 1, dtype, shape, device)
 
 
-def empty_like(x: Operand, dtype: object = None, *, device: Any = None) -> Tensor:
-    """`empty` with the shape, dtype and device of `x`."""
-    return _like(EMPTY_LIKE, x, 0, dtype, device)
+def empty_like(
+    prototype: Operand,
+    /,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """`empty` with the shape, dtype and device of `prototype`, or with others."""
+    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -191,10 +260,17 @@ def _named(op: Movement, x: Tensor) -> Tensor:
 
 
 def eye(
-    n: int, m: int | None = None, k: int = 0, dtype: object = None, *, device: Any = None
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: object = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
-    """An ``n x m`` tensor (`m` defaults to `n`) with ones on the `k`-th diagonal."""
-    sizes = parse_shape("eye", (n, n if m is None else m))
+    """An ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
+    sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there
     hit = equal(expand_dims(rows + k, 1), columns)
@@ -208,6 +284,7 @@ def arange(
     *,
     dtype: object = None,
     device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """``start, start + step, ...`` below `stop`; of ints int32, else float32.
 
@@ -300,20 +377,25 @@ def _wrapped(value: Real, dtype: DType) -> Real:
 
 
 def linspace(
-    start: Scalar,
-    stop: Scalar,
+    start: Operand,
+    stop: Operand,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
     dtype: object = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, by default float32 or complex64.
 
     The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
-    the step as a Python number, which is NaN where there is none.
+    the step as a Python number, which is NaN where there is none. Ends with axes broadcast, and the
+    numbers lie along a new `axis`; the step is a tensor then.
     """
+    if getattr(start, "ndim", 0) or getattr(stop, "ndim", 0) or isinstance(start, list | tuple):
+        return _between(start, stop, num, endpoint, retstep, dtype, axis)
+    normalize_axis("linspace", axis, 1)
     start, stop = (
         v.item() if isinstance(v, Tensor) and not v.ndim else number_of("linspace", "an end", v)
         for v in (start, stop)
@@ -340,6 +422,35 @@ def linspace(
         values = where(last, float(stop), values)
     found = _named(LINSPACE, converted(floor(values) if target.kind in "iu" else values, target))
     return (found, step if gaps > 0 else math.nan) if retstep else found
+
+
+def _between(
+    start: Operand,
+    stop: Operand,
+    num: int,
+    endpoint: bool,
+    retstep: bool,
+    dtype: object,
+    axis: int,
+) -> Any:
+    """`linspace` between ends with axes."""
+    low, high = (as_floating(v, "linspace") for v in in_common_dtype("linspace", start, stop))
+    count = whole_number("linspace", "num", num)
+    if count < 0:
+        raise ValueError(f"linspace: num must not be negative, got {num}")
+    gaps = count - 1 if endpoint else count
+    step = (high - low) / builtins.max(gaps, 1)
+    rank = step.ndim
+    places = arange(count, device=step.device)
+    places = converted(places, dtypes.real_of(step.dtype)).reshape(count, *(1,) * rank)
+    found = low + places * step
+    if endpoint and count > 1:
+        found = where(equal(places, gaps), high, found)
+    target = found.dtype if dtype is None else dtypes.parse(dtype)
+    found = converted(floor(found) if target.kind in "iu" else found, target)
+    at = normalize_axis("linspace", axis, rank + 1)
+    found = found.transpose((*range(1, at + 1), 0, *range(at + 1, rank + 1)))
+    return (found, step if gaps > 0 else step * math.nan) if retstep else found
 
 
 for _function in (

@@ -33,7 +33,7 @@ from py_tensor.ops.operands import (
     steps_to,
     takes,
 )
-from py_tensor.ops.out import Out, assign_result, stored
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.shapes import broadcast, size_of
 from py_tensor.tensor import Tensor, install
 
@@ -46,7 +46,16 @@ class UnaryMethod(Protocol):
     """The method that `unary` makes."""
 
     def __call__(
-        self, /, out: Out = None, *, where: Operand = True, dtype: object = None
+        self,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor: ...
 
 
@@ -54,7 +63,17 @@ class BinaryMethod(Protocol):
     """A method that is the function `binary` makes."""
 
     def __call__(
-        self, y: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+        self,
+        x2: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor: ...
 
 
@@ -260,6 +279,37 @@ def _mapping(wgsl: str | Mapping[str, str]) -> Mapping[str, str]:
     return {"*": wgsl} if isinstance(wgsl, str) else wgsl
 
 
+def check_options(
+    op: str,
+    accepts: Accepts,
+    operands: Sequence[Operand],
+    dtype: object,
+    casting: str,
+    signature: object,
+) -> None:
+    """Look at options of NumPy's elementwise functions that change no result.
+
+    `order` and `subok` are not among them: results lie in row-major order, and are tensors.
+
+    Raises
+    ------
+    TypeError
+        For a `signature`: `dtype` says what to compute in.
+    DTypeError
+        For an operand that `casting` does not let become what is computed in.
+    ValueError
+        For another `casting` than NumPy's.
+    """
+    if signature is not None:
+        raise TypeError(f"{op}: takes no signature; dtype says what to compute in")
+    given = coerce(op, operands)
+    target = dtypes.parse(dtype) if dtype is not None else common_dtype(op, given)
+    target = target if dtype is not None else accepts.check(op, target)
+    for x in given:
+        if isinstance(x, Tensor) and casting != SAME_KIND:
+            dtypes.check_cast(op, x.dtype, target, casting)
+
+
 def unary(
     name: str,
     accepts: Accepts,
@@ -288,8 +338,21 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
     recipes = Recipes[Meta, tuple[tuple[Step, ...], Meta, int] | None](made)
 
     def function(
-        x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+        x: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor:
+        if casting is not SAME_KIND or signature is not None:
+            check_options(op.name, op.accepts, (x,), dtype, casting, signature)
+            x = x if dtype is None else in_dtype(op.name, x, dtype)
+            return stored(op.name, function(x), out, where, casting)
         if out is not None or where is not True or dtype is not None:
             x = x if dtype is None else in_dtype(op.name, x, dtype)
             return stored(op.name, function(x), out, where)
@@ -528,18 +591,26 @@ def binary_of(
     plain = recording(record or any_operands)
 
     def function(
-        x: Operand,
-        y: Operand,
+        x1: Operand,
+        x2: Operand,
         /,
         out: Out = None,
         *,
         where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
         dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor:
+        if casting is not SAME_KIND or signature is not None:
+            check_options(op.name, op.accepts, (x1, x2), dtype, casting, signature)
         if dtype is not None:
-            x, y = in_dtype(op.name, x, dtype), in_dtype(op.name, y, dtype)
-        result = plain(x, y)
-        return result if out is None and where is True else stored(op.name, result, out, where)
+            x1, x2 = in_dtype(op.name, x1, dtype), in_dtype(op.name, x2, dtype)
+        result = plain(x1, x2)
+        if out is None and where is True:
+            return result
+        return stored(op.name, result, out, where, casting)
 
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
@@ -554,6 +625,7 @@ def _composed(
     out: Out,
     where: Operand,
     dtype: object,
+    casting: str,
 ) -> Tensor:
     """What `compose` makes of operands in one dtype, which broadcast."""
     given = coerce(name, operands)
@@ -563,7 +635,7 @@ def _composed(
     device = device_of(given)
     device.backend.check(name, meta_of((), target, device))
     nodes = [lift(name, x, shape, target, device) for x in given]
-    return stored(name, compose(*map(Tensor, nodes)), out, where)
+    return stored(name, compose(*map(Tensor, nodes)), out, where, casting)
 
 
 def composed_unary(
@@ -577,9 +649,19 @@ def composed_unary(
     """An elementwise function of one operand that is made of others, with NumPy's options."""
 
     def function(
-        x: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+        x: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor:
-        return _composed(name, accepts, (x,), compose, out, where, dtype)
+        check_options(name, accepts, (x,), dtype, casting, signature)
+        return _composed(name, accepts, (x,), compose, out, where, dtype, casting)
 
     return _finish(function, name, doc, 1, ulp=ulp)
 
@@ -595,15 +677,20 @@ def composed_binary(
     """An elementwise function of two operands that is made of others, with NumPy's options."""
 
     def function(
-        x: Operand,
-        y: Operand,
+        x1: Operand,
+        x2: Operand,
         /,
         out: Out = None,
         *,
         where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
         dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
     ) -> Tensor:
-        return _composed(name, accepts, (x, y), compose, out, where, dtype)
+        check_options(name, accepts, (x1, x2), dtype, casting, signature)
+        return _composed(name, accepts, (x1, x2), compose, out, where, dtype, casting)
 
     return _finish(function, name, doc, 2, ulp=ulp)
 

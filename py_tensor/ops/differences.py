@@ -34,8 +34,7 @@ def _sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
 
 
 def diff(
-    x: Operand,
-    /,
+    a: Operand,
     n: int = 1,
     axis: int = -1,
     prepend: Operand | None = None,
@@ -55,7 +54,7 @@ def diff(
     ValueError
         If `n` is negative.
     """
-    x = tensor_of(x, "diff")
+    x = tensor_of(a, "diff")
     if n < 0:
         raise ValueError(f"diff: n is {n}, which is negative")
     if not n:
@@ -73,11 +72,9 @@ def diff(
     return x
 
 
-def ediff1d(
-    x: Operand, /, to_end: Operand | None = None, to_begin: Operand | None = None
-) -> Tensor:
+def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | None = None) -> Tensor:
     """Each element of the flattened tensor less the one before it, between other elements."""
-    x = ravel(tensor_of(x, "ediff1d"))
+    x = ravel(tensor_of(ary, "ediff1d"))
     ends = [
         [] if v is None else [converted(ravel(tensor_of(v, "ediff1d", device=x.device)), x.dtype)]
         for v in (to_begin, to_end)
@@ -85,12 +82,12 @@ def ediff1d(
     return concat([*ends[0], subtract(x[1:], x[:-1]), *ends[1]])
 
 
-def gradient(x: Operand, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The derivative along each axis: central differences, and one-sided ones at both ends.
 
     Parameters
     ----------
-    spacing
+    varargs
         The distance between neighbours, or a vector of places; one for all axes, or one for each.
     axis : int or tuple, optional
         Along which; None takes all.
@@ -107,16 +104,16 @@ def gradient(x: Operand, /, *spacing: Any, axis: Any = None, edge_order: int = 1
     ShapeError
         For an axis of fewer elements than one more than `edge_order`, or another number of places.
     """
-    x = as_floating(x, "gradient")
+    x = as_floating(f, "gradient")
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order is 1 or 2, not {edge_order}")
-    steps = spacing or (1.0,)
+    steps = varargs or (1.0,)
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
-        raise TypeError(f"gradient: {len(spacing)} distances for {len(axes)} axes")
+        raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes")
     found = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(axes) == 1 else tuple(found)
 
@@ -171,7 +168,7 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     return concat([first, inside, last], axis)
 
 
-def trapezoid(y: Operand, /, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
+def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
     """The integral of `y` along `axis` by the trapezoidal rule.
 
     Parameters

@@ -29,6 +29,7 @@ from py_tensor.ops.define import (
     apply,
     binary,
     binary_of,
+    check_options,
     comparison,
     count_operands,
     install,
@@ -36,7 +37,7 @@ from py_tensor.ops.define import (
     unary,
 )
 from py_tensor.ops.operands import Operand, as_ndarray, in_dtype, takes
-from py_tensor.ops.out import Out, assign_result, stored
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.tensor import Tensor
 
 __all__ = [
@@ -468,9 +469,19 @@ def _integer_power(np: Any, x: Any, y: Any) -> Any:
 
 
 def power(
-    x: Operand, y: Operand, /, out: Out = None, *, where: Operand = True, dtype: object = None
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
 ) -> Tensor:
-    """Each element of `x` to the power of that of `y`.
+    """Each element of `x1` to the power of that of `x2`.
 
     Within 4 ulp in float32.
 
@@ -480,9 +491,12 @@ def power(
         For an integer tensor and a negative Python integer, which has no integer result. A tensor
         of exponents may hold negative ones; their result is 0, except of 1 and -1.
     """
+    x, y = x1, x2
+    if casting is not SAME_KIND or signature is not None:
+        check_options("power", POWER.accepts, (x, y), dtype, casting, signature)
     if out is not None or where is not True or dtype is not None:
         x = x if dtype is None else in_dtype("power", x, dtype)
-        return stored("power", power(x, y), out, where)
+        return stored("power", power(x, y), out, where, casting)
     if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # which NumPy takes too
         if known is not None:
@@ -663,31 +677,46 @@ register(where, WHERE, method=False)
 
 
 def clip(
-    x: Operand,
-    /,
-    min: Operand | None = None,
-    max: Operand | None = None,
-    out: Out = None,
-    *,
+    a: Operand,
     a_min: Operand | None = None,
     a_max: Operand | None = None,
+    out: Out = None,
+    *,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    **options: Any,
 ) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open.
 
     `a_min` and `a_max` are NumPy's older names of these. A Python int below or above all that an
-    integer dtype holds leaves that side open too.
+    integer dtype holds leaves that side open too. `options` are those of elementwise functions.
     """
-    min, max = a_min if min is None else min, a_max if max is None else max
+    low, high = a_min if min is None else min, a_max if max is None else max
+    return _clipped(a, low, high, out, **options)
+
+
+def _clipped(
+    x: Operand,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    out: Out = None,
+    **options: Any,
+) -> Tensor:
+    """Each element, no less than `min` and no more than `max`; see `pt.clip`."""
+    if options:
+        x = positive(x, **{name: v for name, v in options.items() if name != "where"})
     if isinstance(x, Tensor) and x.dtype.kind in "iu":
         low, high = integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
-    return stored("clip", positive(result) if result is x else result, out)
+    where = options.get("where", True)
+    return stored("clip", positive(result) if result is x else result, out, where)
 
 
-register(clip)
+register(clip, method=False)
+install("clip", _clipped)
 install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)

@@ -50,7 +50,7 @@ def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 
 def fromiter(
-    iterable: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None
+    iter: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None, like: Any = None
 ) -> Tensor:
     """A vector of the numbers that an iterable gives, or of the first `count`.
 
@@ -59,7 +59,7 @@ def fromiter(
     ValueError
         If there are fewer than `count`.
     """
-    values = [*islice(iterable, count if count >= 0 else None)]
+    values = [*islice(iter, count if count >= 0 else None)]
     if len(values) < count:
         raise ValueError(f"fromiter: the iterable gives {len(values)} numbers, not {count}")
     return tensor_of(values, "fromiter", dtype=dtypes.parse(dtype), device=device)
@@ -167,18 +167,18 @@ def _parsed(dtype: Any) -> Any:
 
 
 def apply_along_axis(
-    function: Callable[..., Any], axis: int, x: Operand, /, *operands: Any, **options: Any
+    func1d: Callable[..., Any], axis: int, arr: Operand, *args: Any, **options: Any
 ) -> Tensor:
     """What a function gives for each vector along `axis`, in the place of that axis.
 
     The function is called with tensors, once for each vector, and its results are stacked.
     """
-    x = tensor_of(x, "apply_along_axis")
+    x = tensor_of(arr, "apply_along_axis")
     at = normalize_axis("apply_along_axis", axis, x.ndim)
     rows = moveaxis(x, at, -1)
     kept = rows.shape[:-1]
     found = [
-        tensor_of(function(rows[index], *operands, **options), "apply_along_axis", device=x.device)
+        tensor_of(func1d(rows[index], *args, **options), "apply_along_axis", device=x.device)
         for index in product(*map(range, kept))
     ]
     if not found:
@@ -190,14 +190,14 @@ def apply_along_axis(
 
 
 def apply_over_axes(
-    function: Callable[[Any, int], Tensor], x: Operand, axes: int | Sequence[int], /
+    func: Callable[[Any, int], Tensor], a: Operand, axes: int | Sequence[int]
 ) -> Tensor:
     """A function of a tensor and an axis, applied for one axis after another, which all stay."""
-    x = tensor_of(x, "apply_over_axes")
+    x = tensor_of(a, "apply_over_axes")
     rank = x.ndim
     for axis in (axes,) if isinstance(axes, int) else axes:
         at = normalize_axis("apply_over_axes", axis, rank)
-        found = function(x, at)
+        found = func(x, at)
         x = found if found.ndim == rank else found.expand_dims(at)
     return x
 
@@ -224,7 +224,7 @@ def select(
 
 
 def piecewise(
-    x: Operand, condlist: Any, funclist: Sequence[Any], /, *operands: Any, **options: Any
+    x: Operand, condlist: Any, funclist: Sequence[Any], *args: Any, **options: Any
 ) -> Tensor:
     """What functions, or numbers, give where conditions hold; the last one that holds counts.
 
@@ -250,7 +250,7 @@ def piecewise(
         raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions")
 
     def of(function: Any) -> Any:
-        return function(x, *operands, **options) if callable(function) else function
+        return function(x, *args, **options) if callable(function) else function
 
     rest = funclist[len(conditions)] if len(funclist) > len(conditions) else 0
     found: Any = of(rest)

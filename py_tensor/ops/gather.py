@@ -26,8 +26,7 @@ __all__ = ["take", "take_along_axis"]
 
 
 def take(
-    x: Operand,
-    /,
+    a: Operand,
     indices: Operand,
     axis: int | None = None,
     out: Out = None,
@@ -58,7 +57,7 @@ def take(
     >>> pt.take(pt.tensor([10, 20, 30]), [2, 0, -1])
     tensor([30, 10, 30])
     """
-    x, at = along_axis("take", x, axis)
+    x, at = along_axis("take", a, axis)
     found = indices_of("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
     return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
 
@@ -78,7 +77,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
 
 
-def take_along_axis(x: Operand, /, indices: Operand, axis: int | None = -1) -> Tensor:
+def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
     """For each position the element of its own line along `axis` that `indices` names there.
 
     Where `argsort` or `argmax` say where elements are, this gives the elements.
@@ -86,7 +85,7 @@ def take_along_axis(x: Operand, /, indices: Operand, axis: int | None = -1) -> T
     Parameters
     ----------
     indices
-        Integers, with as many axes as `x`; the axes beside `axis` broadcast. None takes from the
+        Integers, with as many axes as `arr`; the axes beside `axis` broadcast. None takes from the
         flattened tensor.
 
     Raises
@@ -104,7 +103,7 @@ def take_along_axis(x: Operand, /, indices: Operand, axis: int | None = -1) -> T
     tensor([[10, 20, 30],
             [ 4,  5,  6]])
     """
-    x, at = along_axis("take_along_axis", x, axis)
+    x, at = along_axis("take_along_axis", arr, axis)
     found = indices_of("take_along_axis", indices, x, at)
     x, index = beside("take_along_axis", x, found.tensor, at)
     return gathered(x, (at,), (index,), at, found.op)

@@ -27,7 +27,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, Real, Scalar, number_of, numbers_of
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
-from py_tensor.shapes import Shape, parse_shape, row_major, size_of
+from py_tensor.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -41,27 +41,33 @@ __all__ = [
 # -- Matrices -----------------------------------------------------------------------------------
 
 
-def identity(n: int, dtype: object = None, *, device: Any = None) -> Tensor:
+def identity(n: int, dtype: object = None, *, device: Any = None, like: Any = None) -> Tensor:
     """An ``n x n`` tensor with ones on the diagonal, float32 by default."""
     return eye(n, dtype=dtype, device=device)
 
 
 def tri(
-    n: int, m: int | None = None, k: int = 0, dtype: object = None, *, device: Any = None
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: object = None,
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
-    """An ``n x m`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
-    rows, columns = arange(n, device=device), arange(n if m is None else m, device=device)
-    k = builtins.max(-n, builtins.min(k, columns.size))  # beyond, all or nothing is below it
+    """An ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
+    rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
+    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond, all or nothing is below it
     hit = greater_equal(expand_dims(rows + k, 1), columns)
     return converted(hit, dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype))
 
 
-def diagflat(x: Operand, /, k: int = 0) -> Tensor:
+def diagflat(v: Operand, k: int = 0) -> Tensor:
     """A matrix with the flattened elements on its `k`-th diagonal, and zeros elsewhere."""
-    return diag(ravel(tensor_of(x, "diagflat")), k)
+    return diag(ravel(tensor_of(v, "diagflat")), k)
 
 
-def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """A matrix whose columns are the powers of a vector: `N` of them, from the highest on.
 
     Raises
@@ -85,17 +91,22 @@ def vander(x: Operand, /, N: int | None = None, increasing: bool = False) -> Ten
 
 
 def logspace(
-    start: Real,
-    stop: Real,
+    start: Operand,
+    stop: Operand,
     num: int = 50,
     endpoint: bool = True,
     base: Real = 10.0,
     dtype: object = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Tensor:
-    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms."""
-    powers = power(float(base), linspace(start, stop, num, endpoint=endpoint, device=device))
+    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms.
+
+    Ends with axes are as those of `linspace`.
+    """
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    powers = power(float(base), exponents)
     return powers if dtype is None else converted(powers, dtypes.parse(dtype))
 
 
@@ -105,18 +116,21 @@ def geomspace(
     num: int = 50,
     endpoint: bool = True,
     dtype: object = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
-    They are computed on the host. Complex ends are joined by a spiral.
+    They are computed on the host. Complex ends are joined by a spiral. Ends are numbers, so that
+    `axis` is 0.
 
     Raises
     ------
     ValueError
         Where an end is 0, or the ends have different signs; for a negative number of them.
     """
+    normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
     count = as_index(num)
     product = first * last
@@ -171,6 +185,7 @@ def fromfunction(
     *,
     dtype: object = float,
     device: Any = None,
+    like: Any = None,
     **options: Any,
 ) -> Any:
     """What a function gives for `indices` of a shape, one operand for each axis."""
@@ -264,7 +279,7 @@ s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
 # -- Indices ------------------------------------------------------------------------------------
 
 
-def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
+def ix_(*args: Operand) -> tuple[Tensor, ...]:
     """Indices of the grid that vectors of places span; masks stand for their nonzero places.
 
     Raises
@@ -273,18 +288,18 @@ def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
         For anything but vectors.
     """
     found: list[Tensor] = []
-    for number, given in enumerate(vectors):
+    for number, given in enumerate(args):
         empty = isinstance(given, list | tuple) and not given
         x = tensor_of(given, "ix_", dtype=dtypes.int32 if empty else None)
         if x.ndim != 1:
             raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
         x = flatnonzero(x) if x.dtype is dtypes.bool_ else x
-        behind = len(vectors) - number - 1
+        behind = len(args) - number - 1
         found.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
     return tuple(found)
 
 
-def unravel_index(x: Operand, /, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
+def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
     """Places in a flattened tensor of a shape as an index along each axis.
 
     Parameters
@@ -299,8 +314,8 @@ def unravel_index(x: Operand, /, shape: int | Shape, order: str = "C") -> tuple[
     """
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
-    _check_range("unravel_index", x, size_of(sizes))
-    x = widened(tensor_of(x, "unravel_index"))
+    _check_range("unravel_index", indices, size_of(sizes))
+    x = widened(tensor_of(indices, "unravel_index"))
     return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
 
 
@@ -313,9 +328,8 @@ def _check_range(op: str, given: Operand, n: int) -> None:
 
 
 def ravel_multi_index(
-    indices: Sequence[Operand],
+    multi_index: Sequence[Operand],
     dims: int | Shape,
-    /,
     mode: str | Sequence[str] = "raise",
     order: str = "C",
 ) -> Tensor:
@@ -337,11 +351,11 @@ def ravel_multi_index(
     """
     sizes = parse_shape("ravel_multi_index", dims)
     units = _units("ravel_multi_index", sizes, order)
-    if len(indices) != len(sizes):
-        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for shape {sizes}")
+    if len(multi_index) != len(sizes):
+        raise ShapeError(f"ravel_multi_index: {len(multi_index)} indices for shape {sizes}")
     modes = (mode,) * len(sizes) if isinstance(mode, str) else mode
     places: list[Tensor] = []
-    for given, n, own, unit in zip(indices, sizes, modes, units, strict=True):
+    for given, n, own, unit in zip(multi_index, sizes, modes, units, strict=True):
         if own == "raise":
             _check_range("ravel_multi_index", given, n)
         x = widened(tensor_of(given, "ravel_multi_index"))
@@ -407,15 +421,15 @@ def _matrix_shape(op: str, x: Operand) -> Shape:
     return x.shape
 
 
-def tril_indices_from(x: Operand, /, k: int = 0) -> tuple[Tensor, ...]:
+def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """`tril_indices` of the shape of a matrix."""
-    n, m = _matrix_shape("tril_indices_from", x)
+    n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
-def triu_indices_from(x: Operand, /, k: int = 0) -> tuple[Tensor, ...]:
+def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """`triu_indices` of the shape of a matrix."""
-    n, m = _matrix_shape("triu_indices_from", x)
+    n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
 

@@ -35,8 +35,7 @@ Bins = int | Operand
 
 
 def histogram_bin_edges(
-    x: Operand,
-    /,
+    a: Operand,
     bins: Bins = 10,
     range: tuple[float, float] | None = None,
     weights: Operand | None = None,
@@ -44,7 +43,7 @@ def histogram_bin_edges(
     """The edges that `histogram` uses; `weights` change nothing."""
     return _edges(
         "histogram_bin_edges",
-        ravel(as_floating(x, "histogram_bin_edges", REAL_FLOATING)),
+        ravel(as_floating(a, "histogram_bin_edges", REAL_FLOATING)),
         bins,
         range,
     )
@@ -113,8 +112,7 @@ def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
 
 
 def histogram(
-    x: Operand,
-    /,
+    a: Operand,
     bins: Bins = 10,
     range: tuple[float, float] | None = None,
     density: bool | None = None,
@@ -141,7 +139,7 @@ def histogram(
         For a number of bins below 1, a range that does not rise, or edges in a list or an array
         that do not; those in a tensor are not read.
     """
-    x = ravel(tensor_of(x, "histogram"))
+    x = ravel(tensor_of(a, "histogram"))
     edges = _edges("histogram", as_floating(x, "histogram", REAL_FLOATING), bins, range)
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
@@ -154,7 +152,6 @@ def histogram(
 
 def histogram2d(
     x: Operand,
-    /,
     y: Operand,
     bins: Any = 10,
     range: Sequence[Sequence[float] | None] | None = None,

@@ -68,32 +68,35 @@ def _with_three_axes(x: Operand) -> Tensor:
     return expand_dims(x, 2) if x.ndim == 2 else x if x.ndim > 2 else reshape(x, (1, x.size, 1))
 
 
-def atleast_1d(*tensors: Operand) -> Any:
+def atleast_1d(*arys: Operand) -> Any:
     """The tensor with one axis at least; of several, a tuple of them."""
-    return _each(_with_one_axis, tensors)
+    return _each(_with_one_axis, arys)
 
 
-def atleast_2d(*tensors: Operand) -> Any:
+def atleast_2d(*arys: Operand) -> Any:
     """The tensor with two axes at least, a vector as a row; of several, a tuple of them."""
-    return _each(_with_two_axes, tensors)
+    return _each(_with_two_axes, arys)
 
 
-def atleast_3d(*tensors: Operand) -> Any:
+def atleast_3d(*arys: Operand) -> Any:
     """The tensor with three axes at least; of several, a tuple of them.
 
     A vector of n elements has the shape ``(1, n, 1)`` then, and a matrix a new last axis.
     """
-    return _each(_with_three_axes, tensors)
+    return _each(_with_three_axes, arys)
 
 
-def broadcast_shapes(*shapes: int | Shape) -> Shape:
+def broadcast_shapes(*args: int | Shape) -> Shape:
     """The shape that all of them broadcast to. Raises ShapeError where there is none."""
-    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in shapes))
+    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
-def broadcast_arrays(*tensors: Operand) -> tuple[Tensor, ...]:
-    """Each tensor in the shape that all broadcast to: read-only views."""
-    given = [tensor_of(x, "broadcast_arrays") for x in tensors]
+def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
+    """Each tensor in the shape that all broadcast to: read-only views.
+
+    `subok` is accepted, and changes nothing.
+    """
+    given = [tensor_of(x, "broadcast_arrays") for x in args]
     shape = broadcast_of("broadcast_arrays", *(x.shape for x in given))
     return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in given)
 
@@ -157,9 +160,9 @@ class broadcast:  # noqa: N801 - NumPy's name
         return self._rows[self.index - 1]
 
 
-def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
+def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
     """The axis moved back until it stands before the one that was at `start`; a view."""
-    x = tensor_of(x, "rollaxis")
+    x = tensor_of(a, "rollaxis")
     at = normalize_axis("rollaxis", axis, x.ndim)
     to = start + x.ndim if start < 0 else start
     if not 0 <= to <= x.ndim:
@@ -172,18 +175,18 @@ def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
 # -- Joining ------------------------------------------------------------------------------------
 
 
-def dstack(tensors: Sequence[Operand], /) -> Tensor:
+def dstack(tup: Sequence[Operand]) -> Tensor:
     """The tensors one behind the other, along their third axis."""
-    return concat([_with_three_axes(x) for x in tensors], 2)
+    return concat([_with_three_axes(x) for x in tup], 2)
 
 
-def column_stack(tensors: Sequence[Operand], /) -> Tensor:
+def column_stack(tup: Sequence[Operand]) -> Tensor:
     """Vectors as the columns of a matrix; matrices side by side."""
-    given = [tensor_of(x, "column_stack") for x in tensors]
+    given = [tensor_of(x, "column_stack") for x in tup]
     return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in given], 1)
 
 
-def block(tensors: Any, /) -> Tensor:
+def block(arrays: Any) -> Tensor:
     """Nested lists of tensors as one: the innermost are joined along the last axis.
 
     Those of the next level are joined along the last but one, and so on. Missing axes are leading
@@ -198,8 +201,8 @@ def block(tensors: Any, /) -> Tensor:
             return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
         return [tensor_of(part, "block")]
 
-    depth = depth_of(tensors)
-    rank = max(depth, *(x.ndim for x in leaves(tensors)))
+    depth = depth_of(arrays)
+    rank = max(depth, *(x.ndim for x in leaves(arrays)))
 
     def joined(part: Any, level: int) -> Tensor:
         if isinstance(part, list):
@@ -207,12 +210,12 @@ def block(tensors: Any, /) -> Tensor:
         x = tensor_of(part, "block")
         return reshape_copy(x, (1,) * (rank - x.ndim) + x.shape)
 
-    return joined(tensors, depth)
+    return joined(arrays, depth)
 
 
-def append(x: Operand, /, values: Operand, axis: int | None = None) -> Tensor:
+def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
     """The tensor with `values` behind it along `axis`; None appends both flattened."""
-    x, more = in_common_dtype("append", x, values)
+    x, more = in_common_dtype("append", arr, values)
     if axis is None:
         x, more = ravel(x), ravel(more)
     return concat([x, more], 0 if axis is None else axis)
@@ -228,27 +231,27 @@ def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Ten
     return split(x, parts, axis)
 
 
-def hsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the second axis; of a vector along its one axis."""
-    x = tensor_of(x, "hsplit")
-    return _cut("hsplit", x, parts, 1 if x.ndim > 1 else 0)
+    x = tensor_of(ary, "hsplit")
+    return _cut("hsplit", x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
-def vsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` of a matrix, or of what has more axes, along the first."""
-    _cut("vsplit", x, 1, 1)
-    return _cut("vsplit", x, parts, 0)
+    _cut("vsplit", ary, 1, 1)
+    return _cut("vsplit", ary, indices_or_sections, 0)
 
 
-def dsplit(x: Operand, /, parts: int | Sequence[int]) -> list[Tensor]:
+def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the third axis."""
-    return _cut("dsplit", x, parts, 2)
+    return _cut("dsplit", ary, indices_or_sections, 2)
 
 
 # -- Fewer and more elements --------------------------------------------------------------------
 
 
-def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
+def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     """The tensor without the slices along `axis` that `obj` names; None flattens it before.
 
     Parameters
@@ -265,7 +268,7 @@ def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     DTypeError
         For places that are no integers.
     """
-    x, at = along_axis("delete", x, axis)
+    x, at = along_axis("delete", arr, axis)
     n = x.shape[at]
     kept = ones((n,), dtypes.bool_, device=x.device)
     count = None
@@ -285,16 +288,17 @@ def delete(x: Operand, /, obj: Any, axis: int | None = None) -> Tensor:
     return gather_nd(x, (at,), (places_of("delete", kept, count),), at, op="")
 
 
-def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
+def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
     """The tensor with `values` before the slices along `axis` that `obj` names.
 
     Parameters
     ----------
     obj
-        An int, a slice, a mask, or integers, which name places of `x` itself. Of a mask, how many
+        An int, a slice, a mask, or integers, which name places of `arr` itself. Of a mask, how many
         places it names is read.
     values
-        What broadcasts to the new slices, in the dtype of `x`; for one place, any number of slices.
+        What broadcasts to the new slices, in the dtype of `arr`; for one place, any number of
+        slices.
     axis : int, optional
         None flattens the tensor before.
 
@@ -307,7 +311,7 @@ def insert(x: Operand, /, obj: Any, values: Operand, axis: int | None = None) ->
     DTypeError
         For places that are no integers.
     """
-    x, at = along_axis("insert", x, axis)
+    x, at = along_axis("insert", arr, axis)
     n = x.shape[at]
     places = _insertion_places(obj, n, x.device)
     given = as_given(x, values, "insert")
@@ -389,9 +393,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
     return cast("Any", filt)[key[0]] if is_list else x[tuple(key)]
 
 
-def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
+def resize(a: Operand, new_shape: int | Shape) -> Tensor:
     """The elements in row-major order, over and over, in another shape; zeros if there are none."""
-    x = tensor_of(x, "resize")
+    x = tensor_of(a, "resize")
     shape = parse_shape("resize", new_shape)
     size = size_of(shape)
     if not x.size or not size:
@@ -402,23 +406,23 @@ def resize(x: Operand, /, new_shape: int | Shape) -> Tensor:
 # -- Turning ------------------------------------------------------------------------------------
 
 
-def fliplr(x: Operand, /) -> Tensor:
+def fliplr(m: Operand) -> Tensor:
     """The columns in reverse order; a view."""
-    x = tensor_of(x, "fliplr")
+    x = tensor_of(m, "fliplr")
     if x.ndim < 2:
         raise ShapeError(f"fliplr: needs at least 2 axes, got shape {x.shape}")
     return flip(x, 1)
 
 
-def flipud(x: Operand, /) -> Tensor:
+def flipud(m: Operand) -> Tensor:
     """The rows in reverse order; a view."""
-    x = tensor_of(x, "flipud")
+    x = tensor_of(m, "flipud")
     if not x.ndim:
         raise ShapeError("flipud: needs at least 1 axis, got a 0-d tensor")
     return flip(x, 0)
 
 
-def rot90(x: Operand, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """The tensor turned `k` times by 90 degrees, from the first of the axes to the second; a view.
 
     Raises
@@ -426,7 +430,7 @@ def rot90(x: Operand, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     ShapeError
         Unless two different axes are given.
     """
-    x = tensor_of(x, "rot90")
+    x = tensor_of(m, "rot90")
     first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
     if first == second:
         raise ShapeError(f"rot90: the axes {axes} of shape {x.shape} are the same")

@@ -12,10 +12,18 @@ from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import build, count_operands, register
+from py_tensor.ops.define import build, check_options, count_operands, register
 from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
-from py_tensor.ops.operands import Operand, coerce, common_dtype, node_of, steps_to, takes
-from py_tensor.ops.out import Out, assign_result, stored, stored_whole
+from py_tensor.ops.operands import (
+    Operand,
+    coerce,
+    common_dtype,
+    in_dtype,
+    node_of,
+    steps_to,
+    takes,
+)
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -48,7 +56,18 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     return build(CONTRACT, (a, b), summed) if summed else a * b
 
 
-def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
+def matmul(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
 
     Raises
@@ -56,6 +75,12 @@ def matmul(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
     """
+    x, y = x1, x2
+    if dtype is not None or casting is not SAME_KIND or signature is not None:
+        check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature)
+        if dtype is not None:
+            x, y = in_dtype("matmul", x, dtype), in_dtype("matmul", y, dtype)
+        return stored("matmul", matmul(x, y), out, True, casting)
     if out is not None:
         return stored("matmul", matmul(x, y), out)
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
@@ -139,10 +164,10 @@ def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[S
     return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
 
 
-def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
-    """The sums of products over the last axis of `x` and the last but one, or the only one, of `y`.
+def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
+    """The sums of products over the last axis of `a` and the last but one, or the only one, of `b`.
 
-    The other axes of `x` come first, and then those of `y`: of vectors and matrices it is `matmul`.
+    The other axes of `a` come first, and then those of `b`: of vectors and matrices it is `matmul`.
     A scalar multiplies.
 
     Raises
@@ -150,7 +175,7 @@ def dot(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
     ShapeError
         If those two axes differ in size.
     """
-    a, b = (tensor_of(v, "dot") for v in coerce("dot", (x, y)))
+    a, b = (tensor_of(v, "dot") for v in coerce("dot", (a, b)))
     return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
 
 

@@ -112,7 +112,7 @@ def _setflags(
         self.flags.writeable = write
 
 
-def isfortran(x: Operand, /) -> bool:
+def isfortran(a: Operand) -> bool:
     """Whether the elements lie in column-major order, and not in row-major order as well.
 
     Examples
@@ -121,7 +121,7 @@ def isfortran(x: Operand, /) -> bool:
     >>> pt.isfortran(pt.ones((2, 3)).T)
     True
     """
-    flags = tensor_of(x, "isfortran").flags
+    flags = tensor_of(a, "isfortran").flags
     return flags.f_contiguous and not flags.c_contiguous
 
 

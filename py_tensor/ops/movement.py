@@ -35,7 +35,7 @@ from py_tensor.ops.operands import (
     number_of,
     widest,
 )
-from py_tensor.ops.out import Out, stored_whole
+from py_tensor.ops.out import SAME_KIND, Out, stored_whole
 from py_tensor.shapes import (
     Shape,
     check_expansion,
@@ -120,6 +120,22 @@ def astype(
     return cast if x.is_scalar else as_ndarray(cast)
 
 
+def _astype(
+    x: Tensor,
+    dtype: object,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: str | Device | None = None,
+) -> Tensor:
+    """`pt.astype`, and which conversions `casting` allows; `order` and `subok` change nothing."""
+    if casting != "unsafe":
+        dtypes.check_cast("astype", x.dtype, dtypes.parse(dtype), casting)
+    return astype(x, dtype, copy=copy, device=device)
+
+
 def converted(x: Tensor, dtype: DType) -> Tensor:
     """The elements in a dtype; the tensor itself if it has it."""
     if x.dtype is dtype:
@@ -177,9 +193,7 @@ def _are_ints(sizes: tuple[Any, ...]) -> bool:
     return set(map(type, sizes)) == {int}
 
 
-def reshape(
-    x: Operand, /, shape: Any = None, *sizes: Any, order: str = "C", copy: bool | None = None
-) -> Tensor:
+def reshape(a: Operand, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """The same elements in another shape; one size may be -1.
 
     A view wherever NumPy gives one: unless the elements would have to be visited in another order
@@ -188,7 +202,7 @@ def reshape(
     Parameters
     ----------
     shape
-        The sizes as one tuple; or the first size, with the others in `sizes`.
+        The sizes as a tuple, or the only one.
     order : {"C", "F", "A"}
         Whether the last or the first axis changes fastest as elements are read and placed. "A" is
         "F" where the elements lie in column-major order.
@@ -202,6 +216,13 @@ def reshape(
     ValueError
         Where a copy is needed and `copy` is False, or for another `order`.
     """
+    return _reshape(a, shape, order=order, copy=copy)
+
+
+def _reshape(
+    x: Operand, /, shape: Any = None, *sizes: Any, order: str = "C", copy: bool | None = None
+) -> Tensor:
+    """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
         sizes = (shape, *sizes)
     if copy is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
@@ -234,7 +255,7 @@ def _is_column_major(op: str, order: str, x: Tensor, orders: tuple[str, ...]) ->
     return order == "F" or (order == "A" and x.flags.f_contiguous and not x.flags.c_contiguous)
 
 
-def ravel(x: Operand, /, order: str = "C") -> Tensor:
+def ravel(a: Operand, order: str = "C") -> Tensor:
     """All elements in one axis; a view where they lie in that order in memory, without gaps.
 
     Parameters
@@ -243,7 +264,7 @@ def ravel(x: Operand, /, order: str = "C") -> Tensor:
         Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
         takes the axes as they lie in memory, each in its own direction.
     """
-    x = tensor_of(x, "ravel")
+    x = tensor_of(a, "ravel")
     if _is_column_major("ravel", order, x, ("C", "F", "A", "K")):
         x = transpose(x)
     elif order == "K":
@@ -277,9 +298,9 @@ def permute(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     return _permuted("permute", tensor_of(x, "permute"), _given("permute", "axes", order, axes))
 
 
-def permute_dims(x: Operand, /, axes: Sequence[int] | None = None) -> Tensor:
+def permute_dims(a: Operand, axes: Sequence[int] | None = None) -> Tensor:
     """`permute` by a tuple, as the array API standard has it; None reverses the axes."""
-    x = tensor_of(x, "permute_dims")
+    x = tensor_of(a, "permute_dims")
     return _permuted("permute_dims", x, range(x.ndim)[::-1] if axes is None else axes)
 
 
@@ -292,8 +313,13 @@ def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
     return view_by(x, _layout(x).permuted(found))
 
 
-def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
-    """The axes reversed, or in the order given, which is `axes` by name; a view."""
+def transpose(a: Operand, axes: Any = None) -> Tensor:
+    """The axes reversed, or in the order that `axes` gives; a view."""
+    return _transpose(a, axes=axes)
+
+
+def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
+    """`pt.transpose`; the axes may be given one by one."""
     x = tensor_of(x, "transpose")
     if not order and axes is None:
         return view_by(x, _transposes[_key_of(x)])
@@ -308,9 +334,9 @@ def transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
 
 
-def swapaxes(x: Operand, axis1: int, axis2: int, /) -> Tensor:
+def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged; a view."""
-    x = tensor_of(x, "swapaxes")
+    x = tensor_of(a, "swapaxes")
     order = list(range(x.ndim))
     a, b = (normalize_axis("swapaxes", axis, x.ndim) for axis in (axis1, axis2))
     order[a], order[b] = b, a
@@ -339,12 +365,12 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
     return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
-def broadcast_to(x: Operand, /, shape: Any) -> Tensor:
-    """`expand`, under NumPy's name."""
-    return expand(x, shape)
+def broadcast_to(array: Operand, shape: Any, subok: bool = False) -> Tensor:
+    """`expand`, under NumPy's name; `subok` is accepted, and changes nothing."""
+    return expand(array, shape)
 
 
-def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
+def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Without the axes of length 1: those given, or all; a view.
 
     Raises
@@ -352,7 +378,7 @@ def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     ShapeError
         If an axis given is longer.
     """
-    x = tensor_of(x, "squeeze")
+    x = tensor_of(a, "squeeze")
     # As NumPy has it, a 0-d tensor has an axis 0 for squeeze to drop.
     axes = () if not x.ndim and axis in (0, -1) else normalize_axes("squeeze", axis, x.ndim)
     if axis is None:
@@ -363,9 +389,9 @@ def squeeze(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in axes))
 
 
-def expand_dims(x: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
+def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
     """New axes of length 1, which stand at the positions `axis` of the result; a view."""
-    x = tensor_of(x, "expand_dims")
+    x = tensor_of(a, "expand_dims")
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes("expand_dims", given, x.ndim + len(given))
     sizes = iter(x.shape)
@@ -373,9 +399,9 @@ def expand_dims(x: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
     return reshape(x, check_rank("expand_dims", shape))
 
 
-def flip(x: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
+def flip(m: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """The elements in reverse order along `axis`, or along all axes; a view."""
-    x = tensor_of(x, "flip")
+    x = tensor_of(m, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
     return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
@@ -398,7 +424,7 @@ _padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int
 
 
 def pad(
-    x: Operand,
+    array: Operand,
     pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
     mode: str = "constant",
     *,
@@ -426,7 +452,7 @@ def pad(
     TypeError
         If `constant_values` are anything but numbers.
     """
-    x = tensor_of(x, "pad")
+    x = tensor_of(array, "pad")
     node = node_of(x)
     if mode == "constant" and type(pad_width) is int and isinstance(constant_values, int | float):
         kept = _padded.get((node.meta, pad_width))
@@ -541,45 +567,56 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 
 
 def concat(
-    tensors: Sequence[Operand],
+    arrays: Sequence[Operand],
     /,
     axis: int | None = 0,
     out: Out = None,
     *,
     dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     """The tensors side by side along `axis`; None joins them flattened.
 
-    `dtype` is that of the result, if not what the operands promote to.
+    `dtype` is that of the result, if not what the operands promote to; `casting` says which they
+    may become.
 
     Raises
     ------
     ShapeError
         Unless all other axes agree.
     """
-    return _concat("concat", tensors, axis, out, dtype)
+    return _concat("concat", arrays, axis, out, dtype, casting)
 
 
 def concatenate(
-    tensors: Sequence[Operand],
+    arrays: Sequence[Operand],
     /,
     axis: int | None = 0,
     out: Out = None,
     *,
     dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     """`concat`, under NumPy's longer name."""
-    return _concat("concatenate", tensors, axis, out, dtype)
+    return _concat("concatenate", arrays, axis, out, dtype, casting)
 
 
 def _concat(
-    op: str, tensors: Sequence[Operand], axis: int | None, out: Out, dtype: object
+    op: str,
+    tensors: Sequence[Operand],
+    axis: int | None,
+    out: Out,
+    dtype: object,
+    casting: str = SAME_KIND,
 ) -> Tensor:
     if isinstance(axis, Tensor):
         raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
     given = _together(op, tensors)
     if out is not None or dtype is not None:
         target = given[0].dtype if dtype is None else dtypes.parse(dtype)
+        for x in tensors if dtype is not None else ():
+            if isinstance(x, Tensor):
+                dtypes.check_cast(op, x.dtype, target, casting)
         whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
         return stored_whole(op, whole, out)
     if axis is None:
@@ -596,9 +633,14 @@ def _concat(
 
 
 def stack(
-    arrays: Sequence[Operand], axis: int = 0, out: Out = None, *, dtype: object = None
+    arrays: Sequence[Operand],
+    axis: int = 0,
+    out: Out = None,
+    *,
+    dtype: object = None,
+    casting: str = SAME_KIND,
 ) -> Tensor:
-    """The tensors, all of one shape, along a new axis; `dtype` as in `concat`."""
+    """The tensors, all of one shape, along a new axis; `dtype` and `casting` as in `concat`."""
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
     shape = given[0].shape
@@ -608,18 +650,18 @@ def stack(
     if out is None and dtype is None and len(given) > 1 and given[0].size:
         one = check_rank("stack", (*shape[:at], 1, *shape[at:]))
         return Tensor(bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in given]), at))
-    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype)
+    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype, casting=casting)
 
 
-def split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """`x` cut along `axis` into that many equal parts, or before each of the indices given; views.
+def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """`ary` cut along `axis` into that many equal parts, or before each index given; views.
 
     Raises
     ------
     ShapeError
         If the axis does not divide into so many parts.
     """
-    x = tensor_of(x, "split")
+    x = tensor_of(ary, "split")
     at = normalize_axis("split", axis, x.ndim)
     n = x.shape[at]
     parts = _parts("split", indices_or_sections)
@@ -657,9 +699,9 @@ def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def array_split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+def array_split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """`split` into parts that need not be equal: the first are longer by one element."""
-    x = tensor_of(x, "array_split")
+    x = tensor_of(ary, "array_split")
     parts = _parts("array_split", indices_or_sections)
     if parts is None:
         return split(x, indices_or_sections, axis)
@@ -670,7 +712,7 @@ def array_split(x: Operand, /, indices_or_sections: Any, axis: int = 0) -> list[
     return split(x, [i * each + min(i, longer) for i in range(1, parts)], axis)
 
 
-def diagonal(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonals of two axes, as the last axis of the result: a read-only view.
 
     Raises
@@ -678,7 +720,7 @@ def diagonal(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     ShapeError
         For fewer than two axes.
     """
-    x = tensor_of(x, "diagonal")
+    x = tensor_of(a, "diagonal")
     if x.ndim < 2:
         raise ShapeError(f"diagonal: needs at least 2 axes, got shape {x.shape}")
     a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
@@ -699,23 +741,29 @@ def diagonal(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     )
 
 
-def copy(x: Operand, /, order: str = "C") -> Tensor:
-    """A tensor with the same elements and memory of its own."""
-    return tensor_of(x, "copy").copy(order)
+def copy(a: Operand, order: str = "K", subok: bool = False) -> Tensor:
+    """A tensor with the same elements and memory of its own, in row-major order.
+
+    `order` and `subok` are accepted, and change nothing.
+    """
+    return tensor_of(a, "copy").copy(order)
 
 
-def shares_memory(x: Tensor, y: Tensor, /) -> bool:
-    """Whether a write to one of two tensors can change the other: whether an element is in both."""
-    if not may_share_memory(x, y):
+def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
+    """Whether a write to one of two tensors can change the other: whether an element is in both.
+
+    `max_work` is accepted: the answer is exact, and soon found.
+    """
+    if not may_share_memory(a, b):
         return False
-    parts = [getattr(v._alias, "part", None) for v in (x, y)]  # pyright: ignore[reportPrivateUsage]
+    parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
     # A place in both: one sum of multiples of strides is the other, each multiple within its axis.
     # A stride that is taken away, counted from the other end of its axis, is one that is added.
     bounds: dict[int, int] = {}
     total = 0
-    for sign, layout in ((1, _layout(x)), (-1, _layout(y))):
+    for sign, layout in ((1, _layout(a)), (-1, _layout(b))):
         total -= sign * layout.offset
         for n, stride in zip(layout.shape, layout.strides, strict=True):
             if sign * stride < 0:
@@ -748,9 +796,9 @@ def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
     return bool(found) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in found)
 
 
-def may_share_memory(x: Tensor, y: Tensor, /) -> bool:
-    """Whether two tensors lie in one memory, in ranges that overlap."""
-    given = [tensor_of(v, "may_share_memory") for v in (x, y)]
+def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
+    """Whether two tensors lie in one memory, in ranges that overlap; as `shares_memory`."""
+    given = [tensor_of(v, "may_share_memory") for v in (a, b)]
     bases = [v if v.base is None else v.base for v in given]
     if bases[0] is not bases[1] or not all(v.size for v in given):
         return False
@@ -759,12 +807,15 @@ def may_share_memory(x: Tensor, y: Tensor, /) -> bool:
 
 
 for _function in (
-    astype, reshape, ravel, flatten, permute, transpose, swapaxes, expand, broadcast_to, squeeze,
+    ravel, flatten, permute, swapaxes, expand, broadcast_to, squeeze,
     expand_dims, flip, crop, diagonal, pad, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
 for _function in (
+    astype,
+    reshape,
+    transpose,
     permute_dims,
     unstack,
     concatenate,
@@ -775,8 +826,11 @@ for _function in (
     may_share_memory,
 ):
     register(_function, method=False)
+install("astype", _astype)
+install("reshape", _reshape)
 install("unsqueeze", expand_dims)
-install("T", property(transpose))
+install("transpose", _transpose)
+install("T", property(_transpose))
 install("mT", property(matrix_transpose))
 
 # The array API's aliases, and others that users look for.

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def nansum(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -30,12 +30,12 @@ def nansum(
     where: Operand = True,
 ) -> Tensor:
     """`sum` of the elements that are not NaN."""
-    x, where = _without_nan("nansum", x, where)
+    x, where = _without_nan("nansum", a, where)
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -44,12 +44,12 @@ def nanprod(
     where: Operand = True,
 ) -> Tensor:
     """`prod` of the elements that are not NaN."""
-    x, where = _without_nan("nanprod", x, where)
+    x, where = _without_nan("nanprod", a, where)
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
 
 def nanmean(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -58,12 +58,12 @@ def nanmean(
     where: Operand = True,
 ) -> Tensor:
     """`mean` of the elements that are not NaN; NaN if there are none."""
-    x, where = _without_nan("nanmean", x, where)
+    x, where = _without_nan("nanmean", a, where)
     return mean(x, axis, dtype, out, keepdims, where=where)
 
 
 def nanvar(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -71,6 +71,7 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """`var` of the elements that are not NaN; NaN if there are not more than `ddof`.
@@ -78,15 +79,15 @@ def nanvar(
     Of integers it is `var`.
     """
     least = ddof if correction is None else correction
-    x, where = _without_nan("nanvar", x, where)
-    found = var(x, axis, dtype, None, least, keepdims, where=where)
+    x, where = _without_nan("nanvar", a, where)
+    found = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     if x.dtype.kind in "fc":
         found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
     return stored_whole("nanvar", found, out)
 
 
 def nanstd(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -94,11 +95,13 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """`std` of the elements that are not NaN; NaN if there are not more than `ddof`."""
-    x = tensor_of(x, "nanstd")
-    found = nanvar(x, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+    x = tensor_of(a, "nanstd")
+    least = ddof if correction is None else correction
+    found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     return stored_whole("nanstd", sqrt(found), out)
 
 
@@ -117,7 +120,7 @@ def _replaced(x: Operand, op: str, value: float) -> Tensor:
 
 
 def nanmax(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -125,11 +128,11 @@ def nanmax(
     where: Operand = True,
 ) -> Tensor:
     """`max` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
-    return _extreme(max, "nanmax", -math.inf, x, axis, out, keepdims, initial, where)
+    return _extreme(max, "nanmax", -math.inf, a, axis, out, keepdims, initial, where)
 
 
 def nanmin(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -137,7 +140,7 @@ def nanmin(
     where: Operand = True,
 ) -> Tensor:
     """`min` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
-    return _extreme(min, "nanmin", math.inf, x, axis, out, keepdims, initial, where)
+    return _extreme(min, "nanmin", math.inf, a, axis, out, keepdims, initial, where)
 
 
 def _extreme(
@@ -159,29 +162,29 @@ def _extreme(
 
 
 def nanargmax(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """`argmax` of the elements that are not NaN; 0 if there are none."""
-    return argmax(_replaced(x, "nanargmax", -math.inf), axis, out, keepdims=keepdims)
+    return argmax(_replaced(a, "nanargmax", -math.inf), axis, out, keepdims=keepdims)
 
 
 def nanargmin(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """`argmin` of the elements that are not NaN; 0 if there are none."""
-    return argmin(_replaced(x, "nanargmin", math.inf), axis, out, keepdims=keepdims)
+    return argmin(_replaced(a, "nanargmin", math.inf), axis, out, keepdims=keepdims)
 
 
-def nancumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+def nancumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
     """`cumsum`, in which NaN counts as 0."""
-    return cumsum(_replaced(x, "nancumsum", 0.0), axis, dtype, out)
+    return cumsum(_replaced(a, "nancumsum", 0.0), axis, dtype, out)
 
 
 def nancumprod(
-    x: Operand, axis: int | None = None, dtype: object = None, out: Out = None
+    a: Operand, axis: int | None = None, dtype: object = None, out: Out = None
 ) -> Tensor:
     """`cumprod`, in which NaN counts as 1."""
-    return cumprod(_replaced(x, "nancumprod", 1.0), axis, dtype, out)
+    return cumprod(_replaced(a, "nancumprod", 1.0), axis, dtype, out)
 
 
 for _function in (

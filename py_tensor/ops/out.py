@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import KINDS, DType, warn_of_loss
+from py_tensor.dtypes import KINDS, DType, check_cast, warn_of_loss
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.ops.operands import Operand, node_of, steps_to
 from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor, tensor_of
 
+SAME_KIND = "same_kind"  # the rule of NumPy's by which results are stored, if no other is named
 Out = Any  # where a result is to be written: a Tensor, a NumPy array, a tuple of one, or None
 
 _SYMBOLS = {
@@ -27,7 +28,7 @@ def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
         raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
 
 
-def store(op: str, target: Tensor, result: Tensor) -> Tensor:
+def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> Tensor:
     """Write the result of an op to a tensor, which is returned: what `out` and ``+=`` do.
 
     Raises
@@ -35,14 +36,18 @@ def store(op: str, target: Tensor, result: Tensor) -> Tensor:
     ValueError
         If the target is read-only, or the result does not broadcast to its shape.
     DTypeError
-        If the result's kind of dtype is beyond the target's: a float for an integer tensor.
+        If `casting` does not allow it: by default where the result's kind of dtype is beyond the
+        target's, as a float for an integer tensor.
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     if node_of(result).meta is node_of(target).meta:
         return _written(target, result)
     symbol = _SYMBOLS.get(op)
     instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
-    check_kind(op, result.dtype, target.dtype, instead)
+    if casting == SAME_KIND:
+        check_kind(op, result.dtype, target.dtype, instead)
+    else:
+        check_cast(op, result.dtype, target.dtype, casting)
     try:
         fits = target.shape == broadcast(op, target.shape, result.shape)
     except ShapeError:
@@ -73,7 +78,9 @@ def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
     return result if target.is_scalar else store(op, target, result)
 
 
-def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tensor:
+def stored(
+    op: str, result: Tensor, out: Out, condition: Operand = True, casting: str = SAME_KIND
+) -> Tensor:
     """A result as `out` and `where` ask for it.
 
     Where `condition` is false, `out` keeps its elements; without `out` there is 0. For an array of
@@ -82,12 +89,26 @@ def stored(op: str, result: Tensor, out: Out, condition: Operand = True) -> Tens
     given = _target(op, out)
     if given is not None and not isinstance(given, Tensor):
         where = condition if condition is True else tensor_of(condition, op).numpy()
-        return _stored_on_host(result, given, "same_kind", where)
+        return _stored_on_host(result, given, casting, where)
     if condition is not True:
         from py_tensor.ops.elementwise import where as choose
 
         result = choose(condition, result, False if given is None else given)
-    return result if given is None else store(op, given, result)
+    return result if given is None else store(op, given, result, casting)
+
+
+def stored_both(
+    op: str, results: tuple[Tensor, Tensor], out: Any, condition: Operand, casting: str
+) -> tuple[Tensor, Tensor]:
+    """`stored` of a function of two results, whose `out` is a tuple of two."""
+    targets: Any = out
+    if not isinstance(out, tuple) or len(targets) != 2:
+        raise TypeError(f"{op}: out is a tuple of two, one for each result")
+    first, second = (
+        stored(op, x, target, condition, casting)
+        for x, target in zip(results, targets, strict=True)
+    )
+    return first, second
 
 
 def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:

@@ -9,12 +9,12 @@ from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import apply, count_operands, register, unary
+from py_tensor.ops.define import apply, check_options, count_operands, register, unary
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
-from py_tensor.ops.operands import Operand
-from py_tensor.ops.out import Out, stored
+from py_tensor.ops.operands import Operand, in_dtype
+from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
 from py_tensor.ops.rounding import trunc
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -85,51 +85,80 @@ MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
 
 
 def frexp(
-    x: Operand, /, out: tuple[Out, Out] = (None, None), *, where: Operand = True
+    x: Operand,
+    /,
+    out: tuple[Out, Out] = (None, None),
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
 ) -> tuple[Tensor, Tensor]:
     """The fraction of each element, in [0.5, 1) or 0, and the power of 2 (int32) to multiply it by.
 
     Zeros, infinities and NaN are their own fractions, with the power 0.
     """
-    return _both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where)
+    check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature)
+    x = x if dtype is None else in_dtype("frexp", x, dtype)
+    return stored_both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where, casting)
 
 
 def modf(
-    x: Operand, /, out: tuple[Out, Out] = (None, None), *, where: Operand = True
+    x: Operand,
+    /,
+    out: tuple[Out, Out] = (None, None),
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
 ) -> tuple[Tensor, Tensor]:
     """The fraction of each element and its integer part, both in floating point and with its sign.
 
     Infinities have the fraction 0.
     """
+    check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature)
+    x = x if dtype is None else in_dtype("modf", x, dtype)
     x = as_floating(x, "modf", REAL_FLOATING)
     whole = trunc(x)
     fraction = copysign(choose(isinf(x), 0.0, x - whole), x)
-    return _both("modf", (fraction, whole), out, where)
+    return stored_both("modf", (fraction, whole), out, where, casting)
 
 
-def _both(op: str, found: tuple[Tensor, Tensor], out: Any, where: Operand) -> tuple[Tensor, Tensor]:
-    targets: Any = out
-    if not isinstance(out, tuple) or len(targets) != 2:
-        raise TypeError(f"{op}: out is a tuple of two, one for each result")
-    first, second = (stored(op, x, target, where) for x, target in zip(found, targets, strict=True))
-    return first, second
-
-
-def ldexp(x: Operand, y: Operand, /, out: Out = None, *, where: Operand = True) -> Tensor:
-    """Each element of `x` times 2 to the power of that of `y`, which are integers.
+def ldexp(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """Each element of `x1` times 2 to the power of that of `x2`, which are integers.
 
     Raises
     ------
     DTypeError
         For powers that are no integers.
     """
-    x = x if isinstance(x, Tensor) else tensor_of(x, "ldexp", device=getattr(y, "device", None))
-    powers = y if isinstance(y, Tensor) else tensor_of(y, "ldexp", device=x.device)
+    place = getattr(x2, "device", None)
+    x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=place)
+    powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
+    check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature)
+    x = x if dtype is None else in_dtype("ldexp", x, dtype)
     if powers.dtype.kind not in "biu":
         raise DTypeError(f"ldexp: takes powers that are integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     kept = converted(clip(powers, -MOST_EXPONENT, MOST_EXPONENT), x.dtype)
-    return stored("ldexp", apply(LDEXP, (x, kept)), out, where)
+    return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)
 
 
 register(frexp, FRACTION, method=False)

@@ -13,7 +13,7 @@ from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import count_operands, register
+from py_tensor.ops.define import check_options, count_operands, register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -30,8 +30,8 @@ from py_tensor.ops.movement import (
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, coerce, common_dtype
-from py_tensor.ops.out import Out, stored
+from py_tensor.ops.operands import Operand, coerce, common_dtype, in_dtype
+from py_tensor.ops.out import SAME_KIND, Out, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view
@@ -44,66 +44,113 @@ __all__ = [
 ]  # fmt: skip
 
 
-def inner(x: Operand, y: Operand, /) -> Tensor:
+def inner(a: Operand, b: Operand, /) -> Tensor:
     """The sums of products over the last axes of both; a scalar multiplies."""
-    a, b = in_common_dtype("inner", x, y)
+    a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return tensordot(a, b, (-1, -1))
 
 
-def vdot(x: Operand, y: Operand, /) -> Tensor:
-    """The sum of the products of all elements, both flat, those of `x` conjugated.
+def vdot(a: Operand, b: Operand, /) -> Tensor:
+    """The sum of the products of all elements, both flat, those of `a` conjugated.
 
     Raises ShapeError unless as many.
     """
-    a, b = in_common_dtype("vdot", x, y)
+    a, b = in_common_dtype("vdot", a, b)
     return matmul(conjugated(ravel(a)), ravel(b))
 
 
-def vecdot(x: Operand, y: Operand, /, *, axis: int = -1) -> Tensor:
-    """The sums of products of vectors along `axis`, those of `x` conjugated; the rest broadcasts.
+def vecdot(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The sums of products of vectors along `axis`, those of `x1` conjugated; the rest broadcasts.
 
     Raises
     ------
     ShapeError
         If the vectors differ in length, or an operand has no axis.
     """
-    a, b = in_common_dtype("vecdot", x, y)
+    a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature)
     if not a.ndim or not b.ndim:
         raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
-    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
 
 
-def matvec(x: Operand, y: Operand, /) -> Tensor:
-    """The products of matrices with vectors, which lie along the last axis of `y`."""
-    a, b = in_common_dtype("matvec", x, y)
-    return matmul(a, expand_dims(b, -1))[..., 0]
+def matvec(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The products of matrices with vectors, which lie along the last axis of `x2`."""
+    a, b = _computed_in("matvec", x1, x2, dtype, casting, signature)
+    return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
 
 
-def vecmat(x: Operand, y: Operand, /) -> Tensor:
-    """The products of vectors, along the last axis of `x` and conjugated, with matrices."""
-    a, b = in_common_dtype("vecmat", x, y)
-    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+def vecmat(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """The products of vectors, along the last axis of `x1` and conjugated, with matrices."""
+    a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature)
+    found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+    return stored("vecmat", found, out, True, casting)
 
 
-def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
-    """The sums of products over some axes of `x` and as many of `y`.
+def _computed_in(
+    op: str, x: Operand, y: Operand, dtype: object, casting: str, signature: None
+) -> tuple[Tensor, Tensor]:
+    """Two operands in the dtype to compute in."""
+    check_options(op, dtypes.ANY, (x, y), dtype, casting, signature)
+    if dtype is None:
+        return in_common_dtype(op, x, y)
+    return in_dtype(op, x, dtype), in_dtype(op, y, dtype)
+
+
+def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
+    """The sums of products over some axes of `a` and as many of `b`.
 
     Parameters
     ----------
     axes
-        How many, the last of `x` and the first of `y`; or a pair: those of `x`, those of `y`.
+        How many, the last of `a` and the first of `b`; or a pair: those of `a`, those of `b`.
 
     Raises
     ------
     ShapeError
         If sizes or numbers of axes differ.
     """
-    a, b = in_common_dtype("tensordot", x, y)
+    a, b = in_common_dtype("tensordot", a, b)
     if hasattr(axes, "__index__"):
         count = as_index(axes)
         if count > min(a.ndim, b.ndim):
@@ -132,9 +179,9 @@ def _several(axes: Any) -> Sequence[Any]:
     return cast("Sequence[Any]", axes) if isinstance(axes, Sequence) else (axes,)
 
 
-def kron(x: Operand, y: Operand, /) -> Tensor:
-    """The Kronecker product: for each element of `x` a block of `y` times that element."""
-    a, b = in_common_dtype("kron", x, y)
+def kron(a: Operand, b: Operand) -> Tensor:
+    """The Kronecker product: for each element of `a` a block of `b` times that element."""
+    a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
     blocks = multiply(
@@ -145,9 +192,8 @@ def kron(x: Operand, y: Operand, /) -> Tensor:
 
 
 def cross(
-    x: Operand,
-    y: Operand,
-    /,
+    a: Operand,
+    b: Operand,
     axisa: int = -1,
     axisb: int = -1,
     axisc: int = -1,
@@ -158,7 +204,7 @@ def cross(
     Parameters
     ----------
     axisa, axisb, axisc
-        Along which axes of `x`, `y` and the result the vectors lie; `axis` sets all of them. The
+        Along which axes of `a`, `b` and the result the vectors lie; `axis` sets all of them. The
         product of vectors of 2 elements is the third one alone, and has no such axis.
 
     Raises
@@ -167,7 +213,7 @@ def cross(
         For vectors of another length.
     """
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
-    a, b = in_common_dtype("cross", x, y)
+    a, b = in_common_dtype("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
         raise ShapeError(f"cross: vectors have 2 or 3 elements, got shapes {a.shape}, {b.shape}")
@@ -181,7 +227,7 @@ def cross(
     return moveaxis(stack(parts, -1), -1, axisc)
 
 
-def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
+def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
     """The convolution of two vectors: the coefficients of the product of two polynomials.
 
     Parameters
@@ -195,12 +241,12 @@ def convolve(x: Operand, v: Operand, /, mode: str = "full") -> Tensor:
     ShapeError
         For anything but vectors of at least one element.
     """
-    a, b = in_common_dtype("convolve", x, v)
+    a, b = in_common_dtype("convolve", a, v)
     a, b = (b, a) if b.size > a.size else (a, b)
     return _slid("convolve", a, flip(b), mode)
 
 
-def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
+def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     """The products of one vector with another that slides along it, conjugated.
 
     `mode` is as of `convolve`.
@@ -210,7 +256,7 @@ def correlate(x: Operand, v: Operand, /, mode: str = "valid") -> Tensor:
     ShapeError
         For anything but vectors of at least one element.
     """
-    a, b = in_common_dtype("correlate", x, v)
+    a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
     if b.size > a.size:
         return flip(_slid("correlate", b, a, mode))
@@ -253,7 +299,14 @@ _AT_ONCE = 2**23
 Labels = tuple[Any, ...]
 
 
-def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any = False) -> Tensor:
+def einsum(
+    *operands: Any,
+    out: Out = None,
+    optimize: Any = False,
+    dtype: object = None,
+    order: str = "K",
+    casting: str = "safe",
+) -> Tensor:
     """Sums of products over the axes that a text names: ``einsum("ij,jk->ik", x, y)``.
 
     Parameters
@@ -265,6 +318,8 @@ def einsum(*operands: Any, out: Out = None, dtype: object = None, optimize: Any 
         with a list of the numbers of its axes, and perhaps a list for the result.
     dtype
         What to compute in.
+    order, casting
+        Accepted, and change nothing: memory is in row-major order, and `dtype` may be any.
     optimize
         False takes operands two at a time from the left, each pair by a matrix product. True and
         "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,

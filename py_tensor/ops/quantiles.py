@@ -164,15 +164,21 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
     return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
 
 
+def _no_weights(op: str, weights: None) -> None:
+    if weights is not None:
+        raise ValueError(f"{op}: takes no weights; np.{op} of x.numpy() does")
+
+
 def quantile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """The values below which the shares `q` of the elements over `axis` lie; NaN if one is.
 
@@ -191,26 +197,28 @@ def quantile(
     ValueError
         For shares out of range, or another method.
     """
-    return _quantiles("quantile", x, q, axis, out, method, keepdims)
+    _no_weights("quantile", weights)
+    return _quantiles("quantile", a, q, axis, out, method, keepdims)
 
 
 def percentile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`quantile`, whose shares are in percent."""
-    return _quantiles("percentile", x, q, axis, out, method, keepdims, scale=100.0)
+    _no_weights("percentile", weights)
+    return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0)
 
 
 def median(
-    x: Operand,
-    /,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
@@ -220,49 +228,52 @@ def median(
 
     `overwrite_input` is accepted: the operand stays as it is.
     """
-    return _quantiles("median", x, 0.5, axis, out, "mean", keepdims)
+    return _quantiles("median", a, 0.5, axis, out, "mean", keepdims)
 
 
 def nanquantile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN."""
-    return _quantiles("nanquantile", x, q, axis, out, method, keepdims, without_nan=True)
+    _no_weights("nanquantile", weights)
+    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, without_nan=True)
 
 
 def nanpercentile(
-    x: Operand,
-    /,
+    a: Operand,
     q: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Tensor:
     """`percentile` of the elements that are not NaN."""
+    _no_weights("nanpercentile", weights)
     return _quantiles(
-        "nanpercentile", x, q, axis, out, method, keepdims, scale=100.0, without_nan=True
+        "nanpercentile", a, q, axis, out, method, keepdims, scale=100.0, without_nan=True
     )
 
 
 def nanmedian(
-    x: Operand,
-    /,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Tensor:
     """`median` of the elements that are not NaN."""
-    return _quantiles("nanmedian", x, 0.5, axis, out, "mean", keepdims, without_nan=True)
+    return _quantiles("nanmedian", a, 0.5, axis, out, "mean", keepdims, without_nan=True)
 
 
 for _function in (median, nanmedian, nanpercentile, nanquantile, percentile, quantile):

@@ -45,9 +45,7 @@ def _sequence(given: Any) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", given)) if isinstance(given, Sequence) else (given,)
 
 
-def moveaxis(
-    x: Operand, source: int | Sequence[int], destination: int | Sequence[int], /
-) -> Tensor:
+def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The axes `source` at the positions `destination`, the others in their order; free.
 
     Raises
@@ -55,7 +53,7 @@ def moveaxis(
     ShapeError
         Unless both name the same number of axes, each once.
     """
-    x = tensor_of(x, "moveaxis")
+    x = tensor_of(a, "moveaxis")
     given = [
         [normalize_axis("moveaxis", axis, x.ndim) for axis in _sequence(axes)]
         for axes in (source, destination)
@@ -79,7 +77,7 @@ def _count(op: str, number: Any) -> int:
     return count
 
 
-def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
+def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
     """Each element `repeats` times in a row along `axis`; None repeats those of the flat tensor.
 
     Parameters
@@ -94,7 +92,7 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     ShapeError
         Unless there are as many as places along the axis, or one.
     """
-    x, at = along_axis("repeat", x, axis)
+    x, at = along_axis("repeat", a, axis)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
@@ -109,12 +107,12 @@ def repeat(x: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     )
 
 
-def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
+def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's name
     """The whole tensor over and over, ``reps[axis]`` times along each axis.
 
-    Missing axes, of `x` or of `reps`, are leading ones of length 1.
+    Missing axes, of `A` or of `reps`, are leading ones of length 1.
     """
-    x = tensor_of(x, "tile")
+    x = tensor_of(A, "tile")
     counts = [_count("tile", n) for n in _sequence(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
     x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
@@ -126,9 +124,7 @@ def tile(x: Operand, reps: int | Sequence[int], /) -> Tensor:
     return x
 
 
-def roll(
-    x: Operand, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
-) -> Tensor:
+def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
     """The elements moved up by `shift` along `axis`, those past the end to the front.
 
     None moves those of the flat tensor. Several shifts go with as many axes, one with all of them;
@@ -139,7 +135,7 @@ def roll(
     ShapeError
         If there are several shifts and several axes, and not as many.
     """
-    x = tensor_of(x, "roll")
+    x = tensor_of(a, "roll")
     if type(shift) is int and type(axis) is int:
         node = node_of(x)
         found = _rolls[node.meta, shift, axis]
@@ -213,24 +209,29 @@ def padded_by_sides(x: Tensor, widths: Sequence[tuple[int, int]], values: Sequen
     return x.copy()
 
 
-def vstack(tensors: Sequence[Operand], /) -> Tensor:
-    """The tensors one below the other; a vector is a row."""
-    rows = [tensor_of(x, "vstack") for x in tensors]
-    return concat([reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows])
+def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
+    """The tensors one below the other; a vector is a row. Options as in `concat`."""
+    rows = [tensor_of(x, "vstack") for x in tup]
+    rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows]
+    return concat(rows, dtype=dtype, casting=casting)
 
 
 row_stack = vstack
 
 
-def hstack(tensors: Sequence[Operand], /) -> Tensor:
-    """The tensors side by side: vectors end to end, others along their second axis."""
-    parts = [tensor_of(x, "hstack") for x in tensors]
+def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
+    """The tensors side by side: vectors end to end, others along their second axis.
+
+    Options as in `concat`.
+    """
+    parts = [tensor_of(x, "hstack") for x in tup]
     parts = [x if x.ndim else reshape(x, (1,)) for x in parts]
-    return concat(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    at = 0 if parts and parts[0].ndim == 1 else 1
+    return concat(parts, at, dtype=dtype, casting=casting)
 
 
 def meshgrid(
-    *vectors: Operand, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+    *xi: Operand, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Tensor, ...]:
     """Each vector along an axis of its own, repeated along the others.
 
@@ -246,7 +247,7 @@ def meshgrid(
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    flat = [reshape(x, -1) for x in vectors]
+    flat = [reshape(x, -1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
         order[:2] = order[1::-1]
@@ -259,9 +260,9 @@ def meshgrid(
     return tuple(x.copy() for x in grids) if copy else tuple(grids)
 
 
-def outer(x: Operand, y: Operand, /, out: Out = None) -> Tensor:
-    """The product of each element of `x` with each of `y`, both flat."""
-    return multiply(expand_dims(ravel(x), 1), ravel(tensor_of(y, "outer")), out)
+def outer(a: Operand, b: Operand, out: Out = None) -> Tensor:
+    """The product of each element of `a` with each of `b`, both flat."""
+    return multiply(expand_dims(ravel(a), 1), ravel(tensor_of(b, "outer")), out)
 
 
 # -- Parts of matrices --------------------------------------------------------------------------
@@ -283,19 +284,19 @@ def _matrix(x: Operand, op: str) -> Tensor:
     return expand(x, (x.size, x.size)) if x.ndim == 1 else x
 
 
-def tril(x: Operand, /, k: int = 0) -> Tensor:
+def tril(m: Operand, k: int = 0) -> Tensor:
     """The last two axes with 0 above the `k`-th diagonal."""
-    x = _matrix(x, "tril")
+    x = _matrix(m, "tril")
     return where(_lower(x, k), x, False)
 
 
-def triu(x: Operand, /, k: int = 0) -> Tensor:
+def triu(m: Operand, k: int = 0) -> Tensor:
     """The last two axes with 0 below the `k`-th diagonal."""
-    x = _matrix(x, "triu")
+    x = _matrix(m, "triu")
     return where(_lower(x, k - 1), False, x)
 
 
-def diag(x: Operand, /, k: int = 0) -> Tensor:
+def diag(v: Operand, k: int = 0) -> Tensor:
     """The `k`-th diagonal of a matrix, or the matrix with a vector on its `k`-th diagonal.
 
     The diagonal of a matrix is a read-only view.
@@ -305,7 +306,7 @@ def diag(x: Operand, /, k: int = 0) -> Tensor:
     ShapeError
         For anything but a vector or a matrix.
     """
-    x = tensor_of(x, "diag")
+    x = tensor_of(v, "diag")
     if x.ndim == 1:
         n = x.size + abs(k)
         row = pad(x, ((max(k, 0), max(-k, 0)),))
@@ -316,8 +317,7 @@ def diag(x: Operand, /, k: int = 0) -> Tensor:
 
 
 def trace(
-    x: Operand,
-    /,
+    a: Operand,
     offset: int = 0,
     axis1: int = 0,
     axis2: int = 1,
@@ -325,7 +325,7 @@ def trace(
     out: Out = None,
 ) -> Tensor:
     """The sum of a diagonal of two axes, for each place along the others; dtypes as in `sum`."""
-    x = tensor_of(x, "trace")
+    x = tensor_of(a, "trace")
     if x.ndim < 2:
         raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)

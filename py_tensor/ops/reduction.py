@@ -332,7 +332,7 @@ def _fold(
 
 
 def sum(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -346,13 +346,13 @@ def sum(
     around. `initial` is added, and elements where `where` is false are left out.
     """
     return _fold(
-        SUM, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        SUM, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=0,
     )  # fmt: skip
 
 
 def prod(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -362,13 +362,13 @@ def prod(
 ) -> Tensor:
     """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
     return _fold(
-        PROD, SUMMED, x, axis, keepdims, dtype=dtype, out=out, initial=initial,
+        PROD, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
         where=where, empty=1,
     )  # fmt: skip
 
 
 def max(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -385,12 +385,12 @@ def max(
         For no elements and no `initial`.
     """
     return _fold(
-        MAX, MAX.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+        MAX, MAX.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
     )
 
 
 def min(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -399,12 +399,12 @@ def min(
 ) -> Tensor:
     """Smallest element over `axis`; NaN where there is one. Options and errors as in `max`."""
     return _fold(
-        MIN, MIN.accepts, x, axis, keepdims, out=out, initial=initial, where=where, empty=None
+        MIN, MIN.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
     )
 
 
 def any(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -412,11 +412,11 @@ def any(
     where: Operand = True,
 ) -> Tensor:
     """Whether any element over `axis` is nonzero."""
-    return _fold(ANY_TRUE, ANY_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=False)
+    return _fold(ANY_TRUE, ANY_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=False)
 
 
 def all(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     out: Out = None,
     keepdims: bool = False,
@@ -424,7 +424,7 @@ def all(
     where: Operand = True,
 ) -> Tensor:
     """Whether all elements over `axis` are nonzero."""
-    return _fold(ALL_TRUE, ALL_TRUE.accepts, x, axis, keepdims, out=out, where=where, empty=True)
+    return _fold(ALL_TRUE, ALL_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=True)
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
@@ -453,21 +453,21 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
 
 
 def argmax(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
 
     The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
     2**31 of them.
     """
-    return stored_whole("argmax", _arg_reduce(ARGMAX, x, axis, keepdims), out)
+    return stored_whole("argmax", _arg_reduce(ARGMAX, a, axis, keepdims), out)
 
 
 def argmin(
-    x: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
     """Index (int32) of the first smallest element; the first NaN counts as smallest."""
-    return stored_whole("argmin", _arg_reduce(ARGMIN, x, axis, keepdims), out)
+    return stored_whole("argmin", _arg_reduce(ARGMIN, a, axis, keepdims), out)
 
 
 def _count(x: Tensor, axis: Axes, op: str) -> int:
@@ -475,7 +475,7 @@ def _count(x: Tensor, axis: Axes, op: str) -> int:
 
 
 def mean(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -488,8 +488,8 @@ def mean(
     Elements where `where` is false are left out.
     """
     if where is True and dtype is None and (axis is None or type(axis) is int):
-        return stored_whole("mean", _mean((tensor_of(x, "mean"),), axis, bool(keepdims)), out)
-    x = _through(FLOATING, x, "mean", dtype)
+        return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
+    x = _through(FLOATING, a, "mean", dtype)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
         return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
@@ -520,7 +520,7 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
 
 
 def var(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -528,6 +528,7 @@ def var(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Variance over `axis`: the mean square of the distances from the mean, in two passes.
@@ -538,9 +539,12 @@ def var(
         The divisor is the number of elements less this; `correction` is the array API's name.
     where
         Elements where it is false are left out.
+    mean : optional
+        The mean, with the axes kept, where it is known.
     """
     correction = ddof if correction is None else correction
-    return stored_whole("var", _variance("var", x, axis, correction, keepdims, where, dtype), out)
+    found = _variance("var", a, axis, correction, keepdims, where, dtype, mean)
+    return stored_whole("var", found, out)
 
 
 def _variance(
@@ -551,17 +555,20 @@ def _variance(
     keepdims: bool,
     where: Operand,
     dtype: object,
+    around: Operand | None,
 ) -> Tensor:
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
-    if where is True and type(correction) in (int, float) and correction == correction:
+    is_plain = where is True and around is None
+    if is_plain and type(correction) in (int, float) and correction == correction:
         return _whole_variance((x,), axes, correction, bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):
         divisor = maximum(count - correction, 0.0)
     else:
         divisor = builtins.max(count - correction, 0.0)
-    centred = subtract(x, mean(x, axes, keepdims=True, where=where))
+    middle = mean(x, axes, keepdims=True, where=where) if around is None else around
+    centred = subtract(x, middle)
     total = sum(squared_length(centred), axes, keepdims=keepdims, where=where)
     return converted(total / divisor, dtypes.real_of(x.dtype))
 
@@ -574,7 +581,7 @@ def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdim
 
 
 def std(
-    x: Operand,
+    a: Operand,
     axis: Axes = None,
     dtype: object = None,
     out: Out = None,
@@ -582,13 +589,13 @@ def std(
     keepdims: bool = False,
     *,
     where: Operand = True,
+    mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
-    return stored_whole(
-        "std", sqrt(_variance("std", x, axis, correction, keepdims, where, dtype)), out
-    )
+    found = _variance("std", a, axis, correction, keepdims, where, dtype, mean)
+    return stored_whole("std", sqrt(found), out)
 
 
 def isclose(
@@ -610,26 +617,26 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def array_equal(a: Operand, b: Operand, equal_nan: bool = False) -> bool:
+def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
     """Whether two tensors have one shape and equal elements; reads the answer back."""
-    a, b = tensor_of(a, "array_equal"), tensor_of(b, "array_equal")
+    a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
     if a.shape != b.shape:
         return False
     same = equal(a, b)
     return bool(all(same | ((a != a) & (b != b)) if equal_nan else same))
 
 
-def count_nonzero(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The number (int32) of elements over `axis` that are not zero; NaN is not."""
-    x = _through(LOGICAL, x, "count_nonzero")
+    x = _through(LOGICAL, a, "count_nonzero")
     return sum(x, axis, keepdims=keepdims)
 
 
-def ptp(x: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
     """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
-    x = tensor_of(x, "ptp")
+    x = tensor_of(a, "ptp")
     axes = normalize_axes("ptp", axis, x.ndim)
-    if not size_of(tuple(x.shape[a] for a in axes)):
+    if not size_of(tuple(x.shape[i] for i in axes)):
         raise _nothing_to_choose("ptp", axis, x.shape)
     y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
     return stored("ptp", y, out)

@@ -18,7 +18,7 @@ from py_tensor.ops.define import (
 )
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.ops.operands import Operand, takes
-from py_tensor.ops.out import Out, stored
+from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]
@@ -52,7 +52,7 @@ ROUND = Elementwise(
 _to_integers = unary_of(ROUND, doc="`round`, to no places.")
 
 
-def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
+def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
 
     A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
@@ -65,8 +65,8 @@ def round(x: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         If `decimals` is no integer.
     """
     if out is not None:
-        return stored("round", round(x, decimals), out)
-    x, places = tensor_of(x, "round"), _places(decimals)
+        return stored("round", round(a, decimals), out)
+    x, places = tensor_of(a, "round"), _places(decimals)
     if x.dtype.kind not in "fc":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
     scale = float(f"1e{abs(places)}")
@@ -94,9 +94,25 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     return multiply(add(multiples, up), unit)
 
 
-def divmod(x: Operand, y: Operand, /) -> tuple[Tensor, Tensor]:
+def divmod(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: tuple[Out, Out] = (None, None),
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> tuple[Tensor, Tensor]:
     """The results of `floor_divide` and `remainder`; of an integer divided by 0, both are 0."""
-    return floor_divide(x, y), remainder(x, y)
+    given: Any = {"dtype": dtype, "casting": casting, "signature": signature}
+    both = floor_divide(x1, x2, **given), remainder(x1, x2, **given)
+    if where is True and out == (None, None):
+        return both
+    return stored_both("divmod", both, out, where, casting)
 
 
 def _divmod(self: Tensor, other: Operand) -> Any:

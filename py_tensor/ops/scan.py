@@ -71,22 +71,22 @@ def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) ->
     return build(op, (x,), (at,))
 
 
-def cumsum(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+def cumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
     """The sum of each element and all before it along `axis`; None takes the flattened tensor.
 
     Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
     length of the axis as they do in NumPy.
     """
-    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", x, axis, dtype), out)
+    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", a, axis, dtype), out)
 
 
-def cumprod(x: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
     """The product of each element and all before it along `axis`; None takes the flattened tensor.
 
     Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
     overflows by itself.
     """
-    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", x, axis, dtype), out)
+    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype), out)
 
 
 def _cumulative(

@@ -128,12 +128,12 @@ def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int 
     return scattered(x, (at,), (index,), at, given, "set", False, found.op)
 
 
-def flatnonzero(x: Operand, /) -> Tensor:
+def flatnonzero(a: Operand) -> Tensor:
     """The places (int32) of the nonzero elements of the flattened tensor, in order.
 
     Reads how many there are, and so waits for the GPU.
     """
-    mask = converted(ravel(tensor_of(x, "flatnonzero")), dtypes.bool_)
+    mask = converted(ravel(tensor_of(a, "flatnonzero")), dtypes.bool_)
     return places_of("flatnonzero", mask)
 
 
@@ -151,7 +151,7 @@ def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
     return scatter(places, (0,), (target,), 0, number, unique=True, op="") if count else places
 
 
-def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
+def nonzero(a: Operand) -> tuple[Tensor, ...]:
     """The places of the nonzero elements in row-major order: an int32 tensor for each axis.
 
     Reads how many there are, and so waits for the GPU.
@@ -161,7 +161,7 @@ def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
     ShapeError
         For a tensor without axes.
     """
-    x = tensor_of(x, "nonzero")
+    x = tensor_of(a, "nonzero")
     if not x.ndim:
         raise ShapeError("nonzero: a 0-d tensor has no axes to say places along; x.reshape(1) has")
     flat = places_of("nonzero", converted(ravel(x), dtypes.bool_))
@@ -174,19 +174,19 @@ def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
     )
 
 
-def argwhere(x: Operand, /) -> Tensor:
+def argwhere(a: Operand) -> Tensor:
     """The places of the nonzero elements: a row of int32 for each, in row-major order.
 
     Reads how many there are, and so waits for the GPU.
     """
-    x = tensor_of(x, "argwhere")
+    x = tensor_of(a, "argwhere")
     if not x.ndim:
         count = int(flatnonzero(x).size)
         return zeros((count, 0), dtypes.int32, device=x.device)
     return stack(nonzero(x), axis=1)
 
 
-def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Out = None) -> Tensor:
+def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out = None) -> Tensor:
     """The slices along `axis` where `condition` is nonzero; None takes from the flattened tensor.
 
     Reads how many there are, and so waits for the GPU.
@@ -194,7 +194,7 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     Parameters
     ----------
     condition
-        Of one axis, which may be shorter than that of `x`.
+        Of one axis, which may be shorter than that of `a`.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     IndexError
         If it holds beyond the end of the axis; with the next read.
     """
-    x = tensor_of(x, "compress")
+    x = tensor_of(a, "compress")
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
         raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
@@ -213,12 +213,12 @@ def compress(condition: Operand, x: Operand, /, axis: int | None = None, out: Ou
     return stored_whole("compress", gather_nd(x, (at,), (places,), at, op=op), out)
 
 
-def extract(condition: Operand, x: Operand, /) -> Tensor:
-    """The elements of `x`, flattened, where `condition`, flattened, is nonzero.
+def extract(condition: Operand, arr: Operand) -> Tensor:
+    """The elements of `arr`, flattened, where `condition`, flattened, is nonzero.
 
     Reads how many there are, and so waits for the GPU.
     """
-    x = tensor_of(x, "extract")
+    x = tensor_of(arr, "extract")
     return compress(ravel(_beside("extract", condition, x)), ravel(x), 0)
 
 
@@ -227,9 +227,7 @@ def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
     return converted(tensor_of(condition, op, device=x.device), dtypes.bool_)
 
 
-def _compress(
-    self: Tensor, condition: Operand, /, axis: int | None = None, out: Out = None
-) -> Tensor:
+def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Out = None) -> Tensor:
     """The slices along `axis` where `condition` is nonzero: `pt.compress` of `condition` and it."""
     return compress(condition, self, axis, out)
 

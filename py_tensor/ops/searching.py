@@ -32,7 +32,7 @@ from py_tensor.ops.movement import (
     ravel,
 )
 from py_tensor.ops.operands import Operand, Scalar, numbers_of
-from py_tensor.ops.sorting import argsort, sort
+from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -47,7 +47,7 @@ def element_at(x: Tensor, places: Tensor) -> Tensor:
 
 
 def searchsorted(
-    x: Operand, /, v: Operand, side: str = "left", sorter: Operand | None = None
+    a: Operand, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
     """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
 
@@ -58,14 +58,14 @@ def searchsorted(
     side : {"left", "right"}
         Whether an element goes before those that are equal to it, or behind them.
     sorter : optional
-        The order that sorts `x`, as `argsort` gives it.
+        The order that sorts `a`, as `argsort` gives it.
 
     Raises
     ------
     ShapeError
         For anything but a vector.
     """
-    a, wanted = in_common_dtype("searchsorted", x, v)
+    a, wanted = in_common_dtype("searchsorted", a, v)
     if a.ndim != 1:
         raise ShapeError(f"searchsorted: takes a sorted vector, not shape {a.shape}")
     if side not in ("left", "right"):
@@ -99,7 +99,7 @@ def fall(edges: Any) -> bool:
     return isinstance(edges, Tensor) or not any(a < b for a, b in pairwise(edges))
 
 
-def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
+def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     """The number of the interval between the edges `bins` in which each element lies.
 
     Below all edges it is 0. Edges rise, or fall, throughout.
@@ -132,7 +132,6 @@ def digitize(x: Operand, /, bins: Operand, right: bool = False) -> Tensor:
 
 def interp(
     x: Operand,
-    /,
     xp: Operand,
     fp: Operand,
     left: Scalar | None = None,
@@ -184,8 +183,7 @@ def interp(
 
 
 def isin(
-    x: Operand,
-    /,
+    element: Operand,
     test_elements: Operand,
     assume_unique: bool = False,
     invert: bool = False,
@@ -201,7 +199,7 @@ def isin(
     invert : bool
         Whether to say of each that it is not among them.
     """
-    x, tested = in_common_dtype("isin", x, test_elements)
+    x, tested = in_common_dtype("isin", element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
     among = sort(ravel(tested))
@@ -221,11 +219,6 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 
 
-def _check_order(op: str, order: None) -> None:
-    if order is not None:
-        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
-
-
 def partition(
     a: Operand,
     kth: int | Sequence[int],
@@ -238,7 +231,7 @@ def partition(
     All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
     which names fields in NumPy, is None.
     """
-    _check_order("partition", order)
+    no_fields("partition", order)
     x = tensor_of(a, "partition")
     _check_places("partition", x, kth, axis)
     return sort(x, axis)
@@ -252,13 +245,13 @@ def argpartition(
     order: None = None,
 ) -> Tensor:
     """The places (int32) of the elements in the order in which `partition` puts them."""
-    _check_order("argpartition", order)
+    no_fields("argpartition", order)
     x = tensor_of(a, "argpartition")
     _check_places("argpartition", x, kth, axis)
     return argsort(x, axis)
 
 
-def lexsort(keys: Operand | Sequence[Operand], /, axis: int = -1) -> Tensor:
+def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     """The places (int32) of elements sorted by the last of the keys, equal ones by that before it.
 
     Parameters

@@ -31,14 +31,14 @@ LEAST_COUNTED = 2**14  # elements; fewer are sorted within a dispatch or few, wi
 
 
 def unique(
-    x: Operand,
-    /,
+    ar: Operand,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """The different elements, sorted; reads how many there are, and so waits for the GPU.
 
@@ -46,13 +46,13 @@ def unique(
     ----------
     return_index, return_inverse, return_counts : bool
         Whether to give besides, in a tuple, the first place of each, the place of each element of
-        `x` among them, and how often each occurs; as int32.
+        `ar` among them, and how often each occurs; as int32.
     axis : int, optional
         Along which slices are compared as a whole; None compares elements.
     equal_nan : bool
         Whether all NaN are one element; those of slices never are.
     """
-    x = tensor_of(x, "unique")
+    x = tensor_of(ar, "unique")
     if axis is None:
         given = ravel(x)
         if x.dtype.kind in "biu" and x.size >= LEAST_COUNTED:
@@ -148,28 +148,28 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-def unique_all(x: Operand, /) -> UniqueAll:
+def unique_all(x: Operand) -> UniqueAll:
     """`unique` with all that it can tell; each NaN counts by itself. Waits for the GPU."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
-def unique_counts(x: Operand, /) -> UniqueCounts:
+def unique_counts(x: Operand) -> UniqueCounts:
     """`unique`, and how often each occurs; each NaN counts by itself. Waits for the GPU."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: Operand, /) -> UniqueInverse:
+def unique_inverse(x: Operand) -> UniqueInverse:
     """`unique`, and where each element of `x` is in it; each NaN counts by itself. Waits."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
-def unique_values(x: Operand, /) -> Tensor:
+def unique_values(x: Operand) -> Tensor:
     """The different elements, sorted; each NaN counts by itself. Waits for the GPU."""
     return unique(x, equal_nan=False)
 
 
 def intersect1d(
-    x: Operand, /, y: Operand, assume_unique: bool = False, return_indices: bool = False
+    ar1: Operand, ar2: Operand, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """The different elements that both operands have, sorted. Waits for the GPU.
 
@@ -178,9 +178,9 @@ def intersect1d(
     assume_unique : bool
         The promise that neither operand has an element twice.
     return_indices : bool
-        Whether to give besides, in a tuple, the first place of each in `x` and in `y`.
+        Whether to give besides, in a tuple, the first place of each in `ar1` and in `ar2`.
     """
-    a, b = in_common_dtype("intersect1d", x, y)
+    a, b = in_common_dtype("intersect1d", ar1, ar2)
     first, of_first = unique(a, return_index=True)
     second, of_second = unique(b, return_index=True)
     both = isin(first, second)
@@ -190,25 +190,25 @@ def intersect1d(
     return found, compress(both, of_first), compress(isin(second, first), of_second)
 
 
-def union1d(x: Operand, /, y: Operand) -> Tensor:
+def union1d(ar1: Operand, ar2: Operand) -> Tensor:
     """The different elements that either operand has, sorted. Waits for the GPU."""
-    a, b = in_common_dtype("union1d", x, y)
+    a, b = in_common_dtype("union1d", ar1, ar2)
     return unique(concat([ravel(a), ravel(b)]))
 
 
-def setdiff1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
-    """The different elements of `x` that `y` has not, sorted. Waits for the GPU.
+def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
+    """The different elements of `ar1` that `ar2` has not, sorted. Waits for the GPU.
 
-    With `assume_unique` the elements of `x` stay as they are, and in their order.
+    With `assume_unique` the elements of `ar1` stay as they are, and in their order.
     """
-    x = tensor_of(x, "setdiff1d")
+    x = tensor_of(ar1, "setdiff1d")
     x = ravel(x) if assume_unique else unique(x)
-    return compress(isin(x, y, invert=True), x)
+    return compress(isin(x, ar2, invert=True), x)
 
 
-def setxor1d(x: Operand, /, y: Operand, assume_unique: bool = False) -> Tensor:
+def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
     """The different elements that one operand has, and the other has not, sorted. Waits."""
-    a, b = (unique(v) for v in in_common_dtype("setxor1d", x, y))
+    a, b = (unique(v) for v in in_common_dtype("setxor1d", ar1, ar2))
     apart = [compress(isin(v, w, invert=True), v) for v, w in ((a, b), (b, a))]
     return sort(concat(apart))
 

@@ -28,10 +28,17 @@ def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     return build(op, (x,), (at, bool(descending)))
 
 
+def no_fields(op: str, order: None) -> None:
+    """Raise ValueError where fields are named."""
+    if order is not None:
+        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
+
+
 def sort(
-    x: Operand,
+    a: Operand,
     axis: int | None = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
@@ -40,21 +47,24 @@ def sort(
 
     Equal elements, -0 and 0 among them, stay in their order, whatever `kind` and `stable` say. NaN
     counts as the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in place,
-    as NumPy's does.
+    as NumPy's does. `order`, which names fields in NumPy, is None.
     """
-    return _along(SORT, x, axis, descending)
+    no_fields("sort", order)
+    return _along(SORT, a, axis, descending)
 
 
 def argsort(
-    x: Operand,
+    a: Operand,
     axis: int | None = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
 ) -> Tensor:
     """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
-    return _along(ARGSORT, x, axis, descending)
+    no_fields("argsort", order)
+    return _along(ARGSORT, a, axis, descending)
 
 
 register(sort, SORT, method=False)

@@ -32,8 +32,7 @@ __all__ = ["average", "corrcoef", "cov"]
 
 
 def average(
-    x: Operand,
-    /,
+    a: Operand,
     axis: Axes = None,
     weights: Operand | None = None,
     returned: bool = False,
@@ -45,7 +44,7 @@ def average(
     Parameters
     ----------
     weights : optional
-        Of the shape of `x`, or of that of the axes given.
+        Of the shape of `a`, or of that of the axes given.
     returned : bool
         Whether to give besides, in a tuple, the sums of the weights.
 
@@ -54,7 +53,7 @@ def average(
     ShapeError
         For weights of another shape.
     """
-    x = as_floating(x, "average")
+    x = as_floating(a, "average")
     axes = normalize_axes("average", axis, x.ndim)
     if weights is None:
         found = mean(x, axis, keepdims=keepdims)
@@ -72,7 +71,7 @@ def average(
 
 
 def cov(
-    x: Operand,
+    m: Operand,
     y: Operand | None = None,
     rowvar: bool = True,
     bias: bool = False,
@@ -100,7 +99,7 @@ def cov(
     ShapeError
         For more than two axes.
     """
-    x = _variables(x, "cov", rowvar)
+    x = _variables(m, "cov", rowvar)
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))

@@ -121,9 +121,10 @@ class Core:
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
-        """From (-1/2, 1/2)."""
-        found = self._draw(threefry.CENTERED, draw.shape, dtypes.float32, draw.device)
-        return converted(found, draw.dtype)
+        """From (-1/2, 1/2), without 0; in float64 odd multiples of 2**-54."""
+        if draw.dtype is dtypes.float32:
+            return self._draw(threefry.CENTERED, draw.shape, draw.dtype, draw.device)
+        return self._uniforms(draw) - (0.5 - 2.0**-54)
 
     def _filled(
         self, op: str, fill: Any, size: Size, dtype: object, out: Any, *given: Given

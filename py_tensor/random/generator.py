@@ -56,9 +56,12 @@ else:
 class Generator(Methods):
     """A stream of random numbers.
 
-    The n-th number depends on the seed and on n alone; both are fixed when a method is called, so
-    that it does not matter when, where or how the numbers are computed. Both devices draw the same
-    bits. The numbers are those of Threefry, whatever the bit generator is called.
+    A number depends on the seed and on how many words were drawn before alone; both are fixed when
+    a method is called, so that it does not matter when, where or how the numbers are computed. All
+    devices draw the same bits: they differ by rounding, which may decide whether a number is drawn
+    again, or which integer it becomes. Nothing is computed on the host but seeds, `bytes`, and what
+    methods say of themselves. The numbers are those of Threefry, whatever the bit generator is
+    called; they are not those that NumPy has for the same seed.
 
     Parameters
     ----------

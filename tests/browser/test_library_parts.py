@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Route, expect
 
 from tests.browser.app import DIST, SITE, AppPage, AppSession
+from tests.browser.repl import Repl
 from tests.browser.static_host import static_host
 from tests.browser.test_service_worker import COMPUTE, KEPT_SECONDS, Guest
 
@@ -135,6 +136,22 @@ def test_what_is_listed_is_the_same_before(fresh_page: OpenPage, asked: Server) 
     assert asked.asked == 0
     app.run(MEDIAN)
     assert app.run(listed)["result"] == before
+
+
+def test_the_prompt_shows_the_signature_of_what_is_not_there_yet(
+    fresh_page: OpenPage, asked: Server
+) -> None:
+    app = fresh_page(routes=asked.routes)
+    asked.answer = lambda route: route.abort()
+    repl = Repl(app.page)
+    repl.input.focus()
+    with app.page.expect_event("requestfailed", lambda asked: asked.url.endswith(ARCHIVE)):
+        app.page.keyboard.type("pt.median(")
+    assert app.run(COMPUTE)["result"] == "240"
+    asked.answer = lambda route: route.continue_()
+    repl.input.fill("")
+    app.page.keyboard.type("pt.median(")
+    expect(app.page.locator("#input .cm-signature")).to_contain_text("keepdims")
 
 
 @pytest.fixture

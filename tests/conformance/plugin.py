@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     slow = settings(settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("py_tensor", slow)
     settings.load_profile("py_tensor")
+    if sys.version_info >= (3, 13):
+        _indent_docstrings()
     if options.device == "webgpu" and not IN_WORKER:
         from tests.browser.worker_pytest import WorkerRunner  # it needs Playwright
         from tests.conformance.__main__ import PACKAGES
@@ -54,3 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
         suite = config.rootpath
         runner = WorkerRunner(config, suite, arguments, {suite: "suite", PACKAGES: "site"}, "suite")
         config.pluginmanager.register(runner, "py_tensor-worker")
+
+
+def _indent_docstrings() -> None:
+    """As before Python 3.13: by the indent the suite finds the first case of a function."""
+    from array_api_tests import stubs  # pyright: ignore[reportMissingImports]
+
+    for function in stubs.category_to_funcs["elementwise"]:
+        function.__doc__ = indent(function.__doc__, "    ")

@@ -10,7 +10,6 @@ import numpy as np
 
 from tests.differential.evaluating import CATEGORIES
 
-Array = Any
 ERRORS = (*CATEGORIES, ArithmeticError, RuntimeError, NotImplementedError)
 NARROW = {
     **{"int64": "int32", "uint64": "uint32", "complex128": "complex64"},
@@ -53,3 +52,16 @@ def difference(got: Any, expected: Any) -> str:
     if np.allclose(x, y, tolerance, tolerance * scale, equal_nan=True):
         return ""
     return f"{x!r}; NumPy: {y!r}"
+
+
+def check(text: str, module: Any) -> None:
+    """Evaluate a call both ways.
+
+    Raises
+    ------
+    AssertionError
+        When a result is not NumPy's, or only one of the two raises.
+    """
+    found = difference(evaluate(text, module), evaluate(text, np))
+    if found:
+        raise AssertionError(f"{text} is {found}")

@@ -49,6 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=60,
         help="how many programs test_differential.py runs (default: 60)",
     )
+    group.addoption(
+        "--examples",
+        type=int,
+        default=0,
+        help="how many calls of each function test_calls.py makes (default: by the device)",
+    )
     group.addoption("--shard", metavar="I/N", help="runs the I-th of N parts, counted from 1")
     group.addoption("--worker-args", default="", help="more arguments for the worker's pytest")
     group.addoption(
@@ -75,6 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         options = config.option
         arguments = ["--device=webgpu", f"--seed={options.seed}", f"--programs={options.programs}"]
+        arguments.append(f"--examples={options.examples}")
         runner = WorkerRunner(config, HERE, arguments)
         config.pluginmanager.register(runner, "py_tensor-worker")
 

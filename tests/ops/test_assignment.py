@@ -567,10 +567,13 @@ def test_who_takes_out() -> None:
     assert takes["initial"] == {"sum", "prod", "max", "min"} | extreme | added
 
 
-OF_TWO_RESULTS = {"frexp", "modf"}  # whose `out` is in test_parts
+OF_TWO_RESULTS = {"divmod", "frexp", "modf"}  # whose `out` is in test_parts
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "choose": lambda f, x, out: f(x > 1.5, [x, 0], out),
     "ldexp": lambda f, x, out: f(x, 2, out),
+    "matvec": lambda f, x, out: f(x, x[0], out),
+    "vecdot": lambda f, x, out: f(x, x, out),
+    "vecmat": lambda f, x, out: f(x[0], x, out),
     "round": lambda f, x, out: f(x, 1, out),
     "clip": lambda f, x, out: f(x, 1, 2, out),
     "cumsum": lambda f, x, out: f(x, 1, None, out),

@@ -101,7 +101,8 @@ TABLE = {
         np.isinf(F(inf, -inf, 3e38))
         np.linalg.norm(F(inf, 1))
         np.nextafter(F(inf, 3.4028235e38), F(0, inf))
-        np.frexp(F(inf, -inf, 0))
+        np.frexp(F(6, -0.1, 0))
+        np.frexp(F(inf, -inf, nan))[0]
         np.modf(F(inf, -inf, -0.0, -1.5))
         np.ldexp(F(1, 1, -1), I(200, -200, 200))
     """,
@@ -476,6 +477,7 @@ RULES = """
     np.asarray([True]) == 2**70 -> np.asarray([False])
     np.asarray([True]) > -(2**70) -> np.asarray([True])
     I(2147483647) == F(2147483648) -> np.asarray([True])
+    np.frexp(F(inf, -inf, nan))[1] -> I(0, 0, 0)
     np.nanargmax(F(nan, nan)) -> np.asarray(0)
     np.percentile(E(0), 50) -> Z(nan)
     np.average(F(1, 2), weights=F(0, 0)) -> Z(nan)

@@ -339,7 +339,7 @@ def test_put_along_axis_by_name(device: str) -> None:
 def test_parameters_given_twice_or_wrong(device: str) -> None:
     x = pt.zeros((2, 3), device=device)
     given: dict[str, Any] = {"shape": (3, 2)}
-    with pytest.raises(TypeError, match=r"^reshape\(\) got multiple values for argument .shape."):
+    with pytest.raises(TypeError, match=r"^_?reshape\(\) got multiple values for argument .shape."):
         x.reshape(3, 2, **given)
     with pytest.raises(TypeError, match=r"^transpose: axes is given twice"):
         x.transpose(1, 0, axes=(1, 0))

@@ -65,6 +65,18 @@ def test_out_of_two_parts(name: str, device: str) -> None:
 
 
 @pytest.mark.computes
+def test_out_of_divmod(device: str) -> None:
+    x = pt.tensor([7.5, -7.5, 3.0], device=device)
+    quotient, rest = (pt.full(3, 9.0, device=device) for _ in range(2))
+    found = pt.divmod(x, 2, (quotient, rest), where=[True, True, False])
+    assert found[0] is quotient
+    assert found[1] is rest
+    assert quotient.tolist() == [3, -4, 9]
+    assert rest.tolist() == [1.5, 0.5, 9]
+    assert [v.tolist() for v in pt.divmod(x, 2)] == [[3, -4, 1], [1.5, 0.5, 1]]
+
+
+@pytest.mark.computes
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_ldexp(device: str, rng: np.random.Generator) -> None:
     array = numbers(rng)

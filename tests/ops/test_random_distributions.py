@@ -91,10 +91,16 @@ def name_of(case: Case) -> str:
     return f"{case.name}{case.arguments}"
 
 
+def flushed(x: Any) -> Any:
+    """float32 numbers as float64, and 0 for those that are subnormal, which devices may flush."""
+    narrow = x.astype(np.float32)
+    return np.where(np.abs(narrow) < np.finfo(np.float32).tiny, 0, narrow).astype(np.float64)
+
+
 def numpys(case: Case, count: int = NUMPYS) -> Any:
     drawn = getattr(np.random.default_rng(2026), case.name)(*case.arguments, size=count)
     if drawn.dtype.kind == "f":
-        return drawn.astype(np.float32).astype(np.float64)
+        return flushed(drawn)
     if case.name == "zipf":  # of which ours draws anew what is larger
         drawn = drawn[drawn <= MOST]
     return np.minimum(drawn, MOST).astype(np.float64)
@@ -102,7 +108,7 @@ def numpys(case: Case, count: int = NUMPYS) -> Any:
 
 def ours(case: Case, count: int = OURS) -> Any:
     drawn = getattr(pt.random.default_rng(11), case.name)(*case.arguments, size=count)
-    return drawn.numpy().astype(np.float64)
+    return flushed(drawn.numpy()) if drawn.dtype is pt.float32 else drawn.numpy().astype(np.float64)
 
 
 def distance(a: Any, b: Any) -> float:
@@ -235,7 +241,7 @@ def each(drawn: Any, expected: Any) -> None:
 def test_vectors(name: str, arguments: tuple[Any, ...], device: str) -> None:
     expected = getattr(np.random.default_rng(1), name)(*arguments, size=NUMPYS)
     found = getattr(pt.random.default_rng(2), name)(*arguments, size=OURS).numpy()
-    each(found.astype(np.float64), expected.astype(np.float32).astype(np.float64))
+    each(flushed(found), flushed(expected))
     if expected.dtype.kind == "i":
         assert np.array_equal(np.unique(found.sum(-1)), np.unique(expected.sum(-1)))
 
@@ -362,3 +368,31 @@ def test_float64_on_the_cpu(device: str) -> None:
         assert np.unique(drawn).size == OURS
         assert distance(drawn, expected) < 1
         assert moments(drawn, expected) < 1
+    scale = np.ones(OURS)
+    for name in ("laplace", "logistic", "gumbel", "exponential", "gamma", "standard_t", "vonmises"):
+        first = (0,) if name in ("laplace", "logistic", "gumbel", "vonmises") else ()
+        parameter = pt.tensor(scale, dtype="float64")
+        drawn = getattr(pt.random.default_rng(6), name)(*first, parameter)
+        assert drawn.dtype is pt.float64
+        expected = getattr(np.random.default_rng(7), name)(*first, 1, size=NUMPYS)
+        assert distance(drawn.numpy(), expected) < 1, name
+
+
+@pytest.mark.computes
+def test_tails(device: str) -> None:
+    """Rare numbers of 4 million are as many as they should be, and the rarest are there."""
+    n = 2**22
+    generator = pt.random.default_rng(12)
+    z, e = (getattr(generator, name)(n) for name in ("standard_normal", "standard_exponential"))
+    for drawn, limit, chance in (
+        (abs(z), 4, math.erfc(4 / math.sqrt(2))),
+        (abs(z), 4.75, math.erfc(4.75 / math.sqrt(2))),
+        (z, 4.5, math.erfc(4.5 / math.sqrt(2)) / 2),
+        (e, 9, math.exp(-9)),
+        (e, 13, math.exp(-13)),
+    ):
+        found = int((drawn > limit).sum())
+        assert abs(found - n * chance) < NORMAL * math.sqrt(n * chance), (limit, found, n * chance)
+    assert 1e-8 < float(e.min()) < 5e-6
+    assert float(e.max()) < 22.9  # of 2**-33
+    assert float(abs(z).max()) < 6.8

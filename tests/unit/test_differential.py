@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import random
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import py_tensor as pt
+from tests.differential import compare_calls
+from tests.differential.calls import CALLS, ELSEWHERE, call
 from tests.differential.programs import Program, make
 from tests.differential.run import NumPyArrays, check, difference
 
@@ -295,3 +301,45 @@ def test_an_array_of_a_subclass_is_no_difference() -> None:
 def test_a_wrong_module_is_caught(name: str) -> None:
     arrays = NumPyArrays(WRONG[name])
     assert any(difference(make(seed), arrays) for seed in range(FEW_HUNDRED))
+
+
+# -- Calls of functions ---------------------------------------------------------------------------
+
+
+def test_every_public_function_has_calls() -> None:
+    elsewhere = {name for names in ELSEWHERE.values() for name in names.split()}
+    functions = {
+        name
+        for name in dir(pt)
+        if not name.startswith("_") and inspect.isfunction(getattr(pt, name))
+    }
+    for module in ("linalg", "fft"):
+        ours, numpys = getattr(pt, module), getattr(np, module)
+        functions |= {f"{module}.{n}" for n in dir(numpys) if inspect.isfunction(vars(ours).get(n))}
+    assert functions - set(CALLS) - elsewhere == set()
+    assert elsewhere - functions == set()
+
+
+def test_numpys_calls_agree_with_numpys(source: random.Random) -> None:
+    for name in CALLS:
+        compare_calls.check(call(name, source.choice), np)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    {
+        "sum": lambda x, axis=None, **options: np.sum(x, axis=axis and 0, **options),
+        "argmax": lambda x, **options: np.argmax(x, **options) + 1,
+        "median": lambda x, **options: np.mean(x, **options),
+        "reshape": lambda x, shape: np.resize(x, np.zeros(shape).shape if -1 not in shape else -1),
+        "concatenate": lambda arrays, axis=0: np.concatenate(arrays[::-1], axis),
+        "add": np.logaddexp,
+    }.items(),
+)
+def test_a_wrong_function_is_caught(
+    name: str, function: Callable[..., Any], source: random.Random
+) -> None:
+    module = wrong({name: function})
+    texts = (call(name, source.choice) for _ in range(FEW_HUNDRED))
+    with pytest.raises(AssertionError, match=name):
+        deque((compare_calls.check(text, module) for text in texts), maxlen=0)

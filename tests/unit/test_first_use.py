@@ -118,7 +118,7 @@ def test_the_prompt_offers_it_and_imports_none() -> None:
     assert {kinds[name] for name in ("lib", "linalg", "random")} == {"module"}
     assert [name for name in TABLE if f"py_tensor.{name}" in there] == []
     assert titles == [
-        "diff(x, /, n=1, axis=-1, prepend=None, append=None)",
+        "diff(a, n=1, axis=-1, prepend=None, append=None)",
         "iinfo(dtype)",
         "module linalg",
     ]

@@ -29,6 +29,7 @@ LAYERS = (
     | {
         "namespace",
         "numeric",
+        "polynomial",
         "polynomials",
         "random",
         "scalar_types",

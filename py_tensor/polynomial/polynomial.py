@@ -1,0 +1,338 @@
+"""Functions of polynomials by their coefficients, of which that of the lowest power comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import fitting, polynomials
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import arange, zeros
+from py_tensor.ops.elementwise import abs
+from py_tensor.ops.movement import (
+    as_floating,
+    concat,
+    converted,
+    expand_dims,
+    flip,
+    in_common_dtype,
+    ravel,
+    reshape,
+    stack,
+)
+from py_tensor.ops.operands import Operand, Scalar, number_of, whole_number
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import prod
+from py_tensor.ops.sorting import sort
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "polyadd", "polycompanion", "polyder", "polydiv", "polyfit", "polyfromroots", "polygrid2d",
+    "polygrid3d", "polyint", "polyline", "polymul", "polymulx", "polypow", "polyroots", "polysub",
+    "polytrim", "polyval", "polyval2d", "polyval3d", "polyvalfromroots", "polyvander",
+    "polyvander2d", "polyvander3d",
+]  # fmt: skip
+
+
+def coefficients_of(op: str, c: Operand) -> Tensor:
+    """The coefficients of a polynomial in floating point. Raises ShapeError for what are none."""
+    x = as_floating(c, op)
+    if x.ndim > 1 or not x.size:
+        raise ShapeError(f"{op}: coefficients are a vector with elements, not of shape {x.shape}")
+    return ravel(x)
+
+
+def _trimmed(op: str, falling: Tensor) -> Tensor:
+    """Coefficients that rise, without zeros at their end, which are read."""
+    return flip(polynomials.without_zeros(op, falling)).copy()
+
+
+# -- Arithmetic ---------------------------------------------------------------------------------
+
+
+def polyadd(c1: Operand, c2: Operand) -> Tensor:
+    """The sum, without zeros at its end: it is read for that."""
+    a, b = (flip(coefficients_of("polyadd", c)) for c in (c1, c2))
+    return _trimmed("polyadd", polynomials.polyadd(a, b))
+
+
+def polysub(c1: Operand, c2: Operand) -> Tensor:
+    """The difference, without zeros at its end: it is read for that."""
+    a, b = (flip(coefficients_of("polysub", c)) for c in (c1, c2))
+    return _trimmed("polysub", polynomials.polysub(a, b))
+
+
+def polymul(c1: Operand, c2: Operand) -> Tensor:
+    """The product, without zeros at its end: it is read for that."""
+    a, b = (flip(coefficients_of("polymul", c)) for c in (c1, c2))
+    return _trimmed("polymul", polynomials.polymul(a, b))
+
+
+def polymulx(c: Operand) -> Tensor:
+    """The product with the variable."""
+    x = coefficients_of("polymulx", c)
+    return concat([zeros(1, x.dtype, device=x.device), x])
+
+
+def polydiv(c1: Operand, c2: Operand) -> tuple[Tensor, Tensor]:
+    """The quotient and the remainder, on the host by NumPy, without zeros at their ends.
+
+    Raises
+    ------
+    ZeroDivisionError
+        For a divisor of zeros.
+    """
+    a, b = (
+        polynomials.without_zeros("polydiv", flip(coefficients_of("polydiv", c))) for c in (c1, c2)
+    )
+    if b.size == 1 and b.tolist() == [0]:
+        raise ZeroDivisionError("polydiv: the divisor is 0")
+    quotient, rest = polynomials.polydiv(a, b)
+    return _trimmed("polydiv", quotient), _trimmed("polydiv", rest)
+
+
+def polypow(c: Operand, pow: int, maxpower: int | None = None) -> Tensor:
+    """The product of `pow` times the same polynomial.
+
+    Raises
+    ------
+    ValueError
+        For a negative power, or one above `maxpower`.
+    """
+    x, power = coefficients_of("polypow", c), whole_number("polypow", "pow", pow)
+    if power < 0 or (maxpower is not None and power > maxpower):
+        raise ValueError(f"polypow: the power is {power}; it is from 0 to maxpower")
+    found = arange(1, 2, dtype=x.dtype, device=x.device)
+    for _ in range(power):
+        found = polymul(found, x)
+    return found
+
+
+def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
+    """The coefficients up to the last whose size is above `tol`: they are read.
+
+    Raises
+    ------
+    ValueError
+        For a negative `tol`.
+    """
+    if isinstance(tol, complex) or tol < 0:
+        raise ValueError(f"polytrim: tol is {tol}; it is at least 0")
+    x = coefficients_of("polytrim", c)
+    above = (abs(x) > tol).tolist()
+    kept = len(above) - above[::-1].index(True) if True in above else 0
+    return x[:kept].copy() if kept else x[:1] * 0
+
+
+def polyline(off: Scalar, scl: Scalar) -> Tensor:
+    """The coefficients of ``off + scl * x``."""
+    given = [number_of("polyline", "a coefficient", v) for v in (off, scl)]
+    return tensor_of(given if scl != 0 else given[:1], "polyline")
+
+
+# -- Calculus -----------------------------------------------------------------------------------
+
+
+def polyder(c: Operand, m: int = 1, scl: Scalar = 1, axis: int = 0) -> Tensor:
+    """The derivative, `m` times over, each times `scl`; the coefficients lie along `axis`."""
+    x = moveaxis(as_floating(c, "polyder"), axis, 0)
+    count = whole_number("polyder", "m", m)
+    if count < 0:
+        raise ValueError(f"polyder: m is how many times, not {m}")
+    for _ in range(count):
+        powers = arange(1, x.shape[0], device=x.device)
+        rest = x[1:] * reshape(powers, (-1, *(1,) * (x.ndim - 1))) * scl
+        x = rest if x.shape[0] > 1 else x * 0
+    return moveaxis(x, 0, axis)
+
+
+def polyint(
+    c: Operand,
+    m: int = 1,
+    k: Sequence[Scalar] | Scalar = (),
+    lbnd: Scalar = 0,
+    scl: Scalar = 1,
+    axis: int = 0,
+) -> Tensor:
+    """The antiderivative, `m` times over; the coefficients lie along `axis`.
+
+    Parameters
+    ----------
+    k : optional
+        What each antiderivative is at `lbnd`: a list of as many numbers, or of fewer, with 0 for
+        the others.
+    scl
+        What each result is multiplied by, before its constant.
+
+    Raises
+    ------
+    ValueError
+        For a negative `m`, or more constants.
+    """
+    x = moveaxis(as_floating(c, "polyint"), axis, 0)
+    count = whole_number("polyint", "m", m)
+    constants = list(k) if isinstance(k, Sequence) else [k]
+    if count < 0 or len(constants) > count:
+        raise ValueError(f"polyint: {len(constants)} constants for {m} integrations")
+    constants += [0] * (count - len(constants))
+    for constant in constants:
+        powers = arange(1, x.shape[0] + 1, device=x.device)
+        risen = x * scl / reshape(powers, (-1, *(1,) * (x.ndim - 1)))
+        risen = concat([x[:1] * 0, risen])
+        at_bound = polyval(lbnd, risen)
+        x = concat([expand_dims(constant - at_bound, 0), risen[1:]])
+    return moveaxis(x, 0, axis)
+
+
+# -- Values -------------------------------------------------------------------------------------
+
+
+def polyval(x: Operand, c: Operand, tensor: bool = True) -> Tensor:
+    """The values at the elements of `x`, by Horner's rule.
+
+    Parameters
+    ----------
+    c
+        The coefficients along the first axis; others are of several polynomials.
+    tensor : bool
+        Whether each polynomial has its value at each element; otherwise the other axes of `c` and
+        those of `x` broadcast.
+    """
+    places, given = in_common_dtype("polyval", x, as_floating(c, "polyval"))
+    if not given.ndim:
+        given = reshape(given, 1)
+    if tensor and places.ndim:
+        given = reshape(given, (*given.shape, *(1,) * places.ndim))
+    found = given[-1] + places * 0
+    for power in range(given.shape[0] - 2, -1, -1):
+        found = given[power] + found * places
+    return found
+
+
+def polyval2d(x: Operand, y: Operand, c: Operand) -> Tensor:
+    """The values at points of a polynomial in two variables, whose powers the axes of `c` count."""
+    return polyval(y, polyval(x, c), False)
+
+
+def polyval3d(x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
+    """The values at points of a polynomial in three variables."""
+    return polyval(z, polyval(y, polyval(x, c), False), False)
+
+
+def polygrid2d(x: Operand, y: Operand, c: Operand) -> Tensor:
+    """The values on the grid of all `x` and all `y`."""
+    return polyval(y, polyval(x, c))
+
+
+def polygrid3d(x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
+    """The values on the grid of all `x`, all `y` and all `z`."""
+    return polyval(z, polygrid2d(x, y, c))
+
+
+def polyvalfromroots(x: Operand, r: Operand, tensor: bool = True) -> Tensor:
+    """The values of the polynomial with these zeros and the last coefficient 1.
+
+    The zeros lie along the first axis of `r`; `tensor` as in `polyval`.
+    """
+    places, zero = in_common_dtype("polyvalfromroots", x, r)
+    if not zero.ndim:
+        zero = reshape(zero, 1)
+    if tensor and places.ndim:
+        zero = reshape(zero, (*zero.shape, *(1,) * places.ndim))
+    return prod(places - zero, 0)
+
+
+def polyvander(x: Operand, deg: int) -> Tensor:
+    """The powers of each element from 0 to `deg`, along a last axis.
+
+    Raises
+    ------
+    ValueError
+        For a negative degree.
+    """
+    order = whole_number("polyvander", "deg", deg)
+    if order < 0:
+        raise ValueError(f"polyvander: the degree is {deg}; it is at least 0")
+    base = as_floating(x, "polyvander")
+    base = base if base.ndim else reshape(base, 1)
+    powers = [base * 0 + 1]
+    for _ in range(order):
+        powers.append(powers[-1] * base)
+    return stack(powers, -1)
+
+
+def polyvander2d(x: Operand, y: Operand, deg: Sequence[int]) -> Tensor:
+    """The products of powers of points' coordinates, along a last axis."""
+    a, b = (polyvander(v, n) for v, n in zip((x, y), deg, strict=True))
+    both = expand_dims(a, -1) * expand_dims(b, -2)
+    return reshape(both, (*both.shape[:-2], -1))
+
+
+def polyvander3d(x: Operand, y: Operand, z: Operand, deg: Sequence[int]) -> Tensor:
+    """The products of powers of points' three coordinates, along a last axis."""
+    first, *others = deg
+    both = expand_dims(polyvander(x, first), -1) * expand_dims(polyvander2d(y, z, others), -2)
+    return reshape(both, (*both.shape[:-2], -1))
+
+
+# -- Zeros and fits -----------------------------------------------------------------------------
+
+
+def polyfromroots(roots: Operand) -> Tensor:
+    """The polynomial with these zeros and the last coefficient 1."""
+    x = as_floating(roots, "polyfromroots")
+    if x.ndim > 1:
+        raise ShapeError(f"polyfromroots: takes a vector of zeros, not shape {x.shape}")
+    found = arange(1, 2, dtype=x.dtype, device=x.device)
+    for i in range(x.size):
+        found = concat([found[:1] * 0, found]) - concat([found * ravel(x)[i], found[:1] * 0])
+    return found
+
+
+def polyroots(c: Operand) -> Tensor:
+    """The zeros, in rising order, on the host by NumPy; complex where one is."""
+    x = coefficients_of("polyroots", c)
+    return sort(polynomials.roots(flip(x)))
+
+
+def polycompanion(c: Operand) -> Tensor:
+    """The matrix whose eigenvalues are the zeros.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two coefficients.
+    """
+    x = coefficients_of("polycompanion", c)
+    if x.size < 2:
+        raise ValueError(f"polycompanion: takes two coefficients or more, not {x.size}")
+    n = x.size - 1
+    places = arange(n, device=x.device)
+    below = converted(expand_dims(places, 1) == places + 1, x.dtype)
+    last = converted(places == n - 1, x.dtype)
+    return below - expand_dims(x[:-1] / x[-1], 1) * last
+
+
+def polyfit(
+    x: Operand,
+    y: Operand,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Operand | None = None,
+) -> Any:
+    """The polynomial of degree `deg` that fits points best, as `pt.polyfit` finds it.
+
+    With `full` a pair: it, and a list of the sums of squared residuals, the rank, the singular
+    values and `rcond`. Degrees in a list, which NumPy's takes, raise TypeError.
+    """
+    order = as_index(deg)
+    found = fitting.polyfit(x, y, order, rcond, full, w)
+    if not full:
+        return flip(found, 0).copy()
+    best, *more = found
+    return flip(best, 0).copy(), more
+
+
+polyzero, polyone, polyx, polydomain = [0], [1], [0, 1], [-1, 1]
