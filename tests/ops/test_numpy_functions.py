@@ -135,6 +135,7 @@ CALLS: dict[str, list[Call]] = {
         lambda a: np.pad(a, 1),
         lambda a: np.pad(a, ((1, 0), (2, 3)), constant_values=7),
         lambda a: np.pad(a, 1, constant_values=np.float32(0.5)),
+        lambda a: np.pad(a, 1, constant_values=((1, 2), (3, 4))),
         lambda a: np.pad(a, 1, mode="edge"),
     ],
     "may_share_memory": [lambda a: np.may_share_memory(a[::2], a[1::2])],
@@ -322,8 +323,8 @@ def test_what_ours_lacks_raises(array: Array, device: str) -> None:
 
 FORMS: dict[str, tuple[Call, str]] = {
     "pad": (
-        lambda a: np.pad(a, 1, constant_values=(1, 2)),
-        "pad: constant_values is one number, not tuple",
+        lambda a: np.pad(a, 1, constant_values=np.zeros((2, 2))),
+        "pad: constant_values is one number, not ndarray",
     ),
 }
 
