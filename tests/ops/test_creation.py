@@ -289,7 +289,7 @@ def test_a_dtype_by_position(device: str) -> None:
     same(pt.zeros_like(x, "bool"), np.zeros(2, "bool"), "zeros_like")
     same(pt.full_like(x, 3, "int32"), np.full(2, 3, "int32"), "full_like")
     same(pt.eye(3, 4, 1, "int32", device=device), np.eye(3, 4, 1, "int32"), "eye")
-    makers: tuple[Callable[..., Any], ...] = (pt.zeros, pt.ones, pt.empty)
+    makers = cast("tuple[Callable[..., Any], ...]", (pt.zeros, pt.ones, pt.empty))
     for make in makers:
         for sizes in ((2, 3), (2, 3, 4)):
             name = f"{make.__name__}"
