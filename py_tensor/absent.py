@@ -97,7 +97,6 @@ FUNCTIONS: dict[str, str] = {
     "dtypes": "all dtypes are of one class, pt.DType",
     "exceptions": "they are names of the package, such as pt.AxisError and pt.ComplexWarning",
     "mtrand": "its functions are those of pt.random",
-    "polynomial": "there are pt.poly1d, pt.polyval, pt.polyfit and their like",
     "cuda": "pt.device_info() tells of the GPU, where tensors are made where there is one",
     "device": 'a device is named by "webgpu" or "cpu": x.to(name), pt.set_default_device(name)',
     "nn": "there are no layers yet; pt.relu, pt.softmax and pt.layer_norm are functions",
