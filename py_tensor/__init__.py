@@ -111,6 +111,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
     from py_tensor.convert.requirements import *  # noqa: F403
+    from py_tensor.convert.texts import *  # noqa: F403
     from py_tensor.emath import real_if_close as real_if_close
     from py_tensor.emath import sort_complex as sort_complex
     from py_tensor.files import *  # noqa: F403
@@ -125,18 +126,23 @@ if _typing.TYPE_CHECKING:
     from py_tensor.numeric import dtype as dtype
     from py_tensor.numeric import errstate as errstate
     from py_tensor.numeric import finfo as finfo
+    from py_tensor.numeric import getbufsize as getbufsize
     from py_tensor.numeric import geterr as geterr
+    from py_tensor.numeric import geterrcall as geterrcall
     from py_tensor.numeric import iinfo as iinfo
     from py_tensor.numeric import isdtype as isdtype
     from py_tensor.numeric import promote_types as promote_types
     from py_tensor.numeric import result_type as result_type
+    from py_tensor.numeric import setbufsize as setbufsize
     from py_tensor.numeric import seterr as seterr
+    from py_tensor.numeric import seterrcall as seterrcall
     from py_tensor.ops.attributes import *  # noqa: F403
     from py_tensor.ops.differences import *  # noqa: F403
     from py_tensor.ops.functional import *  # noqa: F403
     from py_tensor.ops.grids import *  # noqa: F403
     from py_tensor.ops.histograms import *  # noqa: F403
     from py_tensor.ops.integers import *  # noqa: F403
+    from py_tensor.ops.iterating import *  # noqa: F403
     from py_tensor.ops.joining import *  # noqa: F403
     from py_tensor.ops.kernel import *  # noqa: F403
     from py_tensor.ops.nan_reductions import *  # noqa: F403
@@ -186,6 +192,10 @@ else:
     _ON_FIRST_USE = {
         "autotune.tuning": "Tuning tune tuning",
         "convert.requirements": "asarray_chkfinite asfortranarray require",
+        "convert.texts": (
+            "array2string array_repr array_str base_repr binary_repr format_float_positional "
+            "format_float_scientific get_printoptions printoptions"
+        ),
         "emath": "emath real_if_close sort_complex",
         "fft": "fft",
         "files": "frombuffer fromfile load save savez savez_compressed",
@@ -196,7 +206,8 @@ else:
         "linalg": "linalg",
         "namespace": "__array_namespace_info__ from_dlpack",
         "numeric": (
-            "can_cast dtype errstate finfo geterr iinfo isdtype promote_types result_type seterr"
+            "can_cast dtype errstate finfo getbufsize geterr geterrcall "
+            "iinfo isdtype promote_types result_type setbufsize seterr seterrcall"
         ),
         "ops.attributes": ("array_equiv isscalar iterable ndim shape size"),
         "ops.differences": "diff ediff1d gradient trapezoid trapz unwrap",
@@ -211,6 +222,7 @@ else:
         ),
         "ops.histograms": "histogram histogram2d histogram_bin_edges histogramdd",
         "ops.integers": "bitwise_count gcd lcm",
+        "ops.iterating": "nditer",
         "ops.joining": (
             "append atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays "
             "broadcast_shapes column_stack delete dsplit dstack fliplr flipud hsplit insert resize "

@@ -126,10 +126,11 @@ FUNCTIONS: dict[str, str] = {
         name: _OF_NUMPY_ITSELF.format(name)
         for name in ("core", "get_include", "show_config", "show_runtime", "test")
     },
+    "info": "help(pt.sum) shows what there is to read of pt.sum",
+    "nested_iters": "loops over pt.ndindex(*shape) may stand in each other",
     "hist": "it is pt.histogram",
     "in1d": "it is pt.isin",
     "normal": "it is pt.random.normal",
-    "array2string": "there is NumPy's np.array2string, for x.numpy()",
     "seed": "it is pt.manual_seed",
     "uniform": "it is pt.random.uniform",
 }  # fmt: skip
@@ -247,6 +248,13 @@ PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("frompyfunc", "vectorize"), "the function is called for each element, on the host"
     ),
+    **dict.fromkeys(
+        ("frombuffer", "fromfile"), "a copy; without a dtype of float32, as float is everywhere"
+    ),
+    "fromstring": "of text alone; frombuffer takes bytes",
+    "genfromtxt": "no names and no masks: elements have no fields; read on the host",
+    "loadtxt": "no quoted numbers; read on the host",
+    "nditer": "no op_axes, itershape and ranges; each element that is written to is an op",
     "linalg.eig": _ON_HOST,
     "linalg.eigvals": _ON_HOST,
     **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),

@@ -123,6 +123,46 @@ def geterr() -> dict[str, str]:
     return dict(_SILENT)
 
 
+_handler: Any = None  # of `seterrcall`
+
+
+def seterrcall(func: Any) -> Any:
+    """Accepted, as `errstate` is: nothing calls the function; returns the one before it."""
+    global _handler
+    if not (func is None or callable(func) or hasattr(func, "write")):
+        raise ValueError("seterrcall: takes a function, or an object that has `write`")
+    before, _handler = _handler, func
+    return before
+
+
+def geterrcall() -> Any:
+    """What `seterrcall` was given."""
+    return _handler
+
+
+_buffer_size = 8192
+
+
+def setbufsize(size: int) -> int:
+    """Accepted, and changes nothing: ops have no buffers of that kind; returns the size before it.
+
+    Raises
+    ------
+    ValueError
+        For a negative size.
+    """
+    global _buffer_size
+    if size < 0:
+        raise ValueError(f"setbufsize: a size is 0 or more, not {size}")
+    before, _buffer_size = _buffer_size, size
+    return before
+
+
+def getbufsize() -> int:
+    """What `setbufsize` was given."""
+    return _buffer_size
+
+
 class _DTypes(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, DType)

@@ -16,7 +16,7 @@ from py_tensor.tensor import Tensor
 if TYPE_CHECKING:
     from py_tensor.backend.device import Device
     from py_tensor.ops import bitwise, complex, elementwise, rounding, transcendental
-    from py_tensor.ops.assignment import Flat
+    from py_tensor.ops.assignment import flatiter
     from py_tensor.ops.operands import Operand, Scalar
     from py_tensor.ops.out import Out
     from py_tensor.ops.reduction import Axes
@@ -111,7 +111,7 @@ class Methods(Elementwise):
     @property
     def data(self) -> memoryview: ...
     @property
-    def flat(self) -> Flat: ...
+    def flat(self) -> flatiter: ...
     @flat.setter
     def flat(self, value: Operand) -> None: ...
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
@@ -10,6 +12,7 @@ from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
     edge_indices,
+    format_rows,
     format_str,
     format_tensor,
 )
@@ -24,42 +27,113 @@ from py_tensor.tensor import Tensor, install
 _print_options = DEFAULT_OPTIONS
 
 
-def set_printoptions(**options: Any) -> None:
-    """Change how tensors are printed: precision, threshold, edgeitems, linewidth, suppress.
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    suppress: bool | None = None,
+    nanstr: str | None = None,
+    infstr: str | None = None,
+    formatter: Mapping[str, Callable[[Any], str]] | None = None,
+    sign: str | None = None,
+    floatmode: str | None = None,
+    *,
+    legacy: bool | None = None,
+    override_repr: Callable[[Any], str] | None = None,
+) -> None:
+    """Change how tensors are printed. What is None stays, except `formatter` and `override_repr`.
 
-    They mean what they mean in `numpy.set_printoptions`.
+    Parameters
+    ----------
+    precision : int
+        Digits behind the decimal point.
+    threshold : int
+        The most elements of which all are printed.
+    edgeitems : int
+        How many are printed at each end of an axis of a tensor of more.
+    linewidth : int
+        Characters of a line.
+    suppress : bool
+        Whether small numbers are printed without exponents.
+    nanstr, infstr : str
+        What stands for NaN and for infinity.
+    formatter : dict
+        Functions that give the text of a number of Python's, by "bool", "int", "float",
+        "complexfloat", the same kinds with "_kind", or "all".
+    sign : {"-", "+", " "}
+        What stands before positive numbers: nothing, a sign, or a space.
+    floatmode : {"maxprec", "maxprec_equal", "fixed", "unique"}
+        Whether floats have as many digits as identify them, but `precision` at most, each by itself
+        or all of them equally many; or `precision` digits; or as many as identify them.
+    legacy : bool
+        False: texts are those of the present NumPy.
+    override_repr : callable
+        What gives `repr` of a tensor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a value that an option does not have.
     """
     global _print_options
-    current = {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
-    _print_options = PrintOptions(**(current | options))
+    _print_options = changed(
+        precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
+        suppress=suppress, nanstr=nanstr, infstr=infstr, sign=sign, floatmode=floatmode,
+        legacy=legacy,
+    )  # fmt: skip
+    _print_options = replace(_print_options, formatter=formatter, override_repr=override_repr)
+
+
+def changed(**options: Any) -> PrintOptions:
+    """The options with those changed that are not None."""
+    return replace(_print_options, **{k: v for k, v in options.items() if v is not None})
+
+
+def options_now() -> dict[str, Any]:
+    """The options by name."""
+    return {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
 
 
 def _repr(x: Tensor) -> str:
-    return _text(x, "repr")
+    override = _print_options.override_repr
+    return text(x, "repr", _print_options) if override is None else override(x)
 
 
 def _str(x: Tensor) -> str:
-    return _text(x, "str")
+    return text(x, "str", _print_options)
 
 
 async def _repr_async(x: Tensor) -> str:
     """`repr` for hosts in which Python cannot block."""
-    shown, edge = _edges(x)
+    shown, edge = _edges(x, _print_options)
     values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
-    return _format(x, values, edge, "repr")
+    return _format(x, values, edge, "repr", _print_options)
 
 
-def _text(x: Tensor, form: str) -> str:
-    shown, edge = _edges(x)
-    values = shown._flat(shown._read())  # pyright: ignore[reportPrivateUsage]
-    return _format(x, values, edge, form)
+def text(x: Tensor, form: str, options: PrintOptions) -> str:
+    """`repr` or `str`, whichever `form` names."""
+    return _format(x, *_shown(x, options), form, options)
 
 
-def _edges(x: Tensor) -> tuple[Tensor, bool]:
+def rows(x: Tensor, separator: str, prefix: str, options: PrintOptions) -> str:
+    """The elements in brackets alone."""
+    values, edge = _shown(x, options)
+    return format_rows(
+        x.shape, _kind(x), values, edge=edge, separator=separator, prefix=prefix, options=options
+    )
+
+
+def _shown(x: Tensor, options: PrintOptions) -> tuple[list[Any], bool]:
+    shown, edge = _edges(x, options)
+    return shown._flat(shown._read()), edge  # pyright: ignore[reportPrivateUsage]
+
+
+def _edges(x: Tensor, options: PrintOptions) -> tuple[Tensor, bool]:
     """What is shown: all of a small tensor, the corners of a large one, in row-major order."""
-    if x.size <= _print_options.threshold:
+    if x.size <= options.threshold:
         return x, False
-    return _corners(x, _print_options.edgeitems), True
+    return _corners(x, options.edgeitems), True
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
@@ -75,13 +149,14 @@ def _corners(x: Tensor, items: int) -> Tensor:
     return Tensor(shown).reshape(shape)
 
 
-def _format(x: Tensor, values: list[Any], edge: bool, form: str) -> str:
-    kind = {"b": "bool", "f": x.dtype.name, "c": x.dtype.name}.get(x.dtype.kind, "int")
+def _kind(x: Tensor) -> str:
+    return {"b": "bool", "f": x.dtype.name, "c": x.dtype.name}.get(x.dtype.kind, "int")
+
+
+def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintOptions) -> str:
     if form == "str":
-        return format_str(x.shape, kind, values, edge=edge, options=_print_options)
-    return format_tensor(
-        x.shape, kind, values, edge=edge, suffix=_suffix(x), options=_print_options
-    )
+        return format_str(x.shape, _kind(x), values, edge=edge, options=options)
+    return format_tensor(x.shape, _kind(x), values, edge=edge, suffix=_suffix(x), options=options)
 
 
 def _suffix(x: Tensor) -> str:

@@ -8,18 +8,21 @@ nested bracketed rows (``_block``), and the rows get their prefix, shape and suf
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "DEFAULT_OPTIONS",
     "PrintOptions",
     "edge_indices",
+    "format_rows",
     "format_str",
     "format_tensor",
     "label_lines",
+    "positional",
+    "scientific",
 ]
 
 
@@ -30,17 +33,34 @@ class PrintOptions:
     ``edgeitems`` must be at least 1: NumPy takes 0, and prints one item of the two times none.
     """
 
-    precision: int = 8
-    threshold: int = 1000
     edgeitems: int = 3
-    linewidth: int = 75
+    threshold: float = 1000
+    floatmode: str = "maxprec"
+    precision: int = 8
     suppress: bool = False
+    linewidth: int = 75
+    nanstr: str = "nan"
+    infstr: str = "inf"
+    sign: str = "-"
+    formatter: Mapping[str, Callable[[Any], str]] | None = None
+    legacy: bool = False
+    override_repr: Callable[[Any], str] | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("precision", 0), ("threshold", 0), ("edgeitems", 1), ("linewidth", 1)):
             value = getattr(self, name)
-            if value < least:
+            if not isinstance(value, int | float) or (name == "precision" and value != int(value)):
+                raise TypeError(f"PrintOptions: {name} is a number, not {value!r}")
+            if not value >= least:
                 raise ValueError(f"PrintOptions: {name} must be at least {least}, got {value}")
+        for name, words in (
+            ("floatmode", ("fixed", "unique", "maxprec", "maxprec_equal")),
+            ("sign", ("-", "+", " ")),
+            ("legacy", (False,)),
+        ):
+            if getattr(self, name) not in words:
+                known = ", ".join(map(repr, words))
+                raise ValueError(f"PrintOptions: {name} is {known}, not {getattr(self, name)!r}")
 
 
 DEFAULT_OPTIONS = PrintOptions()
@@ -119,10 +139,32 @@ def format_str(
     >>> format_str((3,), "int", [1, 20, 3], edge=False)
     '[ 1 20  3]'
     """
-    words = _words(shape, kind, values, edge, options)
-    if shape == ():
+    if shape == () and values:
         return _scalar_text(kind, values[0])
-    style = _Style(" ", " ", options.linewidth)
+    return format_rows(shape, kind, values, edge=edge, options=options)
+
+
+def format_rows(
+    shape: tuple[int, ...],
+    kind: str,
+    values: Sequence[complex],
+    *,
+    edge: bool,
+    separator: str = " ",
+    prefix: str = "",
+    options: PrintOptions = DEFAULT_OPTIONS,
+) -> str:
+    """The rows alone, as ``numpy.array2string`` has them; other parameters as in `format_tensor`.
+
+    Parameters
+    ----------
+    separator
+        What stands between elements.
+    prefix
+        What will stand before the rows, which are indented by its length.
+    """
+    words = _words(shape, kind, values, edge, options)
+    style = _Style(separator, " " * (len(prefix) + 1), options.linewidth)
     return _rows(words, shape, options.edgeitems if edge else None, style)
 
 
@@ -144,7 +186,7 @@ def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style
     if not words:
         return "[]"
     if not shape:
-        return words[0].strip()
+        return words[0]
     kept = None if edgeitems is None else edge_indices(shape[0], edgeitems)
     items = words
     if len(shape) > 1:
@@ -162,10 +204,11 @@ def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style
 def _wrap(items: list[str], style: _Style) -> str:
     """One row, broken before each item that would leave no column for a comma or bracket."""
     separator, indent, width = style
+    most = width - max(len(separator.rstrip()), len("]"))
     lines: list[str] = []
     line = indent
     for item in items:
-        if len(indent) < len(line) and len(line) + len(item) > width - 1:
+        if len(indent) < len(line) and len(line) + len(item) > most:
             lines.append(line.rstrip())
             line = indent
         line += item + separator
@@ -183,13 +226,15 @@ def _words(
     if len(values) != math.prod(kept):
         part = "the edges of shape" if edge else "shape"
         raise ValueError(f"{part} {shape} has {math.prod(kept)} values, got {len(values)}")
+    function = _formatter(kind, options.formatter)
+    if function is not None:
+        return [function(x) for x in values]
     if kind == "bool":
-        return [" True" if x else "False" for x in values]
+        return [("True" if not shape else " True") if x else "False" for x in values]
     if kind == "int":
-        width = max((len(str(x)) for x in values), default=0)
-        return [f"{x:>{width}}" for x in values]
+        return _int_words([int(x.real) for x in values], options.sign)
     if kind in _LIMITS:
-        return _float_words(kind, [x.real for x in values], options)
+        return _float_words(kind, [x.real for x in values], options, options.sign)
     if kind in _PARTS:
         return _complex_words(_PARTS[kind], values, options)
     raise ValueError(f"kind must be 'bool', 'int' or a floating dtype's name, got {kind!r}")
@@ -198,40 +243,69 @@ def _words(
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
+def _formatter(
+    kind: str, given: Mapping[str, Callable[[Any], str]] | None
+) -> Callable[[Any], str] | None:
+    """The function of the option `formatter` for elements of a kind."""
+    own = "complexfloat" if kind in _PARTS else "float" if kind in _LIMITS else kind
+    names = (own, f"{own.removesuffix('float') or own}_kind", "all")
+    return next((f for name in names if given and (f := given.get(name)) is not None), None)
+
+
+def _int_words(values: list[int], sign: str) -> list[str]:
+    most, least = max(values, default=0), min(values, default=0)
+    sign = "-" if sign == " " and least < 0 else sign
+    width = max(len(f"{most:{sign}d}"), len(str(least))) if values else 0
+    return [f"{x:{sign}{width}d}" for x in values]
+
+
 def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) -> list[str]:
     """Real parts, and imaginary ones with a sign, both of one width."""
-    reals = _float_words(kind, [x.real for x in values], options)
-    signed = [
-        word if word.lstrip().startswith("-") else _with_plus(word)
-        for word in _float_words(kind, [x.imag for x in values], options, signs=True)
-    ]
+    reals = _float_words(kind, [x.real for x in values], options, options.sign)
+    signed = _float_words(kind, [x.imag for x in values], options, "+")
     words = (f"{word.rstrip()}j".ljust(len(word) + 1) for word in signed)
     return [real + word for real, word in zip(reals, words, strict=True)]
 
 
-def _with_plus(word: str) -> str:
-    """A number with a sign in the place of the last space before it."""
-    number = word.lstrip()
-    return f"{'+' + number:>{len(word)}}"
-
-
-def _float_words(
-    kind: str, values: Sequence[float], options: PrintOptions, *, signs: bool = False
-) -> list[str]:
-    """Numbers of one width, which with `signs` leaves room for one before each."""
+def _float_words(kind: str, values: Sequence[float], options: PrintOptions, sign: str) -> list[str]:
+    """Numbers of one width."""
     finite = [x for x in values if math.isfinite(x)]
+    unique = options.floatmode != "fixed"
+    most = None if options.floatmode == "unique" else options.precision
     if _needs_exponent(kind, finite, options.suppress):
-        parts = _all_scientific(kind, finite, options.precision)
+        parts = _all_scientific(kind, finite, most, unique)
     else:
-        parts = [_positional(kind, x, options.precision) for x in finite]
-    left = max((len(head) + (signs and head[:1] != "-") for head, _ in parts), default=0)
+        parts = [_positional(kind, x, most, unique) for x in finite]
+        if options.floatmode == "maxprec_equal":
+            places = max((len(tail.rstrip("0")) for _, tail in parts), default=0)
+            parts = [
+                part if len(part[1]) == places else _positional(kind, x, places, unique=False)
+                for x, part in zip(finite, parts, strict=True)
+            ]
+        elif unique:
+            parts = [(head, tail.rstrip("0")) for head, tail in parts]
+    if sign == "+":
+        parts = [(head if head[0] == "-" else f"+{head}", tail) for head, tail in parts]
+    left = max((len(head) for head, _ in parts), default=0)
     right = max((len(tail) for _, tail in parts), default=0)
+    left += sign == " " and all(head[0] != "-" for head, _ in parts)
     if len(finite) < len(values):
-        longest = len("-inf") if signs or -math.inf in values else len("nan")
-        left = max(left, longest - len(".") - right)
+        room = right + len(".")
+        signed = sign != "-" or -math.inf in values
+        left = max(left, len(options.nanstr) - room, len(options.infstr) + signed - room)
+    plus = "+" if sign == "+" else ""
     numbers = iter([f"{head:>{left}}.{tail:<{right}}" for head, tail in parts])
     width = left + len(".") + right
-    return [next(numbers) if math.isfinite(x) else f"{x!r:>{width}}" for x in values]
+    return [
+        next(numbers) if math.isfinite(x) else f"{_special(x, options, plus):>{width}}"
+        for x in values
+    ]
+
+
+def _special(x: float, options: PrintOptions, plus: str) -> str:
+    if math.isnan(x):
+        return plus + options.nanstr
+    return ("-" if x < 0 else plus) + options.infstr
 
 
 class _Limits(NamedTuple):
@@ -260,16 +334,56 @@ def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
     return not suppress and (least < limits.smallest or most / least > limits.ratio)
 
 
-def _positional(kind: str, x: float, precision: int) -> tuple[str, str]:
-    """What stands before and after the decimal point."""
+def _positional(
+    kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
+) -> tuple[str, str]:
+    """What stands before and after the decimal point.
+
+    Parameters
+    ----------
+    most, least
+        Digits after the point.
+    unique
+        Whether the shortest digits that identify `x` are enough; else there are `most`.
+    """
+    if not unique:
+        head, _, tail = f"{x:.{most}f}".partition(".")
+        return head, tail
     digits, exponent = _shortest(kind, abs(x))
-    if len(digits) - 1 - exponent > precision:
-        head, _, tail = f"{x:.{precision}f}".partition(".")
-        return head, tail.rstrip("0")
+    places = own = max(len(digits) - 1 - exponent, 0)
+    if most is not None:
+        places = min(places, most)
+    places = max(places, least)
+    if places != own:
+        head, _, tail = f"{x:.{places}f}".partition(".")
+        return head, _without_carried(x, head, tail)
+    head, tail = _placed(digits, exponent)
+    return _sign(x) + head, tail
+
+
+def _placed(digits: str, exponent: int) -> tuple[str, str]:
+    """Digits d0 d1 ... of d0.d1... * 10**exponent, before and after the decimal point."""
     if exponent < 0:
         digits, exponent = "0" * -exponent + digits, 0
     digits = digits.ljust(exponent + 1, "0")
-    return _sign(x) + digits[: exponent + 1], digits[exponent + 1 :].rstrip("0")
+    return digits[: exponent + 1], digits[exponent + 1 :]
+
+
+def _without_carried(
+    x: float, head: str, tail: str, power: int = 0, *, exact_too: bool = False
+) -> str:
+    """`tail` without the zeros at its end that come of digits 9, which are no digits to NumPy.
+
+    They come of those if ``head.tail * 10**power`` is more than `x`. With `exact_too` zeros that
+    follow the last digit of the exact value are left out as well.
+    """
+    if not tail.endswith("0"):
+        return tail
+    numerator, denominator = abs(x).as_integer_ratio()
+    scale = power - len(tail)
+    shown = int(head.lstrip("-") + tail) * 10 ** max(scale, 0) * denominator
+    exact = numerator * 10 ** max(-scale, 0)
+    return tail.rstrip("0") if shown > exact or (exact_too and shown == exact) else tail
 
 
 class _Scientific(NamedTuple):
@@ -277,32 +391,112 @@ class _Scientific(NamedTuple):
     fraction: str
     exponent: str  # signed, two digits or more
 
-    @classmethod
-    def parse(cls, text: str) -> _Scientific:
-        mantissa, _, exponent = text.partition("e")
-        head, _, fraction = mantissa.partition(".")
-        return cls(head, fraction, exponent)
+
+def _scientific(
+    kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
+) -> _Scientific:
+    """The parts of a number with an exponent; parameters as in `_positional`."""
+    places, digits, exponent = most or 0, "", 0
+    if unique:
+        digits, exponent = _shortest(kind, abs(x))
+        own = len(digits) - 1
+        places = max(own if most is None else min(own, most), least)
+        if places == own:
+            return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
+    mantissa, _, power = f"{x:.{places}e}".partition("e")
+    head, _, fraction = mantissa.partition(".")
+    if unique:
+        fraction = _without_carried(x, head, fraction, int(power))
+    return _Scientific(head, fraction, power)
 
 
-def _scientific(kind: str, x: float, precision: int) -> _Scientific:
-    digits, exponent = _shortest(kind, abs(x))
-    if len(digits) - 1 > precision:
-        cut = _Scientific.parse(f"{x:.{precision}e}")
-        return cut._replace(fraction=cut.fraction.rstrip("0"))
-    return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
-
-
-def _all_scientific(kind: str, finite: list[float], precision: int) -> list[tuple[str, str]]:
+def _all_scientific(
+    kind: str, finite: list[float], most: int | None, unique: bool
+) -> list[tuple[str, str]]:
     """Before and after each decimal point, all fractions and all exponents of one length."""
-    numbers = [_scientific(kind, x, precision) for x in finite]
-    places = max(len(number.fraction) for number in numbers)
-    # More digits than the shortest that identify x are those of its exact value, not zeros.
-    numbers = [
-        number if len(number.fraction) == places else _Scientific.parse(f"{x:.{places}e}")
-        for x, number in zip(finite, numbers, strict=True)
-    ]
+    numbers = [_scientific(kind, x, most, unique) for x in finite]
+    if unique:
+        places = max(len(number.fraction.rstrip("0")) for number in numbers)
+        # More digits than the shortest that identify x are those of its exact value, not zeros.
+        numbers = [
+            number if len(number.fraction) == places else _scientific(kind, x, places, unique=False)
+            for x, number in zip(finite, numbers, strict=True)
+        ]
     size = max(len(number.exponent) for number in numbers)
     return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
+
+
+def positional(
+    kind: str,
+    x: float,
+    *,
+    precision: int | None = None,
+    unique: bool = True,
+    fractional: bool = True,
+    trim: str = "k",
+    sign: bool = False,
+    pad_left: int = 0,
+    pad_right: int | None = None,
+    min_digits: int = 0,
+) -> str:
+    """A number without an exponent, as ``numpy.format_float_positional`` has it.
+
+    Parameters
+    ----------
+    kind
+        Name of the floating dtype of which `x` is a number. All others are NumPy's.
+    """
+    if not math.isfinite(x):
+        return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
+    least = min_digits if unique else precision or 0
+    if fractional:
+        head, tail = _positional(kind, x, precision, unique, min_digits)
+    else:
+        most = None if precision is None else precision - 1
+        number = _scientific(kind, x, most, unique, max(min_digits - 1, 0))
+        digits = number.head.lstrip("-") + number.fraction
+        if not unique:
+            power = int(number.exponent)
+            digits = digits[0] + _without_carried(x, digits[0], digits[1:], power, exact_too=True)
+        head, tail = _placed(digits, int(number.exponent))
+        least -= len(head)
+        head = _sign(x) + head
+    head = f"+{head}" if sign and head[0] != "-" else head
+    text = _trimmed(tail, trim, least)
+    if pad_right is not None:  # in the place of a point that is left out, a space
+        text = f"{text[:1]:1}{text[1:]:<{pad_right}}"
+    return f"{head:>{pad_left}}{text}"
+
+
+def scientific(
+    kind: str,
+    x: float,
+    *,
+    precision: int | None = None,
+    unique: bool = True,
+    trim: str = "k",
+    sign: bool = False,
+    pad_left: int = 0,
+    exp_digits: int = 2,
+    min_digits: int = 0,
+) -> str:
+    """A number with an exponent, as ``numpy.format_float_scientific`` has it; see `positional`."""
+    if not math.isfinite(x):
+        return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
+    head, fraction, exponent = _scientific(kind, x, precision, unique, min_digits)
+    head = f"+{head}" if sign and head[0] != "-" else head
+    tail = _trimmed(fraction, trim, min_digits if unique else precision or 0)
+    return f"{head:>{pad_left}}{tail}e{int(exponent):+0{exp_digits + 1}d}"
+
+
+def _trimmed(tail: str, trim: str, least: int) -> str:
+    """The decimal point and what follows it, with zeros at the end as the option has them."""
+    if trim == "k":
+        return f".{tail:0<{max(least, 0)}}"
+    tail = tail.rstrip("0")
+    if trim == "-" and not tail:
+        return ""
+    return f".{tail or ('0' if trim == '0' else '')}"
 
 
 def _scalar_text(kind: str, x: complex) -> str:
@@ -318,9 +512,9 @@ def _scalar_text(kind: str, x: complex) -> str:
     if not math.isfinite(x):
         return str(x)
     if x == 0 or 1e-4 <= abs(x) < _LIMITS[kind].largest:
-        head, tail = _positional(kind, x, precision=99)
+        head, tail = _positional(kind, x, None)
         return f"{head}.{tail or '0'}"
-    head, fraction, exponent = _scientific(kind, x, precision=99)
+    head, fraction, exponent = _scientific(kind, x, None)
     return f"{head}{'.' if fraction else ''}{fraction}e{exponent}"
 
 

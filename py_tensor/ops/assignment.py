@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -23,7 +23,9 @@ from py_tensor.ops.sorting import sort
 from py_tensor.shapes import broadcast, parse_shape, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
-__all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
+__all__ = [
+    "copyto", "fill_diagonal", "flatiter", "place", "put", "put_along_axis", "putmask",
+]  # fmt: skip
 
 
 def _target(op: str, x: Any) -> Tensor:
@@ -233,33 +235,47 @@ def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
         raise ShapeError(f"fill_diagonal: shape {a.shape} has no diagonal of all axes")
     n = a.shape[1]
     step = 1 + sum(prod(a.shape[axis:]) for axis in range(1, a.ndim))
-    Flat(a)[: n * n if a.ndim == 2 and not wrap else None : step] = val
+    flatiter(a)[: n * n if a.ndim == 2 and not wrap else None : step] = val
 
 
-class Flat:
+class flatiter:  # noqa: N801 - NumPy's name
     """The elements of a tensor in row-major order, as ``x.flat``; reads are copies.
 
     Attributes
     ----------
     base : Tensor
         The tensor, to which assignments go.
+    index : int
+        The place of the element that `next` gives next.
     """
 
-    __slots__ = ("_rest", "base")
+    __slots__ = ("base", "index")
 
     def __init__(self, base: Tensor) -> None:
         self.base = base
-        self._rest: Iterator[Tensor] | None = None  # which `next` gives
+        self.index = 0
 
     def __len__(self) -> int:
         return self.base.size
 
     def __next__(self) -> Tensor:
-        self._rest = self._rest or iter(self)
-        return next(self._rest)
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]
 
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[i] for i in range(len(self)))
+    def __iter__(self) -> flatiter:
+        return self
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The index of the element that `next` gives next."""
+        place: list[int] = []
+        at = self.index
+        for size in reversed(self.base.shape[1:]):
+            at, inner = divmod(at, size)
+            place.insert(0, inner)
+        return (at, *place) if self.base.shape else ()
 
     def __getitem__(self, key: Any) -> Tensor:
         place = self._place(key)
@@ -305,7 +321,7 @@ class Flat:
 
 
 def _set_flat(self: Tensor, value: Operand) -> None:
-    Flat(self)[:] = value
+    flatiter(self)[:] = value
 
 
 def _at(plain: Any, mode: str, sign: int = 1) -> Any:
@@ -337,7 +353,7 @@ for _op, _mode, _sign in (
 ):
     vars(_op)["at"] = _at(_op, _mode, _sign)
 install("fill", _fill)
-install("flat", property(Flat, _set_flat, doc="The elements in row-major order."))
+install("flat", property(flatiter, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)
 install("partition", _partition)
 install("resize", _resize)

@@ -428,7 +428,7 @@ def pad(
     pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
     mode: str = "constant",
     *,
-    constant_values: Scalar = 0,
+    constant_values: Scalar | Sequence[Any] = 0,
 ) -> Tensor:
     """The elements with others around them.
 
@@ -440,7 +440,8 @@ def pad(
         Whether `constant_values` stand there, the element at the edge, those from the other end,
         or those of a mirror on the edge's element, or beside it.
     constant_values
-        One number, which goes for all sides.
+        One number, which goes for all sides; a pair for both sides of all axes; or a pair for each
+        axis. An axis is padded after those before it.
 
     Raises
     ------
@@ -449,7 +450,7 @@ def pad(
     ValueError
         For another mode, or for no elements in a mode other than "constant".
     TypeError
-        If `constant_values` is anything but a number.
+        If `constant_values` are anything but numbers.
     """
     x = tensor_of(array, "pad")
     node = node_of(x)
@@ -460,6 +461,9 @@ def pad(
             fill = Node(CONST, (), float(constant_values), number_meta, number_key)
             return Tensor(Node(PAD, (node, fill), pairs, meta, key))
     widths = pad_width
+    sides: Any = None
+    if isinstance(constant_values, list | tuple):
+        sides, constant_values = constant_values, 0
     constant_values = number_of("pad", "constant_values", constant_values)
     given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
     if x.ndim != 1 and len(given) == 2 and all(isinstance(w, int) for w in given):
@@ -469,6 +473,10 @@ def pad(
     pairs = _pairs("pad", given, x.ndim)
     if any(w < 0 for pair in pairs for w in pair):
         raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
+    if sides is not None and mode == "constant":
+        from py_tensor.ops.rearrange import padded_by_sides
+
+        return padded_by_sides(x, pairs, sides)
     if mode != "constant":
         from py_tensor.ops.rearrange import continued
 

@@ -192,6 +192,23 @@ def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor
     return x.copy()
 
 
+def padded_by_sides(x: Tensor, widths: Sequence[tuple[int, int]], values: Sequence[Any]) -> Tensor:
+    """What `pad` gives with a number for each side: one side after another."""
+    for_all = not any(isinstance(v, list | tuple) for v in values)
+    given = [values] * x.ndim if for_all else values
+    if (len(given) == 1 and x.ndim > 1) or not x.ndim:
+        given = [*given[:1]] * x.ndim
+    if len(given) != x.ndim or any(len(pair) not in (1, 2) for pair in given):
+        raise ShapeError(f"pad: constant_values {values} are no pairs for {x.ndim} axes")
+    for axis, (pair, width) in enumerate(zip(given, widths, strict=True)):
+        for side in range(2):
+            if width[side]:
+                own = [(0, 0)] * x.ndim
+                own[axis] = (width[0], 0) if side == 0 else (0, width[1])
+                x = pad(x, own, constant_values=pair[min(side, len(pair) - 1)])
+    return x.copy()
+
+
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
     """The tensors one below the other; a vector is a row. Options as in `concat`."""
     rows = [tensor_of(x, "vstack") for x in tup]

@@ -122,10 +122,10 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^pad: .*-1",
     ),
-    "pad with several values": (
-        lambda x: pt.pad(x, 1, constant_values=(1, 2)),  # pyright: ignore[reportArgumentType]
-        TypeError,
-        r"^pad: constant_values is one number, not tuple",
+    "pad with too many values": (
+        lambda x: pt.pad(x, 1, constant_values=(1, 2, 3)),
+        pt.ShapeError,
+        r"^pad: constant_values \(1, 2, 3\) are no pairs for 3 axes",
     ),
     "pad with a tensor": (
         lambda x: pt.pad(x, 1, constant_values=x[0, 0, 0]),

@@ -71,6 +71,13 @@ MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "pad int": (lambda x: x.pad(1), lambda a: np.pad(a, 1)),
     "pad pair": (lambda x: x.pad((1, 2)), lambda a: np.pad(a, (1, 2))),
+    **{
+        f"pad values {values}": (
+            lambda x, v=values: x.pad(((1, 2), (0, 1), (2, 0)), constant_values=v),
+            lambda a, v=values: np.pad(a, ((1, 2), (0, 1), (2, 0)), constant_values=v),
+        )
+        for values in ((1,), (1, 0), ((1, 0),), ((1, 0), (0, 1), (1, 1)))
+    },
     "pad value": (lambda x: x.pad(1, constant_values=1), lambda a: np.pad(a, 1, constant_values=1)),
     "pad of a flip": (lambda x: x.flip(2).pad(1), lambda a: np.pad(np.flip(a, 2), 1)),
     "pad of nothing": (lambda x: x[:0].pad(1), lambda a: np.pad(a[:0], 1)),

@@ -135,6 +135,7 @@ CALLS: dict[str, list[Call]] = {
         lambda a: np.pad(a, 1),
         lambda a: np.pad(a, ((1, 0), (2, 3)), constant_values=7),
         lambda a: np.pad(a, 1, constant_values=np.float32(0.5)),
+        lambda a: np.pad(a, 1, constant_values=((1, 2), (3, 4))),
         lambda a: np.pad(a, 1, mode="edge"),
     ],
     "may_share_memory": [lambda a: np.may_share_memory(a[::2], a[1::2])],
@@ -255,12 +256,13 @@ def test_every_function_of_the_table_is_called_here() -> None:
 
 
 def test_every_function_that_both_have_is_in_the_table() -> None:
-    """But np.linspace and its like, whose bounds are numbers with us, and files of copies."""
+    """But np.linspace and its like, whose bounds are numbers with us, and files and texts."""
     both = {*dir(np)} & {*dir(pt)}
     asked = {name for name in both if hasattr(getattr(np, name), "_implementation")}
     names = {getattr(np, name).__name__ for name in asked}
     assert names - FUNCTIONS.keys() == {
         *("linspace", "logspace", "geomspace", "save", "savez", "savez_compressed", "savetxt"),
+        *("array2string", "array_repr", "array_str"),
     }
 
 
@@ -321,8 +323,8 @@ def test_what_ours_lacks_raises(array: Array, device: str) -> None:
 
 FORMS: dict[str, tuple[Call, str]] = {
     "pad": (
-        lambda a: np.pad(a, 1, constant_values=(1, 2)),
-        "pad: constant_values is one number, not tuple",
+        lambda a: np.pad(a, 1, constant_values=np.zeros((2, 2))),
+        "pad: constant_values is one number, not ndarray",
     ),
 }
 

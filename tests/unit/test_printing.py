@@ -178,6 +178,10 @@ def random_options(rng: np.random.Generator) -> PrintOptions:
         edgeitems=int(rng.integers(1, 5)),
         linewidth=int(rng.choice([1, 12, 20, 40, 75, 120])),
         suppress=bool(rng.integers(0, 2)),
+        floatmode=str(rng.choice(["maxprec", "maxprec_equal", "fixed", "unique"])),
+        sign=str(rng.choice(["-", "+", " "])),
+        nanstr=str(rng.choice(["nan", "-", "not a number"])),
+        infstr=str(rng.choice(["inf", "oo"])),
     )
 
 
@@ -294,6 +298,147 @@ def set_options() -> Generator[Callable[..., None], None, None]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_array2string(rng: np.random.Generator, dtype: str) -> None:
+    for _ in range(60):
+        a = random_array(rng, dtype, random_shape(rng))
+        options = asdict(random_options(rng))
+        del options["override_repr"], options["nanstr"], options["infstr"]
+        given: dict[str, Any] = {
+            "max_line_width": options.pop("linewidth"),
+            "suppress_small": options.pop("suppress"),
+            "separator": str(rng.choice([" ", ", ", "", " | ", ",\n"])),
+            "prefix": "x" * int(rng.integers(0, 9)),
+            "suffix": "y" * int(rng.integers(0, 3)),
+            **options,
+        }
+        with np.errstate(all="ignore"):
+            expected = np.array2string(a, **given)
+        got = pt.array2string(pt.tensor(a, dtype=a.dtype, device="cpu"), **given)
+        assert got == expected, (given, a.tolist())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_formatters(rng: np.random.Generator, dtype: str) -> None:
+    a = random_array(rng, dtype, (3, 4))
+    x = pt.tensor(a, dtype=a.dtype, device="cpu")
+    for key in ("all", "bool", "int", "int_kind", "float", "float_kind", "complexfloat",
+                "complex_kind", "datetime"):  # fmt: skip
+        formatter: Any = {key: lambda v: f"<{v}>", "all": None if key != "all" else "<{}>".format}
+        expected = np.array2string(a, formatter=formatter)
+        got = pt.array2string(x, formatter=formatter)
+        if dtype in (
+            "float16",
+            "float32",
+            "complex64",
+        ):  # NumPy's are shorter
+            assert ("<" in got) == ("<" in expected), key
+            continue
+        assert got == expected, key
+
+
+def test_array_repr_and_array_str(rng: np.random.Generator) -> None:
+    for dtype in ("float32", "int32", "complex64"):
+        for _ in range(20):
+            a = random_array(rng, dtype, random_shape(rng))
+            x = pt.tensor(a, dtype=a.dtype, device="cpu")
+            width, precision, suppress = 30, int(rng.integers(0, 6)), bool(rng.integers(0, 2))
+            with np.errstate(all="ignore"):
+                expected = np.array_str(a, width, precision, suppress)
+                assert pt.array_str(x, width, precision, suppress) == expected
+            with pt.printoptions(linewidth=width, precision=precision, suppress=suppress):
+                expected = repr(x)
+            assert pt.array_repr(x, width, precision, suppress) == expected
+
+
+def test_printoptions(set_options: Callable[..., None]) -> None:
+    x = pt.tensor([2.0], device="cpu") / 3
+    before, names = pt.get_printoptions(), {*np.get_printoptions()}
+    assert {*before} == names
+    assert before == asdict(DEFAULT_OPTIONS) == np.get_printoptions()
+    with pt.printoptions(precision=2, formatter={"float": "{:.1f}".format}) as inner:
+        assert inner == pt.get_printoptions() != before
+        assert str(x) == "[0.7]"
+        set_options(precision=3)
+        assert str(x) == "[0.667]", "set_printoptions takes the formatter away"
+    assert pt.get_printoptions() == before
+    with pytest.raises(KeyError), pt.printoptions(precision=1):
+        raise KeyError
+    assert pt.get_printoptions() == before
+    with pt.printoptions(override_repr=lambda t: f"of {t.shape}"):
+        assert repr(x) == "of (1,)"
+        assert str(x) == "[0.6666667]"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_format_float(rng: np.random.Generator, dtype: str) -> None:
+    for _ in range(300):
+        value: Any = random_values(rng, 1, dtype).astype(dtype)[0]
+        if np.isfinite(value) and abs(float(value)) > 1e20:  # which would have a long text
+            value = np.asarray(1.0, dtype)[()]
+        unique, fractional = bool(rng.integers(0, 3)), bool(rng.integers(0, 2))
+        counts = sorted(int(n) for n in rng.integers(1, 14, 2))
+        given: dict[str, Any] = {
+            "unique": unique,
+            "precision": counts[1] if not unique or rng.integers(0, 2) else None,
+            "trim": str(rng.choice(["k", ".", "0", "-"])),
+            "sign": bool(rng.integers(0, 2)),
+            "pad_left": int(rng.integers(0, 9)),
+        }
+        if unique and rng.integers(0, 2):
+            given["min_digits"] = counts[0]
+        x = pt.tensor([value], dtype=dtype, device="cpu")[0]
+        places: dict[str, Any] = {
+            "fractional": fractional,
+            "pad_right": int(rng.integers(9)) or None,
+        }
+        with np.errstate(all="ignore"):
+            expected = np.format_float_positional(value, **given, **places)
+        assert pt.format_float_positional(x, **given, **places) == expected, (value, given, places)
+        exponent: dict[str, Any] = {"exp_digits": int(rng.integers(1, 5))}
+        with np.errstate(all="ignore"):
+            expected = np.format_float_scientific(value, **given, **exponent)
+        if given["trim"] == "-" and ".e" in expected:  # where NumPy took digits away, but no point
+            expected = expected.replace(".e", "e")
+        assert pt.format_float_scientific(x, **given, **exponent) == expected, (value, given)
+
+
+def test_format_float_of_pythons_numbers() -> None:
+    for value in (1.1, 3, 1e-7, 0.30000000000000004, True):
+        assert pt.format_float_positional(value) == np.format_float_positional(value)
+        assert pt.format_float_scientific(value) == np.format_float_scientific(value)
+    for name in ("format_float_positional", "format_float_scientific"):
+        call = getattr(pt, name)
+        for options in ({"precision": -1}, {"precision": 2, "min_digits": 3}, {"pad_left": -1}):
+            with pytest.raises(ValueError, match=f"^{name}: "):
+                call(1.0, **options)
+        for options in ({"unique": False}, {"trim": "a"}):
+            with pytest.raises(TypeError, match=f"^{name}: "):
+                call(1.0, **options)
+    with pytest.raises(ValueError, match="1 or more"):
+        pt.format_float_positional(1.0, precision=0, fractional=False)
+
+
+def test_integers_as_text() -> None:
+    for number in (*range(-20, 20), 255, -256, 2**31, -(2**31), 12345678901234567890):
+        for base in (2, 3, 10, 16, 36):
+            for padding in (0, 3):
+                expected = np.base_repr(number, base, padding)
+                assert pt.base_repr(number, base, padding) == expected
+        for width in (None, 0, 1, 3, 8, 33, 70):
+            try:
+                expected = np.binary_repr(number, width)
+            except ValueError:
+                with pytest.raises(ValueError, match=r"^binary_repr: "):
+                    pt.binary_repr(number, width)
+                continue
+            assert pt.binary_repr(number, width) == expected, (number, width)
+    assert pt.binary_repr(pt.tensor([5], device="cpu")[0]) == "101"
+    for base in (1, 37):
+        with pytest.raises(ValueError, match=r"^base_repr: "):
+            pt.base_repr(3, base)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_set_printoptions(
     rng: np.random.Generator, set_options: Callable[..., None], dtype: str
 ) -> None:
@@ -389,6 +534,23 @@ def test_wrong_calls(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         format_any(shape, kind, values, edge=edge)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error"),
+    [
+        ("floatmode", "none", ValueError),
+        ("sign", "*", ValueError),
+        ("legacy", "1.13", ValueError),
+        ("precision", "3", TypeError),
+        ("precision", 2.5, TypeError),
+        ("threshold", math.nan, ValueError),
+        ("threshold", "all", TypeError),
+    ],
+)
+def test_options_of_no_such_value(option: str, value: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match=option):
+        replace(DEFAULT_OPTIONS, **{option: value})
 
 
 @pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth"])

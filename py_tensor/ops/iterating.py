@@ -1,0 +1,312 @@
+"""`nditer`: elements of one or several operands one after another, on the host.
+
+Its simple forms. What is about buffers of memory is accepted and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any, cast
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import ShapeError
+from py_tensor.graph.primitives import constant
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.joining import broadcast_shapes
+from py_tensor.ops.movement import broadcast_to, converted, reshape
+from py_tensor.ops.operands import Operand, coerce, common_dtype
+from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = ["nditer"]
+
+FLAGS = frozenset({"multi_index", "c_index", "f_index", "external_loop", "common_dtype"})
+ACCEPTED = frozenset(
+    {"buffered", "copy_if_overlap", "delay_bufalloc", "growinner", "refs_ok", "zerosize_ok"}
+)
+ACCESS = frozenset({"readonly", "readwrite", "writeonly"})
+ACCEPTED_OF_OPERANDS = frozenset(
+    {"aligned", "allocate", "arraymask", "contig", "copy", "nbo", "no_subtype", "updateifcopy"}
+)
+
+
+class nditer:  # noqa: N801 - NumPy's name
+    """Gives the elements of operands, which broadcast, one after another.
+
+    What is only read is read once, and each element is a constant of no axes. What may be written
+    to comes as a view of no axes, to which ``x[...] = value`` writes: an op for each element, where
+    expressions of whole tensors are one.
+
+    Parameters
+    ----------
+    op
+        An operand, or a list of them; None among them is a new tensor to write to.
+    flags : list of str, optional
+        "multi_index", "c_index" or "f_index" for the attributes `multi_index` and `index`;
+        "external_loop" for all elements as one vector; "common_dtype".
+    op_flags : optional
+        "readonly", "readwrite" or "writeonly", in a list, or in one list for each operand. Without
+        them operands are read, and a None is written to.
+    op_dtypes : optional
+        The dtype of each operand, to which those that are read are converted.
+    order : {"C", "F", "A", "K"}
+        Row-major, or column-major. "A" is "F" if all operands lie in column-major order. "K" is the
+        order in memory of the first operand with all axes.
+    casting : str
+        Accepted; each dtype is converted to the one that is asked for.
+    op_axes, itershape
+        None: how operands broadcast cannot be changed.
+    buffersize : int
+        Accepted.
+
+    Attributes
+    ----------
+    multi_index : tuple of int
+        The index of the present element.
+    index : int
+        Its place in row-major ("c_index") or column-major order ("f_index").
+    operands : tuple of Tensor
+    value : Tensor or tuple of Tensor
+    finished : bool
+    iterindex : int
+        How many elements came before.
+
+    Raises
+    ------
+    ValueError
+        For flags that are not there.
+    ShapeError
+        For operands that do not broadcast, or that would be written to and have fewer elements.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> x = pt.array([[1, 2], [3, 4]])
+    >>> [int(v) for v in pt.nditer(x.T)]
+    [1, 2, 3, 4]
+    >>> with pt.nditer(x, op_flags=["readwrite"]) as it:
+    ...     for v in it:
+    ...         v[...] = 2 * v
+    >>> x
+    tensor([[2, 4],
+            [6, 8]])
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        flags: Sequence[str] | None = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: str = "safe",
+        op_axes: None = None,
+        itershape: None = None,
+        buffersize: int = 0,
+    ) -> None:
+        if op_axes is not None or itershape is not None:
+            raise ValueError("nditer: operands broadcast by themselves; no op_axes, no itershape")
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"nditer: order is 'C', 'F', 'A' or 'K', not {order!r}")
+        self._flags = frozenset(flags or ())
+        unknown = self._flags - FLAGS - ACCEPTED
+        if unknown:
+            raise ValueError(f"nditer: no such flag here: {', '.join(sorted(unknown))}")
+        self._single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
+        given: list[Any] = [op] if self._single else [*cast("Sequence[Any]", op)]
+        self._writable = _access(op_flags, given)
+        self.operands = self._prepared(given, _dtypes(op_dtypes, len(given)))
+        self.shape = broadcast_shapes(*(x.shape for x in self.operands))
+        for x, writable in zip(self.operands, self._writable, strict=True):
+            if writable and x.shape != self.shape:
+                raise ShapeError(f"nditer: {x.shape} is written to at each place of {self.shape}")
+        self.nop, self.ndim = len(self.operands), len(self.shape)
+        self.itersize = prod(self.shape)
+        self._axes, self._turned = self._order(order)
+        self.dtypes = tuple(x.dtype for x in self.operands)
+        self.has_multi_index = "multi_index" in self._flags
+        self.has_index = bool(self._flags & {"c_index", "f_index"})
+        self.has_delayed_bufalloc = self.iterationneedsapi = False
+        self.reset()
+
+    def _prepared(self, given: list[Any], types: list[DType | None]) -> tuple[Tensor, ...]:
+        """The operands as tensors of their dtypes; new ones for None."""
+        there = [x for x in given if x is not None]
+        if not there:
+            raise ValueError("nditer: needs an operand that is there")
+        shape = broadcast_shapes(*(tensor_of(x, "nditer").shape for x in there))
+        common = common_dtype("nditer", coerce("nditer", there))
+        found: list[Tensor] = []
+        for x, writable, dtype in zip(given, self._writable, types, strict=True):
+            if x is None:
+                device = next((y.device for y in there if isinstance(y, Tensor)), None)
+                found.append(zeros(shape, dtype or common, device=device))
+                continue
+            own = tensor_of(x, "nditer")
+            target = dtype or (common if "common_dtype" in self._flags else own.dtype)
+            if writable and target is not own.dtype:
+                raise ValueError(f"nditer: {own.dtype} is written to, and cannot be {target}")
+            found.append(converted(own, target))
+        return tuple(found)
+
+    def _order(self, order: str) -> tuple[list[int], list[bool]]:
+        """The axes, of which the last goes first, and which of them go backwards."""
+        axes = [*range(len(self.shape))]
+        whole = [x for x in self.operands if x.shape == self.shape]
+        if order == "F" or (order == "A" and whole and all(x.flags.f_contiguous for x in whole)):
+            return axes[::-1], [False] * len(axes)
+        if order != "K" or not whole or not self.itersize:
+            return axes, [False] * len(axes)
+        strides = whole[0].strides
+        turned = [
+            all(x.strides[a] <= 0 for x in whole) and any(x.strides[a] < 0 for x in whole)
+            for a in axes
+        ]
+        return sorted(axes, key=lambda a: -abs(strides[a])), turned
+
+    # -- Walking --------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Go back to the first element."""
+        self.iterindex = 0
+        self._values = [
+            None if writable else self._read(x)
+            for x, writable in zip(self.operands, self._writable, strict=True)
+        ]
+        sizes = [
+            range(self.shape[a])[::-1] if self._turned[a] else range(self.shape[a])
+            for a in self._axes
+        ]
+        self._places: Iterator[tuple[int, ...]] = product(*sizes)
+        self._started = False
+        self._advance()
+
+    def _read(self, x: Tensor) -> list[Any]:
+        return reshape(broadcast_to(x, self.shape), -1).tolist()
+
+    def _advance(self) -> None:
+        place = next(self._places, None)
+        self.finished = place is None
+        if place is not None:
+            index = [0] * self.ndim
+            for axis, at in zip(self._axes, place, strict=True):
+                index[axis] = at
+            self._index = tuple(index)
+
+    def iternext(self) -> bool:
+        """Go to the next element; whether there is one."""
+        if not self.finished:
+            self._advance()
+            self.iterindex += 1
+        return not self.finished
+
+    def __iter__(self) -> nditer:
+        return self
+
+    def __next__(self) -> Any:
+        if self._started:
+            self.iternext()
+        self._started = True
+        if self.finished:
+            raise StopIteration
+        if "external_loop" in self._flags:
+            whole = self._whole()
+            self.finished = True
+            return whole
+        return self.value
+
+    def _whole(self) -> Any:
+        """Each operand as one vector; of those that are written to, a view."""
+        found: list[Tensor] = []
+        for x, writable in zip(self.operands, self._writable, strict=True):
+            spread = x if x.shape == self.shape else broadcast_to(x, self.shape)
+            key = tuple(slice(None, None, -1 if back else None) for back in self._turned)
+            moved = (spread[key] if any(self._turned) else spread).transpose(self._axes)
+            vector = reshape(moved, -1)
+            if writable and vector.base is None:
+                raise ValueError("nditer: elements that do not follow each other are no vector")
+            found.append(vector)
+        return found[0] if self._single else tuple(found)
+
+    # -- The present element --------------------------------------------------------------------
+
+    def __getitem__(self, number: int) -> Tensor:
+        if self.finished:
+            raise ValueError("nditer: is past its end")
+        x, values = self.operands[number], self._values[number]
+        if values is None:
+            return x[(*self._index, ...)]
+        value = values[_flat(self._index, self.shape)]
+        return Tensor(constant(x.dtype.name, value, x.dtype, x.device))
+
+    def __setitem__(self, number: int, value: Operand) -> None:
+        if not self._writable[number]:
+            raise ValueError(f"nditer: operand {number} is read alone")
+        self.operands[number][self._index] = value
+
+    def __len__(self) -> int:
+        return self.nop
+
+    @property
+    def value(self) -> Any:
+        """The present element of the operand, or of each of several."""
+        return self[0] if self._single else tuple(self[n] for n in range(self.nop))
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The index of the present element."""
+        if not self.has_multi_index:
+            raise ValueError('nditer: multi_index needs the flag "multi_index"')
+        return self._index
+
+    @property
+    def index(self) -> int:
+        """The place of the present element, as a flag asks for it."""
+        if not self.has_index:
+            raise ValueError('nditer: index needs the flag "c_index" or "f_index"')
+        if "c_index" in self._flags:
+            return _flat(self._index, self.shape)
+        return _flat(self._index[::-1], self.shape[::-1])
+
+    def close(self) -> None:
+        """Nothing: writes are there at once."""
+
+    def __enter__(self) -> nditer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
+    at = 0
+    for i, n in zip(index, shape, strict=True):
+        at = at * n + i
+    return at
+
+
+def _access(op_flags: Any, operands: list[Any]) -> list[bool]:
+    """Which operands may be written to."""
+    flags = [*op_flags] if op_flags is not None else []
+    if not flags or isinstance(flags[0], str):
+        flags = [flags] * len(operands)
+    if len(flags) != len(operands):
+        raise ValueError(f"nditer: {len(flags)} lists of flags for {len(operands)} operands")
+    found: list[bool] = []
+    for x, given in zip(operands, flags, strict=True):
+        own = {*cast("Sequence[str]", given)}
+        unknown = own - ACCESS - ACCEPTED_OF_OPERANDS
+        if unknown or len(own & ACCESS) > 1:
+            raise ValueError(f"nditer: no such flags of an operand here: {', '.join(sorted(own))}")
+        found.append(bool(own & {"readwrite", "writeonly"}) or x is None)
+    return found
+
+
+def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
+    several = isinstance(op_dtypes, list | tuple)
+    given = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
+    if len(given) != count:
+        raise ValueError(f"nditer: {len(given)} dtypes for {count} operands")
+    return [None if one is None else dtypes.parse(one) for one in given]

@@ -1,0 +1,177 @@
+"""Iterators over elements, beside NumPy's: `nditer`, `ndenumerate`, `ndindex` and ``x.flat``."""
+
+# pyright: reportArgumentType=false, reportCallIssue=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import py_tensor as pt
+from tests.ops.compare import same
+
+Array = Any
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda a: a,
+    "transposed": lambda a: a.transpose(2, 0, 1),
+    "reversed": lambda a: a[::-1],
+    "both": lambda a: a[:, ::-1].T,
+    "strided": lambda a: a[::2, :, 1:],
+    "one axis": lambda a: a[0, 1],
+    "no axes": lambda a: a[0, 0, 0, ...],
+}
+
+
+@pytest.fixture
+def array(rng: np.random.Generator) -> Array:
+    return rng.integers(0, 99, (4, 2, 3)).astype(np.int32)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_orders(view: str, order: Any, array: Array, device: str) -> None:
+    a, x = VIEWS[view](array), VIEWS[view](pt.tensor(array, device=device))
+    expected = [int(v) for v in np.nditer(a, order=order)]
+    assert [v.item() for v in pt.nditer(x, order=order)] == expected
+    theirs = np.nditer(a, flags=["multi_index"], order=order)
+    ours = pt.nditer(x, flags=["multi_index"], order=order)
+    assert (ours.itersize, ours.ndim, ours.shape, ours.nop) == (a.size, a.ndim, a.shape, 1)
+    while not theirs.finished:
+        assert ours.multi_index == theirs.multi_index
+        assert ours[0].item() == ours.value.item() == theirs[0].item()
+        assert ours.iternext() == theirs.iternext()
+    assert ours.finished
+    for flag in ("c_index", "f_index"):
+        theirs = np.nditer(a, flags=[flag], order=order)
+        ours = pt.nditer(x, flags=[flag], order=order)
+        assert [ours.index for _ in ours] == [theirs.index for _ in theirs]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_writes(view: str, array: Array, device: str) -> None:
+    whole = pt.tensor(array, device=device)
+    a, x = VIEWS[view](array), VIEWS[view](whole)
+    a[...] = 2 * a + 1
+    with pt.nditer(x, op_flags=["readwrite"]) as it:
+        for v in it:
+            v[...] = 2 * v + 1
+    same(whole, array, "what was written")
+    it = pt.nditer(x, op_flags=[["readwrite"]], flags=["multi_index"])
+    it[0] = 7
+    assert x[it.multi_index] == 7
+
+
+def test_several_operands(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    row = np.array([1, 2, 3], np.int32)
+    pairs = [(int(a), int(b)) for a, b in np.nditer([array, row])]
+    for other in (row, pt.tensor(row, device=device), [1, 2, 3]):
+        assert [(a.item(), b.item()) for a, b in pt.nditer([x, other])] == pairs
+    theirs, ours = np.nditer([array, row, None]), pt.nditer([x, row, None])
+    for a, b, c in theirs:
+        c[...] = a * b
+    for a, b, c in ours:
+        c[...] = a * b
+    same(ours.operands[2], theirs.operands[2], "what is new")
+    it = pt.nditer([x, None], op_dtypes=[None, "float32"])
+    assert str(it.operands[1].dtype) == "float32"
+    assert it.operands[1].device is x.device
+    it = pt.nditer([x, 0.5], flags=["common_dtype"])
+    assert [str(d) for d in it.dtypes] == ["float32", "float32"]
+
+
+def test_external_loop(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    for view in ("whole", "transposed"):
+        (vector,) = pt.nditer(VIEWS[view](x), flags=["external_loop"])
+        same(vector, array.reshape(-1), view)
+        (columns,) = pt.nditer(VIEWS[view](x), flags=["external_loop"], order="F")
+        same(columns, VIEWS[view](array).ravel("F"), view)
+    for vector in pt.nditer(x, flags=["external_loop"], op_flags=["readwrite"]):
+        vector[...] = vector * 2
+    same(x, array * 2, "written as one vector")
+
+
+def test_walking(array: Array, device: str) -> None:
+    it = pt.nditer(pt.tensor(array[0], device=device), flags=["multi_index"])
+    assert len(it) == 1
+    first = [v.item() for v in it]
+    assert it.finished
+    it.reset()
+    assert (it.iterindex, it.finished, it.multi_index) == (0, False, (0, 0))
+    assert [v.item() for v in it] == first
+    assert [*pt.nditer(pt.ones((0, 3), device=device), flags=["zerosize_ok"])] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: pt.nditer(x, flags=["ranged"]), ValueError, "ranged"),
+        (lambda x: pt.nditer(x, op_flags=["overwrite"]), ValueError, "overwrite"),
+        (lambda x: pt.nditer(x, order="B"), ValueError, "order"),
+        (lambda x: pt.nditer(x, op_axes=[[0]]), ValueError, "op_axes"),
+        (lambda x: pt.nditer([x, x], op_flags=[["readonly"]]), ValueError, "1 lists .* 2"),
+        (lambda x: pt.nditer([x, x], op_dtypes=["int32"]), ValueError, "1 dtypes for 2"),
+        (lambda x: pt.nditer([None]), ValueError, "there"),
+        (lambda x: pt.nditer([x, pt.ones((2, 2))]), ValueError, r"\(2, 2\)"),
+        (
+            lambda x: pt.nditer([x, pt.ones((4, 3))], op_flags=[["readwrite"], ["readonly"]]),
+            ValueError,
+            r"\(3,\) is written to at each place of \(4, 3\)",
+        ),
+        (lambda x: pt.nditer(x, ["multi_index"], ["readwrite"], "int32"), ValueError, "cannot be"),
+        (lambda x: pt.nditer(x).multi_index, ValueError, "needs the flag"),
+        (lambda x: pt.nditer(x).index, ValueError, "needs the flag"),
+        (lambda x: pt.nditer(x).__setitem__(0, 1), ValueError, "read alone"),
+        (lambda x: vars(pt)["__getattr__"]("nested_iters"), AttributeError, "ndindex"),
+    ],
+)
+def test_what_is_refused(call: Any, error: type[Exception], words: str) -> None:
+    before = pt.default_device()
+    pt.set_default_device("cpu")
+    try:
+        with pytest.raises(error, match=words):
+            call(pt.ones(3))
+    finally:
+        pt.set_default_device(before)
+
+
+def test_indices_and_pairs(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    for shape in ((4, 2, 3), (5,), (), (2, 0)):
+        assert [*pt.ndindex(*shape)] == [*np.ndindex(*shape)]
+        assert [*pt.ndindex(shape)] == [*np.ndindex(shape)]
+    assert [*pt.ndenumerate(x.T)] == [(i, int(v)) for i, v in np.ndenumerate(array.T)]
+
+
+def test_flat(array: Array, device: str) -> None:
+    x = pt.tensor(array, device=device)
+    ours, theirs = x.flat, array.flat
+    assert isinstance(ours, pt.flatiter)
+    assert iter(ours) is ours
+    for _ in range(5):
+        assert (ours.index, ours.coords) == (theirs.index, theirs.coords)
+        assert next(ours).item() == next(theirs)
+    assert [v.item() for v in ours] == [*theirs]
+    assert (ours.index, ours.coords) == (theirs.index, theirs.coords)
+    assert [*ours] == []
+    assert [v.item() for v in x.flat] == array.reshape(-1).tolist()
+
+
+def test_what_is_accepted() -> None:
+    def handler(*args: object) -> None: ...
+
+    assert pt.seterrcall(handler) is None
+    assert pt.seterrcall(None) is handler
+    assert pt.geterrcall() is None
+    size = pt.getbufsize()
+    assert size == np.getbufsize()
+    assert pt.setbufsize(4096) == size
+    assert pt.getbufsize() == 4096
+    pt.setbufsize(size)
+    with pytest.raises(ValueError, match=r"^seterrcall: "):
+        pt.seterrcall(3)
+    with pytest.raises(ValueError, match=r"^setbufsize: "):
+        pt.setbufsize(-1)
