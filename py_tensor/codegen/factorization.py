@@ -3,7 +3,7 @@
 A workgroup factors a panel of few columns of each matrix. Other workgroups bring the columns beside
 it up to date, by a triangular system and a product of matrices. The dispatches of one decomposition
 follow each other in one kernel, so that nothing of it is planned by itself. (Golub and Van Loan,
-Matrix Computations, 3.4, 4.2 and 5.2.)
+Matrix Computations, 3.4, 4.2 and 5.2.) Matrices of few rows are factored whole in workgroup memory.
 
 Matrices lie column after column. Right sides are more columns of theirs, which elimination changes
 along with the others. A matrix that has no decomposition gives infinities or NaN.
@@ -28,6 +28,7 @@ TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right sides of a triangular system that one has
 FEW, SOME = 32, 128  # rows for which a workgroup is smaller
 COST = 4  # instructions for a term of a product
+TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
 
 _REAL = {
     "minus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }",
@@ -337,6 +338,67 @@ class _Steps:
         size = self.stage.panel
         return [(start, min(size, count - start)) for start in range(0, count, size)]
 
+    # -- Small matrices -------------------------------------------------------------------------
+
+    def small(self, columns: int) -> tuple[dict[str, int], int] | None:
+        """How workgroups hold matrices of so many columns whole, and how many there are.
+
+        None where the matrices are too large. Columns are counted in powers of two, so that few
+        programs serve all.
+        """
+        stage, n = self.stage, self.stage.length
+        team = 1 << (n - 1).bit_length()
+        room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))  # no bank has two teams
+        memory = self.context.profile.workgroup_memory
+        units = min(max(1, 64 // team), memory // (room * stage.dtype.itemsize + 4 * team))
+        if n > TEAM or not units:
+            return None
+        return {"TEAM": team, "UNITS": units, "ROOM": room}, -(-stage.matrices // units)
+
+    def eliminate_small(self, target: int, places: int | None) -> bool:
+        """The same as elimination, and solutions if there are no `places`; False if too large."""
+        stage = self.stage
+        found = self.small(stage.columns)
+        if found is None:
+            return False
+        constants, groups = found
+        bindings = [self.bound(stage.source, writable=False), self.bound(target)]
+        note = "fn note_exchanges(at: u32, count: u32) {}"
+        if places is not None:
+            bindings.append(self.bound(places, uint32))
+            note = "fn note_exchanges(at: u32, count: u32) { b2[at] = count; }"
+        self.run(
+            "factor_small",
+            bindings,
+            (stage.stride, stage.length, stage.columns),
+            "minus_product product quotient size real",
+            groups,
+            stage.length**2 * stage.columns,
+            f"const SOLVES = {_flag(places is None)};",
+            note,
+            constants=constants | {"PANEL": stage.panel},
+        )
+        return True
+
+    def cholesky_small(self) -> bool:
+        """False if the matrices are too large."""
+        stage = self.stage
+        found = self.small(stage.length)
+        if found is None:
+            return False
+        constants, groups = found
+        del constants["ROOM"]
+        self.run(
+            "factor_small_triangle",
+            [self.bound(stage.source, writable=False), self.bound(stage.target)],
+            (stage.stride, stage.length),
+            "minus_product conjugate square divided_by_real real_part real",
+            groups,
+            stage.length**3,
+            constants=constants,
+        )
+        return True
+
     # -- Elimination ----------------------------------------------------------------------------
 
     def eliminate(self, work: int, places: int) -> None:
@@ -368,6 +430,8 @@ class _Steps:
                 self.product(sides, n, (start, count, width), above, n, found, n)
 
     def solve(self) -> None:
+        if self.eliminate_small(self.stage.target, None):
+            return
         work, places = self.stage.target, self.temporary(3 * self.stage.panel + 1, uint32)
         self.copy(work)
         self.eliminate(work, places)
@@ -377,8 +441,9 @@ class _Steps:
         stage = self.stage
         work = self.temporary(stage.stride)
         places = self.temporary(3 * stage.panel + 1, uint32)
-        self.copy(work)
-        self.eliminate(work, places)
+        if not self.eliminate_small(work, places):
+            self.copy(work)
+            self.eliminate(work, places)
         self.run(
             "factor_determinant",
             [
@@ -398,6 +463,8 @@ class _Steps:
 
     def cholesky(self) -> None:
         """Rows lie one after the other here: those below a block are its right sides."""
+        if self.cholesky_small():
+            return
         n, stride, work = self.stage.length, self.stage.stride, self.stage.target
         self.copy(work)
         for start, width in self.panels(n):

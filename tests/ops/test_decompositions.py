@@ -174,3 +174,30 @@ def test_what_does_not_fit(device: str) -> None:
     assert (
         pt.linalg.solve(pt.zeros((0, 0), device=device), pt.zeros((0, 2), device=device)).size == 0
     )
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_small_matrices(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Of sizes around those that a workgroup holds whole, with few and with many right sides."""
+    for n in (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33):
+        count = 67
+        a = matrices(rng, dtype, count, n, n)
+        a[1] = a[0][::-1]  # pivots elsewhere
+        a[2] = np.eye(n)[:, ::-1]
+        condition = np.linalg.cond(a)
+        x = pt.tensor(a, device=device)
+        for sides in (1, 5, 70):
+            b = matrices(rng, dtype, count, n, sides)
+            found = wide(pt.linalg.solve(x, pt.tensor(b, device=device)))
+            for k in range(count):
+                close(a[k] @ found[k], b[k], f"solve {n}, {sides}, {k}", condition[k])
+        exact = np.linalg.det(a.astype(np.complex128))
+        found = wide(pt.linalg.det(x))
+        for k in range(count):
+            close(found[k], exact[k], f"det {n}, {k}", condition[k])
+        definite = (a @ adjoint(a) + np.eye(n)).astype(dtype)
+        low = wide(pt.linalg.cholesky(pt.tensor(definite, device=device)))
+        close(low @ adjoint(low), definite, f"cholesky {n}")
+        a[:, :, n // 2] = 0
+        assert not pt.linalg.det(pt.tensor(a, device=device)).numpy().any()
