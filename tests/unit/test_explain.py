@@ -285,3 +285,11 @@ def test_debug_shows_the_wgsl_of_new_kernels(gpu: GPU, capsys: pytest.CaptureFix
     (x - 1).realize()
     assert not capsys.readouterr().out
     assert shown.strip() == pt.explain(x * 2 + 1).kernels[0].wgsl.strip()
+
+
+def test_what_numpy_computed_on_the_host_is_told(gpu: GPU) -> None:
+    values = pt.linalg.eigvals(pt.eye(2, device=gpu.device))
+    assert str(pt.explain(values)).endswith("NumPy computed them on the host: eig.")
+    (kernel,) = pt.explain(values * 2).kernels
+    assert [value.on_host for value in kernel.inputs] == ["eig"]
+    assert "computed on the host by eig" in str(pt.explain(values * 2))
