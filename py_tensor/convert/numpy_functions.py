@@ -184,7 +184,7 @@ FUNCTIONS: dict[str, str] = {
     "may_share_memory": "a b",
     "meshgrid": "xi / copy sparse indexing",
     "moveaxis": "a source destination",
-    "pad": "array pad_width / mode constant_values",
+    "pad": "array pad_width / mode constant_values end_values reflect_type stat_length",
     "ravel": "a / order",
     "repeat": "a repeats / axis",
     "reshape": "a shape / order copy",

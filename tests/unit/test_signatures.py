@@ -55,7 +55,6 @@ EXCEPTIONS = {
     "expand_dims": "has a default axis, which the array API standard asks for",
     "ndarray.reshape": "takes the shape by name, too",
     "ndarray.setflags": "takes its flags by place, as older NumPy did",
-    "set_printoptions": "takes the five options by which ours prints",
     "ndarray.view": "names what NumPy's takes as any arguments: dtype and type",
     **dict.fromkeys(
         (
