@@ -197,10 +197,11 @@ def along_axes(
         raise ValueError(f"{op}: axes {axes} have no entry for each operand and the result")
     places: list[tuple[int, ...]] = []
     for item, count in zip(given, (first, second, kept), strict=True):
-        place: Any = (item,) if count == 1 and not isinstance(item, tuple) else item
-        if not isinstance(place, tuple) or len(cast("tuple[int, ...]", place)) != count:
+        several = isinstance(item, tuple)
+        place = cast("tuple[int, ...]", item if several else (item,))
+        if len(place) != count or not (several or count == 1):
             raise AxisError(f"{op}: an entry of axes is a tuple of {count}, not {item!r}")
-        places.append(cast("tuple[int, ...]", place))
+        places.append(place)
     moved = [
         moveaxis(x, item, tuple(range(-len(item), 0)))
         for x, item in zip(operands, places[:2], strict=True)
