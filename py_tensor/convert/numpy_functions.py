@@ -27,7 +27,7 @@ _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims mean where"
 _LIKE = " / dtype shape device"
 _MIDDLE = "a / axis out overwrite_input"
-_SHARES = "a q / axis out overwrite_input method keepdims"
+_SHARES = "a q / axis out overwrite_input method keepdims weights"
 
 FUNCTIONS: dict[str, str] = {
     # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
@@ -184,7 +184,7 @@ FUNCTIONS: dict[str, str] = {
     "may_share_memory": "a b",
     "meshgrid": "xi / copy sparse indexing",
     "moveaxis": "a source destination",
-    "pad": "array pad_width / mode constant_values",
+    "pad": "array pad_width / mode constant_values end_values reflect_type stat_length",
     "ravel": "a / order",
     "repeat": "a repeats / axis",
     "reshape": "a shape / order copy",

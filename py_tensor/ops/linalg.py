@@ -62,6 +62,9 @@ def matmul(
     /,
     out: Out = None,
     *,
+    axes: list[Any] | None = None,
+    axis: None = None,
+    keepdims: bool = False,
     casting: str = SAME_KIND,
     order: str = "K",
     dtype: object = None,
@@ -70,12 +73,27 @@ def matmul(
 ) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
 
+    Parameters
+    ----------
+    axes : list, optional
+        Which axes the matrices have in the operands and in the result: three pairs, or an int, or
+        an empty tuple, where there is a vector, or a number.
+    axis, keepdims
+        Accepted, to be refused as by NumPy: matrices have two axes.
+
     Raises
     ------
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
+    ValueError, TypeError
+        For `axes` that are no such list.
     """
     x, y = x1, x2
+    if axes is not None or axis is not None or keepdims:
+        from py_tensor.ops.products import along_axes
+
+        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        return along_axes(matmul, x, y, out, axes, axis, keepdims, options)
     if dtype is not None or casting is not SAME_KIND or signature is not None:
         check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature)
         if dtype is not None:
