@@ -390,3 +390,19 @@ def test_all_others_take_a_copy(array: Array, device: str) -> None:
         np.testing.assert_array_equal(got, call(array))
     assert np.shape(x) == (3, 4)
     assert (np.ndim(x), np.size(x)) == (2, 12)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("name", ["erfc", "gamma", "jv"])
+def test_a_ufunc_of_another_library_takes_copies(device: str, name: str) -> None:
+    ufunc = getattr(pytest.importorskip("scipy.special"), name)
+    x = np.random.default_rng().uniform(0.5, 4, (3, 5)).astype("float32")
+    operands = [np.float32(2), x] if ufunc.nin == 2 else [x]
+    got = ufunc(*operands[:-1], pt.tensor(x, device=device))
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_array_equal(got, ufunc(*operands))
+
+
+def test_a_ufunc_of_numpys_that_is_not_there_raises(device: str) -> None:
+    with pytest.raises(TypeError, match=r"np\.isnat: no such op on tensors"):
+        np.isnat(pt.ones(3, device=device))
