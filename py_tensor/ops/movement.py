@@ -536,7 +536,8 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
 
 def widened(x: Tensor) -> Tensor:
     """Bools and integers of 8 and 16 bits as int32, where results of them need more bits."""
-    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
+    is_small = x.dtype.kind in "biu" and x.dtype.itemsize < 4
+    return converted(x, dtypes.int32) if is_small else x
 
 
 def members_of(op: str, given: Any) -> list[Any]:
