@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
@@ -24,6 +25,7 @@ from py_tensor.ops.operands import (
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
+from py_tensor.ops.rearrange import moveaxis
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -67,14 +69,28 @@ def matmul(
     dtype: object = None,
     subok: bool = True,
     signature: None = None,
+    axes: Sequence[Any] | None = None,
 ) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
+
+    A product of bools is whether any pair of elements is true. Integers wrap around.
+
+    Parameters
+    ----------
+    axes : optional
+        Where the rows and columns lie, in place of the last two axes: pairs of axes of `x1`, of
+        `x2` and of the result. For a vector it is an axis alone, and for no axis ``()``.
 
     Raises
     ------
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
+    ValueError
+        If `axes` does not name as many as the operands and the result need.
     """
+    if axes is not None:
+        found = _along_axes(x1, x2, axes, dtype, casting, signature)
+        return stored("matmul", found, out, True, casting)
     x, y = x1, x2
     if dtype is not None or casting is not SAME_KIND or signature is not None:
         check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature)
@@ -94,6 +110,26 @@ def matmul(
     return Tensor(record(found, a, b))
 
 
+def _along_axes(
+    x: Operand, y: Operand, axes: Sequence[Any], dtype: object, casting: str, signature: None
+) -> Tensor:
+    """`matmul` of operands whose rows and columns lie along other axes than the last ones."""
+    given = [tensor_of(v, "matmul") for v in coerce("matmul", (x, y))]
+    places: list[tuple[int, ...]] = [
+        tuple(cast("Sequence[int]", own)) if isinstance(own, Sequence) else (own,) for own in axes
+    ]
+    counts = [min(v.ndim, 2) for v in given]
+    counts.append(counts[0] + counts[1] - 2)
+    if [len(own) for own in places] != counts:
+        wanted = " and ".join(map(str, counts))
+        raise ValueError(f"matmul: axes are {wanted} of the operands and the result, not {axes!r}")
+    a, b = (
+        moveaxis(v, own, tuple(range(-len(own), 0))) for v, own in zip(given, places, strict=False)
+    )
+    found = matmul(a, b, dtype=dtype, casting=casting, signature=signature)
+    return moveaxis(found, tuple(range(-counts[2], 0)), places[2]) if counts[2] else found
+
+
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
     """A product of complex matrices, by products of their parts, which have a kernel in tiles."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
@@ -108,10 +144,11 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """The recipe of a product; vectors are matrices of one row, or of one column."""
-    dtype = _matmul_dtype(a, b)
+    dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
     shape = check_rank("matmul", (*batch, m, k, n))
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
+    inner = dtypes.int32 if dtype is dtypes.bool_ else inner  # how many are true, and then if any
     left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, inner)
     right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, inner)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
@@ -123,15 +160,6 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
 
 # What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
 _recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
-
-
-def _matmul_dtype(a: Meta, b: Meta) -> DType:
-    dtype = dtypes.promote(a.dtype, b.dtype)
-    if dtype is dtypes.bool_:
-        raise DTypeError(
-            "matmul: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"
-        )
-    return dtype
 
 
 def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:

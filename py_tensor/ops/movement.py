@@ -579,12 +579,14 @@ def concat(
     """The tensors side by side along `axis`; None joins them flattened.
 
     `dtype` is that of the result, if not what the operands promote to; `casting` says which they
-    may become.
+    may become, also for `out`.
 
     Raises
     ------
     ShapeError
         Unless all other axes agree.
+    DTypeError
+        For a dtype that `casting` does not allow.
     """
     return _concat("concat", arrays, axis, out, dtype, casting)
 
@@ -619,7 +621,7 @@ def _concat(
             if isinstance(x, Tensor):
                 dtypes.check_cast(op, x.dtype, target, casting)
         whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
-        return stored_whole(op, whole, out)
+        return stored_whole(op, whole, out, casting)
     if axis is None:
         given, axis = [ravel(x) for x in given], 0
     first = given[0]
