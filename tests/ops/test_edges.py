@@ -605,3 +605,17 @@ def test_numbers_in_place_of_nan_may_be_an_array(device: str) -> None:
         )
         with pytest.raises(pt.ShapeError, match=r"^nan_to_num: .*\(2, 3\).*\(3,\)"):
             pt.nan_to_num(y, **of_rows)
+
+
+@pytest.mark.computes
+def test_edges_of_digitize_that_are_nan(device: str) -> None:
+    """NaN is the largest: it ends edges that rise, and begins those that fall."""
+    nan = float("nan")
+    array = np.array([0, 1, 2, 3, 8, 9, np.inf, nan], np.float32)
+    x = pt.tensor(array, device=device)
+    for edges in ([1.0, 3, 5, 8, nan], [1.0, 3, nan, nan], [nan, 8.0, 5, 1], [nan, nan, 5, 1]):
+        bins = np.array(edges, np.float32)
+        for right in (False, True):
+            expected = np.digitize(array, bins, right).astype(np.int32)
+            got = pt.digitize(x, pt.tensor(bins, device=device), right)
+            np.testing.assert_array_equal(got.numpy(), expected, err_msg=f"{edges}, {right}")
