@@ -262,10 +262,6 @@ PARTLY: dict[str, str] = {
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,
     ),
-    "pad": "modes constant, edge, wrap, reflect and symmetric",
-    **dict.fromkeys(
-        ("histogram", "histogram_bin_edges"), "bins are a number or edges; no rule finds a number"
-    ),
     "lib": "stride_tricks alone",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",

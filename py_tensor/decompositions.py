@@ -31,6 +31,7 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
 from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.hosted import from_host
 from py_tensor.ops.jacobi import SIDES, diagonalised, orthogonalised
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -485,14 +486,13 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
 def eig(a: Operand) -> EigResult:
     """Eigenvalues and eigenvectors of square matrices, complex always, on the host by NumPy.
 
-    There is no such algorithm on the GPU: it is waited for.
+    There is no such algorithm on the GPU: it is waited for, and `pt.explain` says of the result
+    that it comes from the host.
     """
     x = _square("eig", a)
     values, vectors = host.load_numpy().linalg.eig(x.numpy())
     target = dtypes.complex_of(x.dtype)
-    return EigResult(
-        *(tensor_of(v, "eig", dtype=target, device=x.device) for v in (values, vectors))
-    )
+    return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
 
 
 def eigvals(a: Operand) -> Tensor:

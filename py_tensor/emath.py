@@ -31,6 +31,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _is_beyond(outside: Tensor) -> bool:
     return bool(any(outside))
 

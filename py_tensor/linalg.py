@@ -7,40 +7,60 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from py_tensor.decompositions import EighResult as EighResult
-from py_tensor.decompositions import EigResult as EigResult
-from py_tensor.decompositions import LinAlgError as LinAlgError
-from py_tensor.decompositions import QRResult as QRResult
-from py_tensor.decompositions import SlogdetResult as SlogdetResult
-from py_tensor.decompositions import SVDResult as SVDResult
-from py_tensor.decompositions import cholesky as cholesky
-from py_tensor.decompositions import det as det
-from py_tensor.decompositions import eig as eig
-from py_tensor.decompositions import eigh as eigh
-from py_tensor.decompositions import eigvals as eigvals
-from py_tensor.decompositions import eigvalsh as eigvalsh
-from py_tensor.decompositions import inv as inv
-from py_tensor.decompositions import lstsq as lstsq
-from py_tensor.decompositions import matrix_rank as matrix_rank
-from py_tensor.decompositions import pinv as pinv
-from py_tensor.decompositions import qr as qr
-from py_tensor.decompositions import slogdet as slogdet
-from py_tensor.decompositions import solve as solve
-from py_tensor.decompositions import svd as svd
-from py_tensor.decompositions import svdvals as svdvals
+from py_tensor.decompositions import (
+    EighResult,
+    EigResult,
+    LinAlgError,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+)
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
 from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
 from py_tensor.ops.elementwise import abs, isnan, multiply, not_equal, power, sqrt, where
-from py_tensor.ops.movement import as_floating, broadcast_to, converted, ravel, reshape
-from py_tensor.ops.movement import matrix_transpose as matrix_transpose
+from py_tensor.ops.movement import (
+    as_floating,
+    broadcast_to,
+    converted,
+    matrix_transpose,
+    ravel,
+    reshape,
+)
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
 from py_tensor.ops.reduction import Axes, any, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
+
+__all__ = [
+    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
+    "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
+    "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def matmul(x1: Operand, x2: Operand, /) -> Tensor:

@@ -14,6 +14,7 @@ from py_tensor.decompositions import eigvals
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, ones, zeros, zeros_like
 from py_tensor.ops.define import register
+from py_tensor.ops.hosted import from_host
 from py_tensor.ops.movement import (
     concat,
     converted,
@@ -121,7 +122,7 @@ def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
     a, b = _pair("polydiv", u, v)
     target = dtypes.floating(a.dtype)
     quotient, rest = (
-        tensor_of(found, "polydiv", dtype=target, device=a.device)
+        from_host("polydiv", found, target, a.device)
         for found in host.load_numpy().polydiv(a.tolist(), b.tolist())
     )
     return _like(quotient, u, v), _like(rest, u, v)
@@ -179,7 +180,7 @@ def roots(p: Operand) -> Tensor:
     found = host.load_numpy().roots(x.tolist())
     target = dtypes.floating(x.dtype)
     target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
-    return tensor_of(found, "roots", dtype=target, device=x.device)
+    return from_host("roots", found, target, x.device)
 
 
 def poly(seq_of_zeros: Operand) -> Any:

@@ -728,7 +728,7 @@ class Tensor(Methods):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         from py_tensor.convert.numpy_functions import of_ufunc
 
-        return of_ufunc(ufunc.__name__, method, inputs, options)
+        return of_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         from py_tensor.convert.numpy_functions import of_function

@@ -26,6 +26,10 @@ __all__ = [
 Assertion = Callable[..., Any]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _read(value: Any) -> Any:
     """What NumPy compares: an array for a tensor; the same in lists, tuples and dicts."""
     if isinstance(value, Tensor):

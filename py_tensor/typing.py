@@ -7,7 +7,7 @@ tests/unit/test_typing.py compares both with what is installed, names and signat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
@@ -246,10 +246,9 @@ class Methods(Elementwise):
     def nonzero(self) -> tuple[Tensor, ...]: ...
     def pad(
         self,
-        pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
-        mode: str = "constant",
-        *,
-        constant_values: Scalar = 0,
+        pad_width: Any,
+        mode: str | Callable[..., None] = "constant",
+        **kwargs: Any,
     ) -> Tensor: ...
     def argpartition(
         self,

@@ -59,11 +59,13 @@ MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 
 # The modules of the library that no start imports: python/loader.py unpacks it at a first import.
 FIRST_USE = Path("python", "first_use.zip")
-# What the service worker keeps when it has been used: no first visit needs it. The archive, which
-# is small, it keeps at the second visit as well: from then on the whole library is there offline.
+# What the service worker keeps at the second visit: from then on the whole library and its
+# reference are there offline.
+ON_RETURN = (FIRST_USE.as_posix(), "reference.json")
+# What it keeps when it has been used: no first visit needs it.
 ON_DEMAND = (
     *("wheels/numpy-*", "wheels/micropip-*", "vendor/jax.js", "vendor/tfjs.js"),
-    FIRST_USE.as_posix(),
+    *ON_RETURN,
 )
 # What a start has, though it imports none of it: the words of errors, the device where there is no
 # GPU, and what completion lists as modules.
@@ -192,8 +194,7 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
     tells = json.dumps({"build": build})
     kept = {**hashes, "build.json": hashlib.sha256(tells.encode()).hexdigest()}
     on_demand = [path for path in kept if any(fnmatch(path, pattern) for pattern in ON_DEMAND)]
-    on_return = [FIRST_USE.as_posix()]
-    return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": on_return}
+    return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": [*ON_RETURN]}
 
 
 # What is written into the page's own files --------------------------------------------------------

@@ -309,7 +309,8 @@ def takes_tensors(function: Any) -> bool:
     found = inspect.signature(function)
     if function.__name__.endswith("_like") or found.return_annotation == "None":
         return False
-    return next(iter(found.parameters), "") in {"x", "condition", "tensors", "vectors"}
+    first = next(iter(found.parameters.values()), None)
+    return first is not None and ("Operand" in str(first.annotation) or first.name == "operands")
 
 
 class _Probe:

@@ -3,7 +3,8 @@
 NumPy asks a tensor before it computes ``np.f(x)``.
 
 - An elementwise function (a ufunc, as `np.exp`, and the operators of arrays) is the library's
-  function of that name, with `out`, `where` and `dtype`; where there is none it raises.
+  function of that name, with `out`, `where` and `dtype`. Where there is none, NumPy's raises, and
+  one of another library (`scipy.special.erfc`) takes copies of the tensors.
 - A function in `FUNCTIONS` is the library's, so nothing is read, and the result is a tensor. What
   NumPy's can do besides raises, whether it is an option (`mode`, ...) or a form (`np.dot` of three
   axes, `np.repeat` by a list), and the error names the way to NumPy's: a copy that is asked for,
@@ -20,6 +21,7 @@ from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
+from py_tensor.backend.host import host
 from py_tensor.errors import AxisError, ShapeError
 from py_tensor.tensor import Tensor
 
@@ -27,7 +29,7 @@ _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims mean where"
 _LIKE = " / dtype shape device"
 _MIDDLE = "a / axis out overwrite_input"
-_SHARES = "a q / axis out overwrite_input method keepdims"
+_SHARES = "a q / axis out overwrite_input method keepdims weights"
 
 FUNCTIONS: dict[str, str] = {
     # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
@@ -184,7 +186,7 @@ FUNCTIONS: dict[str, str] = {
     "may_share_memory": "a b",
     "meshgrid": "xi / copy sparse indexing",
     "moveaxis": "a source destination",
-    "pad": "array pad_width / mode constant_values",
+    "pad": "array pad_width / mode constant_values end_values reflect_type stat_length",
     "ravel": "a / order",
     "repeat": "a repeats / axis",
     "reshape": "a shape / order copy",
@@ -304,17 +306,24 @@ def _counterpart_of(function: Any) -> _Ours | None:
     )
 
 
-def of_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What NumPy's elementwise function `name` gives for tensors: our function of that name.
+def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What an elementwise function of NumPy's form gives for tensors: our function of its name.
+
+    One of another library, such as `scipy.special.erfc`, that is not there takes copies of the
+    tensors and gives an array, on the host.
 
     Raises
     ------
     TypeError
-        For functions that are not there, and for what NumPy's can do besides.
+        For functions of NumPy's that are not there, and for what they can do besides.
     """
     import py_tensor
 
+    name = ufunc.__name__
     ours = getattr(py_tensor, name, None)
+    if ours is None and getattr(host.load_numpy(), name, None) is not ufunc:
+        arrays = [x.__array__() if isinstance(x, Tensor) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
     if ours is None:
         raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
     if method != "__call__":

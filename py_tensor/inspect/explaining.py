@@ -19,6 +19,7 @@ from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, topological
 from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.ops.hosted import computed_by
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor
 
@@ -48,6 +49,8 @@ class Value:
     reasons : tuple of str
         Why it is stored, and not computed by the kernel that uses it; none where it is stored
         already.
+    on_host : str or None
+        The function that had NumPy compute it on the host, if one had.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Value:
     dtype: str
     kernel: int | None = None
     reasons: tuple[str, ...] = ()
+    on_host: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} {self.dtype}[{','.join(map(str, self.shape))}]"
@@ -196,7 +200,7 @@ def explain(*tensors: Tensor) -> Explanation:
     for device, nodes in by_device.items():
         pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
         if not pending:
-            remarks.append(_why_nothing_runs(n for n, _ in nodes))
+            remarks.append(_why_nothing_runs([n for n, _ in nodes]))
         elif device is CPU_DEVICE:
             remarks.append(_on_cpu(n for n, _ in pending))
         else:
@@ -206,10 +210,12 @@ def explain(*tensors: Tensor) -> Explanation:
     return Explanation(tuple(kernels), planned, tuple(remarks), op_by_op)
 
 
-def _why_nothing_runs(nodes: Iterable[Node]) -> str:
+def _why_nothing_runs(nodes: Sequence[Node]) -> str:
     if all(n.meta.size == 0 for n in nodes):
         return "Nothing to run: there are no elements."
-    return "Nothing to run: the elements are stored."
+    functions = sorted({function for n in nodes if (function := computed_by(n))})
+    told = f" NumPy computed them on the host: {', '.join(functions)}." if functions else ""
+    return f"Nothing to run: the elements are stored.{told}"
 
 
 def _on_cpu(nodes: Iterable[Node]) -> str:
@@ -283,7 +289,9 @@ class _Description:
     def _input(self, slot: int) -> Value:
         if slot not in self.values:
             meta = self._meta(slot)
-            self.values[slot] = Value(next(self.stored), meta.shape, str(meta.dtype))
+            function = computed_by(self.request.order[slot])
+            name = next(self.stored)
+            self.values[slot] = Value(name, meta.shape, str(meta.dtype), on_host=function)
         return self.values[slot]
 
     def _output(self, number: int, slot: int) -> Value:
@@ -348,6 +356,7 @@ def _kernel_lines(kernel: Kernel, columns: int) -> Iterator[str]:
     yield from _item("ops", _listed(kernel.ops) or "none", columns)
     for value in kernel.inputs:
         origin = "" if value.kernel is None else f" of kernel {value.kernel}"
+        origin += "" if value.on_host is None else f", computed on the host by {value.on_host}"
         yield from _item("in", f"{value}{origin}", columns)
     for value in kernel.outputs:
         yield from _item("out", str(value), columns)

@@ -396,15 +396,14 @@ def linspace(
 
     The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
     the step as a Python number, which is NaN where there is none. Ends with axes broadcast, and the
-    numbers lie along a new `axis`; the step is a tensor then.
+    numbers lie along a new `axis`. The step is a tensor where an end is one, or has axes.
+
+    Integers between integers are exact: those at or next below the places.
     """
-    if getattr(start, "ndim", 0) or getattr(stop, "ndim", 0) or isinstance(start, list | tuple):
-        return _between(start, stop, num, endpoint, retstep, dtype, axis)
+    if any(isinstance(v, Tensor | list | tuple) or getattr(v, "ndim", 0) for v in (start, stop)):
+        return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
     normalize_axis("linspace", axis, 1)
-    start, stop = (
-        v.item() if isinstance(v, Tensor) and not v.ndim else number_of("linspace", "an end", v)
-        for v in (start, stop)
-    )
+    start, stop = (number_of("linspace", "an end", v) for v in (start, stop))
     if isinstance(start, complex) or isinstance(stop, complex):
         target = dtypes.DEFAULT_COMPLEX if dtype is None else dtypes.parse(dtype)
         (real, step), (imag, turn) = (
@@ -437,9 +436,13 @@ def _between(
     retstep: bool,
     dtype: object,
     axis: int,
+    device: Any,
 ) -> Any:
-    """`linspace` between ends with axes."""
-    low, high = (as_floating(v, "linspace") for v in in_common_dtype("linspace", start, stop))
+    """`linspace` between ends that are tensors, or have axes."""
+    if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
+        start = tensor_of(start, "linspace", device=parse(device))
+    given = in_common_dtype("linspace", start, stop)
+    low, high = (as_floating(v, "linspace") for v in given)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
     if target in (dtypes.float64, dtypes.complex128):  # all its digits, also of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
@@ -450,11 +453,16 @@ def _between(
     step = (high - low) / builtins.max(gaps, 1)
     rank = step.ndim
     places = arange(count, device=step.device)
-    places = converted(places, dtypes.real_of(step.dtype)).reshape(count, *(1,) * rank)
-    found = low + places * step
-    if endpoint and count > 1:
-        found = where(equal(places, gaps), high, found)
-    found = converted(floor(found) if target.kind in "iu" else found, target)
+    places = places.reshape(count, *(1,) * rank)
+    if target.kind in "iu" and all(v.dtype.kind in "biu" for v in given):
+        first, last = (converted(v, dtypes.int64) for v in given)
+        found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
+    else:
+        found = low + converted(places, dtypes.real_of(step.dtype)) * step
+        if endpoint and count > 1:
+            found = where(equal(places, gaps), high, found)
+        found = floor(found) if target.kind in "iu" else found
+    found = converted(found, target)
     at = normalize_axis("linspace", axis, rank + 1)
     found = found.transpose((*range(1, at + 1), 0, *range(at + 1, rank + 1)))
     return (found, step if gaps > 0 else step * math.nan) if retstep else found

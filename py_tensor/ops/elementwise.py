@@ -167,15 +167,24 @@ sigmoid = unary(
     ulp=4,
     doc="Logistic function ``1 / (1 + exp(-x))`` of each element.",
 )
+
+
+def _reciprocal(np: Any, x: Any) -> Any:
+    """An integer divided by 0 gives 0."""
+    if x.dtype.kind in "iu":
+        return x * (np.abs(x) == 1)
+    return np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype)
+
+
 reciprocal = unary(
     "reciprocal",
-    FLOATING,
+    INTEGRAL_AS_INT,
     "reciprocal_{t}({0})",
-    lambda np, x: np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype),
+    _reciprocal,
     vjp=lambda g, y, x, _: (-(g * y * y),),
     cost=4,
     ulp=4,
-    doc="One divided by each element, in floating point.",
+    doc="One divided by each element; of an integer an integer, which is 0 but for 1 and -1.",
 )
 
 

@@ -9,22 +9,33 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import greater_equal, multiply, power
+from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
 from py_tensor.ops.gather import in_mode
+from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import (
+    as_floating,
     broadcast_to,
     concat,
     converted,
     expand_dims,
+    in_common_dtype,
     ravel,
     reshape,
     reshape_copy,
     stack,
     widened,
 )
-from py_tensor.ops.operands import Operand, Real, Scalar, number_of, numbers_of
+from py_tensor.ops.operands import (
+    Operand,
+    coerce,
+    number_of,
+    numbers_of,
+    real_number_of,
+    whole_number,
+)
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
@@ -97,7 +108,7 @@ def logspace(
     stop: Operand,
     num: int = 50,
     endpoint: bool = True,
-    base: Real = 10.0,
+    base: Operand = 10.0,
     dtype: object = None,
     axis: int = 0,
     *,
@@ -105,16 +116,36 @@ def logspace(
 ) -> Tensor:
     """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms.
 
-    Ends with axes are as those of `linspace`.
+    Ends, and bases, with axes are as those of `linspace`.
     """
+    if _has_axes(base):
+        if not any(isinstance(v, Tensor) for v in (start, stop, base)):
+            base = tensor_of(base, "logspace", device=device)
+        start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
+        base = expand_dims(as_floating(base, "logspace"), axis)
+    else:
+        base = float(real_number_of("logspace", "base", base))
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
-    powers = power(float(base), exponents)
-    return powers if dtype is None else converted(powers, dtypes.parse(dtype))
+    return _rounded(power(base, exponents), dtype)
+
+
+def _has_axes(value: Operand) -> bool:
+    """Whether it is an operand of `linspace`, and no number of the host's."""
+    return isinstance(value, Tensor | list | tuple) or bool(getattr(value, "ndim", 0))
+
+
+def _rounded(x: Tensor, dtype: object) -> Tensor:
+    """Powers in a dtype; an integer is what lies beside one to the rounding of float32."""
+    target = x.dtype if dtype is None else dtypes.parse(dtype)
+    if target.kind in "iu":
+        whole = rint(x)
+        x = where(abs(x - whole) <= abs(whole) * 2.0**-20, whole, x)
+    return converted(x, target)
 
 
 def geomspace(
-    start: Scalar,
-    stop: Scalar,
+    start: Operand,
+    stop: Operand,
     num: int = 50,
     endpoint: bool = True,
     dtype: object = None,
@@ -124,17 +155,20 @@ def geomspace(
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
-    They are computed on the host. Complex ends are joined by a spiral. Ends are numbers, so that
-    `axis` is 0.
+    Those between two numbers are computed on the host. Ends that are tensors, or have axes,
+    broadcast, and the numbers lie along a new `axis`; where an end is 0, or their signs differ, NaN
+    is between them. Complex ends are joined by a spiral.
 
     Raises
     ------
     ValueError
-        Where an end is 0, or the ends have different signs; for a negative number of them.
+        Where an end is the number 0, or two numbers have different signs; for a negative `num`.
     """
+    if _has_axes(start) or _has_axes(stop):
+        return _between(start, stop, num, endpoint, dtype, axis, device)
     normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
-    count = as_index(num)
+    count = whole_number("geomspace", "num", num)
     product = first * last
     has_path = bool(product) if isinstance(product, complex) else product > 0
     if not has_path or count < 0:
@@ -148,6 +182,29 @@ def geomspace(
     if target.kind in "iu":  # to 12 digits, that 9.999999999999998 is 10
         found = [int(float(f"{v.real:.12g}")) for v in found]
     return tensor_of(found, "geomspace", dtype=target, device=device)
+
+
+def _between(
+    start: Operand,
+    stop: Operand,
+    num: int,
+    endpoint: bool,
+    dtype: object,
+    axis: int,
+    device: Any,
+) -> Tensor:
+    """`geomspace` between ends that are tensors, or have axes."""
+    if not any(isinstance(v, Tensor) for v in (start, stop)):
+        start = tensor_of(start, "geomspace", device=device)
+    given = in_common_dtype("geomspace", start, stop)
+    low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in given))
+    at = normalize_axis("geomspace", axis, low.ndim + 1)
+    share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=at)
+    turn = sign(low)
+    low, high, turn = (expand_dims(v, at) for v in (low, high, turn))
+    found = power(low / turn, 1 - share) * power(high / turn, share) * turn
+    found = where(share == 0, low, where(share == 1, high, found))
+    return _rounded(found, dtype)
 
 
 # -- Grids --------------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.dtypes import REAL_FLOATING, DType
+from py_tensor.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
@@ -20,9 +21,11 @@ from py_tensor.ops.movement import (
     in_common_dtype,
     ravel,
     reshape,
+    stack,
 )
 from py_tensor.ops.operands import Operand
-from py_tensor.ops.reduction import max, min, sum
+from py_tensor.ops.quantiles import percentile
+from py_tensor.ops.reduction import max, mean, min, std, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import rise, searchsorted
 from py_tensor.shapes import size_of
@@ -31,7 +34,9 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
-Bins = int | Operand
+Bins = int | str | Operand
+
+RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
 def histogram_bin_edges(
@@ -41,21 +46,29 @@ def histogram_bin_edges(
     weights: Operand | None = None,
 ) -> Tensor:
     """The edges that `histogram` uses; `weights` change nothing."""
-    return _edges(
-        "histogram_bin_edges",
-        ravel(as_floating(a, "histogram_bin_edges", REAL_FLOATING)),
-        bins,
-        range,
-    )
+    x = ravel(tensor_of(a, "histogram_bin_edges"))
+    return _edges("histogram_bin_edges", x, bins, range, weighted=weights is not None)
 
 
-def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Tensor:
+def _edges(
+    op: str, given: Tensor, bins: Bins, limits: Sequence[float] | None, *, weighted: bool
+) -> Tensor:
+    x = as_floating(given, op, REAL_FLOATING)
+    if limits is not None and not (
+        limits[0] <= limits[1] and all(math.isfinite(v) for v in limits)
+    ):
+        raise ValueError(f"{op}: the range {limits} does not rise from one number to another")
     if isinstance(bins, str):
-        raise ValueError(f"{op}: takes a number of bins, or their edges, not {bins!r}")
-    if not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
+        if weighted:
+            raise TypeError(f"{op}: no rule, such as {bins!r}, knows of weights")
+        bins, limits = _by_rule(op, x, bins, limits, whole=given.dtype.kind in "biu")
+    elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
         edges = tensor_of(bins, op, device=x.device)
-        if edges.ndim != 1 or edges.size < 2:
-            raise ShapeError(f"{op}: edges are a vector of at least 2, not of shape {edges.shape}")
+        if not edges.ndim:
+            raise TypeError(f"{op}: bins are a number of them, or edges, or a rule, not {bins!r}")
+        if edges.ndim != 1:
+            raise ShapeError(f"{op}: edges are a vector, not of shape {edges.shape}")
+        REAL.check(op, edges.dtype)
         if not rise(bins):
             raise ValueError(f"{op}: the edges do not rise throughout")
         return edges
@@ -66,8 +79,6 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
         low, high = min(x), max(x)
     else:
         low, high = (full((), float(v), x.dtype, device=x.device) for v in limits or (0.0, 1.0))
-        if limits is not None and not limits[0] <= limits[1]:
-            raise ValueError(f"{op}: the range {limits} does not rise")
     alike = equal(low, high)
     low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
     number = arange(count + 1, device=x.device)
@@ -75,6 +86,75 @@ def _edges(op: str, x: Tensor, bins: Bins, limits: Sequence[float] | None) -> Te
     # fused one -1 + 3 * (1 / 3) is not 0, and elements at edges lie in the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
     return choose(equal(number, count), high, inside)
+
+
+def _by_rule(
+    op: str, x: Tensor, rule: str, limits: Sequence[float] | None, *, whole: bool
+) -> tuple[int, Sequence[float]]:
+    """How many bins a rule finds for elements, and from where to where they reach; x is read.
+
+    The rules are those of `numpy.histogram_bin_edges`. Integers have no bins narrower than 1.
+    """
+    if rule not in RULES:
+        raise ValueError(f"{op}: the rules for bins are {', '.join(RULES)}, not {rule!r}")
+    if limits is not None:
+        x = x[(x >= limits[0]) & (x <= limits[1])]
+    n = x.size
+    if not n:
+        return 1, limits or (0.0, 1.0)
+    least, most = stack([min(x), max(x)]).tolist()
+    low, high = limits or (least, most)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{op}: the elements reach from {low} to {high}, which is no range")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    width = _width(x, rule, most - least, low, high)
+    if not width:
+        return 1, (low, high)
+    return math.ceil((high - low) / (builtins.max(width, 1) if whole else width)), (low, high)
+
+
+def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> float:
+    """How wide the bins are by a rule; 0 where it finds none."""
+    n = x.size
+    if rule == "sqrt":
+        return spread / math.sqrt(n)
+    if rule == "sturges":
+        return spread / (math.log2(n) + 1)
+    if rule == "rice":
+        return spread / (2 * n ** (1 / 3))
+    if rule == "scott":
+        return (24 * math.pi**0.5 / n) ** (1 / 3) * std(x).item()
+    if rule == "stone":
+        if n == 1 or not spread:
+            return 0.0
+        most = builtins.max(100, math.isqrt(n))
+        tried = builtins.range(1, most + 1)
+        squares = stack([_square_of_counts(x, k, low, high) for k in tried]).tolist()
+        errors = [(2 - (n + 1) * s / n**2) * k for k, s in zip(tried, squares, strict=True)]
+        return spread / (1 + errors.index(builtins.min(errors)))
+    if rule == "doane":
+        scale = std(x)
+        skew, scale = stack([mean(((x - mean(x)) / scale) ** 3), scale]).tolist()
+        if n < 3 or not scale:
+            return 0.0
+        usual = math.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)))
+        return spread / (1 + math.log2(n) + math.log2(1 + abs(skew) / usual))
+    upper, lower = percentile(x, [75, 25]).tolist()
+    between_quartiles = 2 * (upper - lower) * n ** (-1 / 3)
+    if rule == "fd":
+        return between_quartiles
+    least = _width(x, "sqrt", spread, low, high) / 2
+    return builtins.min(
+        builtins.max(between_quartiles, least), _width(x, "sturges", spread, low, high)
+    )
+
+
+def _square_of_counts(x: Tensor, bins: int, low: float, high: float) -> Tensor:
+    """The sum of the squares of the counts in bins of one width, which is exact."""
+    edges = _edges("histogram", x, bins, (low, high), weighted=False)
+    counts = converted(_counted(_bin_of(x, edges), bins, None), dtypes.int64)
+    return sum(counts * counts)
 
 
 def _widths(edges: Tensor, dtype: DType) -> Tensor:
@@ -88,6 +168,8 @@ def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
     Integers between integers are found exactly, and all others as floats.
     """
     count = edges.size - 1
+    if count < 1:
+        return zeros(x.shape, dtypes.int32, device=x.device)
     if edges.dtype.kind not in "iu":
         x = as_floating(x, "histogram", REAL_FLOATING)
     if x.dtype.kind == "f":
@@ -103,6 +185,8 @@ def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
     """How many elements each bin has, or the sums of their weights."""
     dtype = dtypes.int32 if weights is None else weights.dtype
     none = zeros(count, dtype, device=number.device)
+    if not count:
+        return none
     return scatter(none, (0,), (number,), 0, 1 if weights is None else weights, "add", op="")
 
 
@@ -123,7 +207,9 @@ def histogram(
     Parameters
     ----------
     bins
-        How many of one width, or a vector of rising edges.
+        How many of one width, or a vector of rising edges. Or the name of a rule that finds how
+        many: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy; the
+        elements are read then.
     range : tuple, optional
         Where the first bin begins and the last ends; by default the least and largest element.
     density : bool
@@ -136,15 +222,18 @@ def histogram(
     ShapeError
         For weights of another shape, or edges that are no vector.
     ValueError
-        For a number of bins below 1, a range that does not rise, or edges in a list or an array
-        that do not; those in a tensor are not read.
+        For a number of bins below 1, another rule, a range that does not rise or is not finite, or
+        edges in a list or an array that do not rise; those in a tensor are not read. For elements
+        that are not finite, if a rule reads them.
+    TypeError
+        For a rule beside weights; for complex elements.
     """
     x = ravel(tensor_of(a, "histogram"))
-    edges = _edges("histogram", as_floating(x, "histogram", REAL_FLOATING), bins, range)
+    edges = _edges("histogram", x, bins, range, weighted=weights is not None)
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
         raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
-    counts = _counted(_bin_of(x, edges), edges.size - 1, given)
+    counts = _counted(_bin_of(x, edges), builtins.max(edges.size - 1, 0), given)
     if density:
         counts = counts / sum(counts) / _widths(edges, dtypes.floating(x.dtype))
     return counts, edges
@@ -239,8 +328,13 @@ def _of_points(
     first = vectors[0]
     given = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
-    edges = [_edges(op, v, b, r) for v, b, r in zip(vectors, bins, ranges, strict=True)]
-    shape = tuple(e.size - 1 for e in edges)
+    if any(isinstance(b, str) for b in bins):
+        raise TypeError(f"{op}: takes numbers of bins, or their edges; rules are of one axis")
+    edges = [
+        _edges(op, v, b, r, weighted=weights is not None)
+        for v, b, r in zip(vectors, bins, ranges, strict=True)
+    ]
+    shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
     field, beside = None, None
     for v, e, n in zip(vectors, edges, shape, strict=True):
         number = _bin_of(v, e)

@@ -9,7 +9,9 @@ from py_tensor.ops.define import binary, unary
 
 __all__ = ["bitwise_count", "gcd", "lcm"]
 
-INTEGERS = Accepts("iu", lambda dtype: dtype, "int dtypes")
+INTEGERS = Accepts(
+    "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
+)
 
 gcd = binary(
     "gcd",

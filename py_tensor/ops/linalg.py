@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
@@ -25,7 +24,6 @@ from py_tensor.ops.operands import (
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
-from py_tensor.ops.rearrange import moveaxis
 from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -64,12 +62,14 @@ def matmul(
     /,
     out: Out = None,
     *,
+    axes: list[Any] | None = None,
+    axis: None = None,
+    keepdims: bool = False,
     casting: str = SAME_KIND,
     order: str = "K",
     dtype: object = None,
     subok: bool = True,
     signature: None = None,
-    axes: Sequence[Any] | None = None,
 ) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
 
@@ -77,21 +77,25 @@ def matmul(
 
     Parameters
     ----------
-    axes : optional
-        Where the rows and columns lie, in place of the last two axes: pairs of axes of `x1`, of
-        `x2` and of the result. For a vector it is an axis alone, and for no axis ``()``.
+    axes : list, optional
+        Which axes the matrices have in the operands and in the result: three pairs, or an int, or
+        an empty tuple, where there is a vector, or a number.
+    axis, keepdims
+        Accepted, to be refused as by NumPy: matrices have two axes.
 
     Raises
     ------
     ShapeError
         If the inner sizes differ, or an operand is 0-d.
-    ValueError
-        If `axes` does not name as many as the operands and the result need.
+    ValueError, TypeError
+        For `axes` that are no such list.
     """
-    if axes is not None:
-        found = _along_axes(x1, x2, axes, dtype, casting, signature)
-        return stored("matmul", found, out, True, casting)
     x, y = x1, x2
+    if axes is not None or axis is not None or keepdims:
+        from py_tensor.ops.products import along_axes
+
+        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        return along_axes(matmul, x, y, out, axes, axis, keepdims, options)
     if dtype is not None or casting is not SAME_KIND or signature is not None:
         check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature)
         if dtype is not None:
@@ -108,26 +112,6 @@ def matmul(
     if isinstance(found, Meta):
         return zeros(found.shape, dtype=found.dtype, device=found.device)
     return Tensor(record(found, a, b))
-
-
-def _along_axes(
-    x: Operand, y: Operand, axes: Sequence[Any], dtype: object, casting: str, signature: None
-) -> Tensor:
-    """`matmul` of operands whose rows and columns lie along other axes than the last ones."""
-    given = [tensor_of(v, "matmul") for v in coerce("matmul", (x, y))]
-    places: list[tuple[int, ...]] = [
-        tuple(cast("Sequence[int]", own)) if isinstance(own, Sequence) else (own,) for own in axes
-    ]
-    counts = [min(v.ndim, 2) for v in given]
-    counts.append(counts[0] + counts[1] - 2)
-    if [len(own) for own in places] != counts:
-        wanted = " and ".join(map(str, counts))
-        raise ValueError(f"matmul: axes are {wanted} of the operands and the result, not {axes!r}")
-    a, b = (
-        moveaxis(v, own, tuple(range(-len(own), 0))) for v, own in zip(given, places, strict=False)
-    )
-    found = matmul(a, b, dtype=dtype, casting=casting, signature=signature)
-    return moveaxis(found, tuple(range(-counts[2], 0)), places[2]) if counts[2] else found
 
 
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ What shape, strides and an offset can say is a view, as in NumPy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
@@ -23,7 +23,6 @@ from py_tensor.layout import Layout
 from py_tensor.ops.define import build, empty_node, filled, register
 from py_tensor.ops.operands import (
     Operand,
-    Scalar,
     as_ndarray,
     beside,
     coerce,
@@ -32,7 +31,8 @@ from py_tensor.ops.operands import (
     device_of,
     lift,
     node_of,
-    number_of,
+    number_like,
+    numbers_of,
     widest,
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
@@ -425,81 +425,98 @@ _padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int
 
 def pad(
     array: Operand,
-    pad_width: Sequence[tuple[int, int]] | tuple[int, int] | int,
-    mode: str = "constant",
-    *,
-    constant_values: Scalar | Sequence[Any] = 0,
+    pad_width: Any,
+    mode: str | Callable[..., None] = "constant",
+    **kwargs: Any,
 ) -> Tensor:
-    """The elements with others around them.
+    """The elements with others around them. An axis is padded after those before it.
 
     Parameters
     ----------
     pad_width
-        (before, after) for each axis; one pair, or one int, goes for all axes.
-    mode : {"constant", "edge", "wrap", "reflect", "symmetric"}
-        Whether `constant_values` stand there, the element at the edge, those from the other end,
-        or those of a mirror on the edge's element, or beside it.
-    constant_values
-        One number, which goes for all sides; a pair for both sides of all axes; or a pair for each
-        axis. An axis is padded after those before it.
+        (before, after) for each axis; one pair, or one int, goes for all axes. In a dict, by axis.
+    mode : str or callable
+        "constant": `constant_values` stand there. "empty": anything does. "edge": the element at
+        the edge. "wrap": elements from the other end. "reflect" and "symmetric": those of a mirror
+        on the edge's element, or beside it. "linear_ramp": numbers on the way to `end_values`.
+        "maximum", "mean", "median", "minimum": that of the elements of the axis.
+
+        A function writes the values: ``f(vector, (before, after), axis, kwargs)`` is called with a
+        view of each vector of the result along each axis, in which zeros stand around the elements.
+    constant_values, end_values
+        By default 0. One number, which goes for all sides; a pair for both sides of all axes; or a
+        pair for each axis. They are converted to the dtype of the elements.
+    stat_length
+        Of how many elements next to the side; by default of all. In the same forms.
+    reflect_type : {"even", "odd"}
+        "odd": twice the element at the edge less the reflected elements.
 
     Raises
     ------
     ShapeError
         For widths that do not fit the axes, or are negative.
     ValueError
-        For another mode, or for no elements in a mode other than "constant".
+        For another mode, an option that a mode does not take, no elements in a mode other than
+        "constant" and "empty", or a `stat_length` of which there is no value.
     TypeError
-        If `constant_values` are anything but numbers.
+        For widths that are no ints.
     """
     x = tensor_of(array, "pad")
     node = node_of(x)
-    if mode == "constant" and type(pad_width) is int and isinstance(constant_values, int | float):
+    fill = kwargs.get("constant_values", 0)
+    is_plain = not kwargs or (len(kwargs) == 1 and "constant_values" in kwargs)
+    if mode == "constant" and is_plain and type(pad_width) is int and isinstance(fill, int | float):
         kept = _padded.get((node.meta, pad_width))
-        if kept is not None and dtypes.holds(node.meta.dtype, constant_values):
+        if kept is not None and dtypes.holds(node.meta.dtype, fill):
             pairs, meta, key, number_meta, number_key = kept
-            fill = Node(CONST, (), float(constant_values), number_meta, number_key)
-            return Tensor(Node(PAD, (node, fill), pairs, meta, key))
+            number = Node(CONST, (), float(fill), number_meta, number_key)
+            return Tensor(Node(PAD, (node, number), pairs, meta, key))
     widths = pad_width
-    sides: Any = None
-    if isinstance(constant_values, list | tuple):
-        sides, constant_values = constant_values, 0
-    constant_values = number_of("pad", "constant_values", constant_values)
-    given: Any = ((widths, widths),) * x.ndim if isinstance(widths, int) else widths
-    if x.ndim != 1 and len(given) == 2 and all(isinstance(w, int) for w in given):
-        given = (given,) * x.ndim
-    if x.ndim == 1 and len(given) == 2 and all(isinstance(w, int) for w in given):
-        given = (given,)
-    pairs = _pairs("pad", given, x.ndim)
+    if isinstance(widths, dict):
+        items = cast("dict[int, Any]", widths).items()
+        by_axis = {normalize_axis("pad", a, x.ndim): w for a, w in items}
+        given = (by_axis.get(a, 0) for a in range(x.ndim))
+        widths = [(w, w) if isinstance(w, int) else w for w in given]
+    pairs = _pairs("pad", sides_of("pad_width", widths, x.ndim), x.ndim)
     if any(w < 0 for pair in pairs for w in pair):
         raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
-    if sides is not None and mode == "constant":
-        from py_tensor.ops.rearrange import padded_by_sides
+    fill = number_like(fill)
+    if fill is None or mode != "constant" or not is_plain:
+        from py_tensor.ops.padding import padded
 
-        return padded_by_sides(x, pairs, sides)
-    if mode != "constant":
-        from py_tensor.ops.rearrange import continued
-
-        return continued(x, pairs, mode)
+        return padded(x, pairs, mode, kwargs)
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
-    if x.dtype is not dtypes.bool_ or constant_values not in (0, 1):  # 0 and 1 are bools as well
-        dtype = dtypes.with_scalar(x.dtype, constant_values)
-    else:
-        dtype = dtypes.bool_
     if shape == x.shape:
-        return astype(x, dtype)
-    x = converted(x, dtype)
+        return copy(x)
+    dtype = x.dtype
     meta = meta_of(shape, dtype, x.device)
     if not meta.size:
         return Tensor(empty_node(meta))
+    if dtype.kind in "biu" and not isinstance(fill, complex):
+        fill = bool(fill) if dtype.kind == "b" else int(fill)
     if not x.size:
-        return filled(constant_values, meta)
-    fill = lift("pad", constant_values, (), dtype, x.device)
-    made = bind(PAD, (node_of(x), fill), pairs)
-    if dtype is node.meta.dtype and dtype.kind == "f" and type(widths) is int:
-        kept = pairs, made.meta, made.key, fill.meta, fill.key
+        return filled(fill, meta)
+    number = lift("pad", fill, (), dtype, x.device)
+    made = bind(PAD, (node_of(x), number), pairs)
+    if dtype.kind == "f" and type(widths) is int:
+        kept = pairs, made.meta, made.key, number.meta, number.key
         _padded.keep((node.meta, widths), kept)
     return Tensor(made)
+
+
+def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
+    """A pair for each axis, from one value, a pair, or pairs; those in a tensor stay in it."""
+    if isinstance(given, Tensor):
+        values, shape = [*given.reshape(-1)], given.shape
+    else:
+        values, shape = numbers_of("pad", given)
+    if len(values) == 1:
+        return [(values[0], values[0])] * rank
+    if len(values) == 2 and shape != (2, 1):
+        return [(values[0], values[1])] * rank
+    if len(shape) != 2 or shape[0] != rank or shape[1] not in (1, 2):
+        raise ShapeError(f"pad: {name} {given} are no pairs for {rank} axes")
+    return [(values[i], values[i + shape[1] - 1]) for i in range(0, len(values), shape[1])]
 
 
 def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:

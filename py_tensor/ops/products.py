@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, combinations
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
-from py_tensor.errors import ShapeError
+from py_tensor.errors import AxisError, ShapeError
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import check_options, count_operands, register
@@ -67,6 +67,7 @@ def vecdot(
     /,
     out: Out = None,
     *,
+    axes: list[Any] | None = None,
     axis: int = -1,
     keepdims: bool = False,
     casting: str = SAME_KIND,
@@ -77,11 +78,22 @@ def vecdot(
 ) -> Tensor:
     """The sums of products of vectors along `axis`, those of `x1` conjugated; the rest broadcasts.
 
+    Parameters
+    ----------
+    axes : list, optional
+        The axis in each operand, in place of `axis`; and that in the result, with `keepdims`.
+
     Raises
     ------
     ShapeError
         If the vectors differ in length, or an operand has no axis.
+    ValueError, TypeError
+        For `axes` that are no such list.
     """
+    if axes is not None:
+        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        other = None if axis == -1 else axis
+        return along_axes(vecdot, x1, x2, out, axes, other, keepdims, options)
     a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature)
     if not a.ndim or not b.ndim:
         raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
@@ -98,13 +110,22 @@ def matvec(
     /,
     out: Out = None,
     *,
+    axes: list[Any] | None = None,
+    axis: None = None,
+    keepdims: bool = False,
     casting: str = SAME_KIND,
     order: str = "K",
     dtype: object = None,
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of matrices with vectors, which lie along the last axis of `x2`."""
+    """The products of matrices with vectors, which lie along the last axis of `x2`.
+
+    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    """
+    if axes is not None or axis is not None or keepdims:
+        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        return along_axes(matvec, x1, x2, out, axes, axis, keepdims, options)
     a, b = _computed_in("matvec", x1, x2, dtype, casting, signature)
     return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
 
@@ -115,16 +136,81 @@ def vecmat(
     /,
     out: Out = None,
     *,
+    axes: list[Any] | None = None,
+    axis: None = None,
+    keepdims: bool = False,
     casting: str = SAME_KIND,
     order: str = "K",
     dtype: object = None,
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of vectors, along the last axis of `x1` and conjugated, with matrices."""
+    """The products of vectors, along the last axis of `x1` and conjugated, with matrices.
+
+    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    """
+    if axes is not None or axis is not None or keepdims:
+        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        return along_axes(vecmat, x1, x2, out, axes, axis, keepdims, options)
     a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature)
     found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
     return stored("vecmat", found, out, True, casting)
+
+
+_CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
+"""How many axes a product takes of each operand, and gives."""
+
+
+def along_axes(
+    function: Callable[..., Tensor],
+    x1: Operand,
+    x2: Operand,
+    out: Out,
+    axes: Any,
+    axis: object,
+    keepdims: bool,
+    options: dict[str, Any],
+) -> Tensor:
+    """A product whose vectors and matrices lie along given axes of the operands and the result."""
+    op = function.__name__
+    if axes is None or (keepdims and op != "vecdot"):
+        given = "axis" if axes is None and axis is not None else "keepdims"
+        raise TypeError(
+            f"{op}: takes no {given}: operands have other numbers of axes; axes= may do"
+        )
+    if axis is not None:
+        raise TypeError(f"{op}: takes axis or axes, not both")
+    operands = in_common_dtype(op, x1, x2)
+    if not all(x.ndim for x in operands):
+        raise ShapeError(f"{op}: operands of shapes {[x.shape for x in operands]} lack axes")
+    first, second, kept = _CORES[op]
+    if op == "matmul":
+        first, second = (min(x.ndim, 2) for x in operands)
+        kept = first + second - 2
+    if not isinstance(axes, list):
+        raise TypeError(f"{op}: axes are a list, not {axes!r}")
+    given = [*cast("list[Any]", axes)]
+    if len(given) == 2 and op == "vecdot":
+        given.append(given[1] if keepdims else ())
+    kept += keepdims
+    if len(given) != 3:
+        raise ValueError(f"{op}: axes {axes} have no entry for each operand and the result")
+    places: list[tuple[int, ...]] = []
+    for item, count in zip(given, (first, second, kept), strict=True):
+        several = isinstance(item, tuple)
+        place = cast("tuple[int, ...]", item if several else (item,))
+        if len(place) != count or not (several or count == 1):
+            raise AxisError(f"{op}: an entry of axes is a tuple of {count}, not {item!r}")
+        places.append(place)
+    moved = [
+        moveaxis(x, item, tuple(range(-len(item), 0)))
+        for x, item in zip(operands, places[:2], strict=True)
+    ]
+    found = function(*moved, **options)
+    if keepdims:
+        found = expand_dims(found, -1)
+    found = moveaxis(found, tuple(range(-kept, 0)), places[2])
+    return stored(op, found, out, True, options["casting"])
 
 
 def _computed_in(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 from py_tensor import dtypes
@@ -11,14 +12,15 @@ from py_tensor.dtypes import REAL, WORDS
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import apply, register
-from py_tensor.ops.elementwise import floor, isnan, maximum, minimum
+from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import as_floating, converted, permute, reshape, reshape_copy, stack
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.out import Out, stored
-from py_tensor.ops.reduction import Axes, sum
-from py_tensor.ops.sorting import sort
+from py_tensor.ops.reduction import Axes, any, sum
+from py_tensor.ops.scan import cumsum
+from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import dropped, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -34,8 +36,10 @@ _BETWEEN = {
     "interpolated_inverted_cdf": (0.0, 1.0),
 }
 """Methods that draw lines between elements: what they leave off the two ends."""
-_EXACT = ("lower", "higher", "nearest")
-_AT = (*_EXACT, "midpoint")
+_EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+_AT = (*_EXACT, "midpoint", "averaged_inverted_cdf")
+_STEPS = {"inverted_cdf": -1.0, "averaged_inverted_cdf": -1.0, "closest_observation": -1.5}
+"""Methods that follow the steps of the distribution: what they add to ``n * share``."""
 
 MULTIPLY_HIGH = Elementwise(
     "multiply_high",
@@ -59,6 +63,7 @@ def _quantiles(
     *,
     scale: float = 1.0,
     without_nan: bool = False,
+    weights: Operand = None,
 ) -> Tensor:
     """Quantiles over some axes; the axes of `q` come first in the result."""
     numbers, of_shares = numbers_of(op, q)
@@ -73,12 +78,23 @@ def _quantiles(
         raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")
     if method not in _BETWEEN and method not in (*_AT, "mean"):
         raise ValueError(f"{op}: method is one of {(*_BETWEEN, *_AT)}, not {method!r}")
+    if weights is not None and method != "inverted_cdf":
+        raise ValueError(f"{op}: only the method 'inverted_cdf' has weights, not {method!r}")
     axes = normalize_axes(op, axis, x.ndim)
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     n = size_of(tuple(x.shape[a] for a in axes))
-    rows = reshape_copy(permute(x, (*kept, *axes)), (*(x.shape[a] for a in kept), n))
-    if n:
+
+    def in_rows(x: Tensor) -> Tensor:
+        return reshape_copy(permute(x, (*kept, *axes)), (*(x.shape[a] for a in kept), n))
+
+    rows = in_rows(x)
+    if n and weights is not None:
+        from py_tensor.ops.statistics import weights_of
+
+        weighted = _weighted(op, rows, in_rows(weights_of(op, weights, x, axis)), without_nan)
+        found = [reshape(weighted(share), shape) for share in shares]
+    elif n:
         at = _among_numbers if without_nan else _among_all
         ordered = sort(rows)
         found = [reshape(at(ordered, share, method), shape) for share in shares]
@@ -88,6 +104,34 @@ def _quantiles(
         return stored(op, found[0], out)
     none = zeros((0, *shape), x.dtype, device=x.device)
     return stored(op, reshape(stack(found) if found else none, (*of_shares, *shape)), out)
+
+
+def _weighted(
+    op: str, rows: Tensor, weights: Tensor, without_nan: bool
+) -> Callable[[float], Tensor]:
+    """What gives a quantile of each row, whose elements count by weights; those are looked at."""
+    has_nan = rows.dtype.kind == "f"
+    if without_nan and has_nan:
+        weights = choose(isnan(rows), 0, weights)
+    order = argsort(rows, -1)
+    ordered = take_along_axis(rows, order, -1)
+    sums = cumsum(take_along_axis(weights, order, -1), -1)
+    total = sums[..., -1:]
+    wrong = ~((total > 0) & isfinite(total))
+    if without_nan and has_nan:
+        wrong = wrong & ~isnan(ordered[..., :1])  # of NaN alone, there is nothing to weigh
+    if (any(wrong) | any(weights < 0)).item():
+        raise ValueError(f"{op}: weights are not negative, and their sum is a positive number")
+    reached = sums / total
+
+    def at(share: float) -> Tensor:
+        place = sum((reached < share) | (reached == 0), -1, keepdims=True)
+        found = take_along_axis(ordered, minimum(place, ordered.shape[-1] - 1), -1)[..., 0]
+        if without_nan or not has_nan:
+            return found
+        return choose(isnan(ordered[..., -1]), math.nan, found)
+
+    return at
 
 
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
@@ -120,6 +164,8 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
 
 def _offset(share: float, method: str) -> float | None:
     """What a method adds to ``n * share`` for the place among n; None of ``(n - 1) * share``."""
+    if method in _STEPS:
+        return _STEPS[method]
     if method not in _BETWEEN or method == "linear":
         return None
     alpha, beta = _BETWEEN[method]
@@ -148,9 +194,13 @@ def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
     if method in _EXACT:
         if method == "nearest":
             whole = whole + ((part > 0.5) | ((part == 0.5) & (whole % 2 == 1)))
-        elif method == "higher":
+        elif method == "closest_observation":
+            whole = whole + ((part > 0) | (whole % 2 == 0))
+        elif method != "lower":
             whole = whole + (part > 0)
         return whole, whole, None
+    if method == "averaged_inverted_cdf":
+        return whole, whole + 1, ((part > 0) + 1) * 0.5
     if method == "mean":
         return whole, whole + (part > 0), None
     return whole, whole + 1, (part > 0) * 0.5 if method == "midpoint" else part
@@ -164,11 +214,6 @@ def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
     return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
 
 
-def _no_weights(op: str, weights: None) -> None:
-    if weights is not None:
-        raise ValueError(f"{op}: takes no weights; np.{op} of x.numpy() does")
-
-
 def quantile(
     a: Operand,
     q: Operand,
@@ -178,7 +223,7 @@ def quantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Operand | None = None,
 ) -> Tensor:
     """The values below which the shares `q` of the elements over `axis` lie; NaN if one is.
 
@@ -190,15 +235,21 @@ def quantile(
         Accepted: the operand stays as it is.
     method
         "linear", "lower", "higher", "nearest", "midpoint", "weibull", "hazen", "median_unbiased",
-        "normal_unbiased" or "interpolated_inverted_cdf", as in NumPy.
+        "normal_unbiased", "inverted_cdf", "averaged_inverted_cdf", "closest_observation" or
+        "interpolated_inverted_cdf", as in NumPy.
+    weights : optional
+        As what each element counts, for the method "inverted_cdf"; of the shape of `a`, or of that
+        of the axes given. They are summed as floats, and looked at before the result is there.
 
     Raises
     ------
+    ShapeError
+        For weights of another shape.
     ValueError
-        For shares out of range, or another method.
+        For shares out of range, another method, weights beside another method, or weights that are
+        negative or have no positive sum.
     """
-    _no_weights("quantile", weights)
-    return _quantiles("quantile", a, q, axis, out, method, keepdims)
+    return _quantiles("quantile", a, q, axis, out, method, keepdims, weights=weights)
 
 
 def percentile(
@@ -210,11 +261,10 @@ def percentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Operand | None = None,
 ) -> Tensor:
     """`quantile`, whose shares are in percent."""
-    _no_weights("percentile", weights)
-    return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0)
+    return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0, weights=weights)
 
 
 def median(
@@ -240,11 +290,12 @@ def nanquantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Operand | None = None,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN."""
-    _no_weights("nanquantile", weights)
-    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, without_nan=True)
+    return _quantiles(
+        "nanquantile", a, q, axis, out, method, keepdims, without_nan=True, weights=weights
+    )
 
 
 def nanpercentile(
@@ -256,12 +307,15 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Operand | None = None,
 ) -> Tensor:
     """`percentile` of the elements that are not NaN."""
-    _no_weights("nanpercentile", weights)
     return _quantiles(
-        "nanpercentile", a, q, axis, out, method, keepdims, scale=100.0, without_nan=True
+        "nanpercentile",
+        *(a, q, axis, out, method, keepdims),
+        scale=100.0,
+        without_nan=True,
+        weights=weights,
     )
 
 

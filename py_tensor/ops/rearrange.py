@@ -15,7 +15,7 @@ from py_tensor.graph.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
-from py_tensor.ops.gather import gather_nd, take
+from py_tensor.ops.gather import take
 from py_tensor.ops.movement import (
     along_axis,
     concat,
@@ -168,46 +168,6 @@ def _roll_steps(meta: Meta, shift: int, axis: int) -> tuple[Step, ...]:
 
 
 _rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
-
-
-def continued(x: Tensor, widths: Sequence[tuple[int, int]], mode: str) -> Tensor:
-    """What `pad` gives in a mode that repeats elements of `x`, whose axes may be any."""
-    if mode not in ("edge", "wrap", "reflect", "symmetric"):
-        raise ValueError(f"pad: mode is constant, edge, wrap, reflect or symmetric, not {mode!r}")
-    for axis, (before, after) in enumerate(widths):
-        n = x.shape[axis]
-        if not before and not after:
-            continue
-        if not n:
-            raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
-        place = arange(before + n + after, device=x.device) - before
-        if mode == "edge":
-            place = place.clip(0, n - 1)
-        elif mode == "wrap":
-            place = place % n
-        else:  # from a mirror on the last element, or beside it
-            turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
-            place = place % max(turn, 1)
-            place = where(place >= n, most - place, place)
-        x = gather_nd(x, (axis,), (place,), axis, op="")
-    return x.copy()
-
-
-def padded_by_sides(x: Tensor, widths: Sequence[tuple[int, int]], values: Sequence[Any]) -> Tensor:
-    """What `pad` gives with a number for each side: one side after another."""
-    for_all = not any(isinstance(v, list | tuple) for v in values)
-    given = [values] * x.ndim if for_all else values
-    if (len(given) == 1 and x.ndim > 1) or not x.ndim:
-        given = [*given[:1]] * x.ndim
-    if len(given) != x.ndim or any(len(pair) not in (1, 2) for pair in given):
-        raise ShapeError(f"pad: constant_values {values} are no pairs for {x.ndim} axes")
-    for axis, (pair, width) in enumerate(zip(given, widths, strict=True)):
-        for side in range(2):
-            if width[side]:
-                own = [(0, 0)] * x.ndim
-                own[axis] = (width[0], 0) if side == 0 else (0, width[1])
-                x = pad(x, own, constant_values=pair[min(side, len(pair) - 1)])
-    return x.copy()
 
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:

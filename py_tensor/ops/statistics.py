@@ -25,7 +25,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.reduction import Axes, mean, sum
-from py_tensor.shapes import normalize_axes, size_of
+from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["average", "corrcoef", "cov"]
@@ -59,15 +59,25 @@ def average(
         found = mean(x, axis, keepdims=keepdims)
         total = full(found.shape, float(size_of(tuple(x.shape[a] for a in axes))), x.dtype)
         return (found, total.to(x.device)) if returned else found
-    w = as_floating(tensor_of(weights, "average", device=x.device), "average")
-    if w.shape != x.shape:
-        if w.shape != tuple(x.shape[a] for a in axes):
-            raise ShapeError(f"average: weights of shape {w.shape} for axes {axes} of {x.shape}")
-        w = reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
-        w = broadcast_to(w, x.shape)
+    w = weights_of("average", weights, x, axis)
     total = sum(w, axis, keepdims=keepdims)
     found = sum(x * w, axis, keepdims=keepdims) / total
     return (found, total) if returned else found
+
+
+def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
+    """Weights as floats in the shape of `x`; those of other shapes are of the axes given."""
+    w = as_floating(tensor_of(weights, op, device=x.device), op)
+    if w.shape == x.shape:
+        return w
+    given = axis if isinstance(axis, tuple) else (axis,)
+    axes = normalize_axes(op, axis, x.ndim)
+    places = axes if axis is None else [normalize_axis(op, a, x.ndim) for a in given]
+    if w.shape != tuple(x.shape[a] for a in places):
+        raise ShapeError(f"{op}: weights of shape {w.shape} for axes {axes} of {x.shape}")
+    w = transpose(w, tuple(places.index(a) for a in axes))
+    w = reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
+    return broadcast_to(w, x.shape)
 
 
 def cov(

@@ -14,6 +14,11 @@ from py_tensor.polynomial.objects import Polynomial as Polynomial
 
 __all__ = ["Polynomial", "polynomial", "polyutils"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:

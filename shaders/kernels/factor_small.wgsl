@@ -65,7 +65,7 @@ fn main(
       turn = k;
       pivots[own * TEAM + k] = row;
     }
-    if (best != 0u && (left >> row & 1u) == 1u) {
+    if (best != 0u && ((left >> row) & 1u) == 1u) {
       let factor = quotient(cells[column + row], cells[column + pivot]);
       for (var c = k + 1u; c < columns; c++) {
         let at = first + c * TEAM;

@@ -60,6 +60,12 @@ fn sign_i32(x: i32) -> i32 { return select(select(0, 1, x > 0), -1, x < 0); }
 // 0 or 1.
 fn sign_u32(x: u32) -> u32 { return select(0u, 1u, x != 0u); }
 
+// 1 / x rounded towards 0; 0 for 0.
+fn reciprocal_i32(x: i32) -> i32 { return select(0, x, abs(x) == 1); }
+
+// 1 / x rounded down; 0 for 0.
+fn reciprocal_u32(x: u32) -> u32 { return select(0u, x, x == 1u); }
+
 // |x|; -2^31 stays, as in NumPy.
 fn abs_i32(x: i32) -> i32 { return select(x, -x, x < 0); }
 

@@ -46,6 +46,11 @@ fn abs_int64(x: vec2u) -> vec2u { return select(x, neg_64(x), top_bit_64(x)); }
 // -1, 0 or 1.
 fn sign_uint64(x: vec2u) -> vec2u { return vec2u(select(0u, 1u, any(x != vec2u(0u))), 0u); }
 fn sign_int64(x: vec2u) -> vec2u { return select(sign_uint64(x), vec2u(0xffffffffu), top_bit_64(x)); }
+// 1 / x rounded towards 0; 0 for 0.
+fn reciprocal_uint64(x: vec2u) -> vec2u { return select(vec2u(0u), x, all(x == vec2u(1u, 0u))); }
+fn reciprocal_int64(x: vec2u) -> vec2u {
+  return select(reciprocal_uint64(x), x, all(x == vec2u(0xffffffffu)));
+}
 
 struct Quotient64 { quotient: vec2u, rest: vec2u }
 

@@ -416,6 +416,8 @@ CASES: dict[str, Case] = {
     "left_shift_u32": Case(np.left_shift, domains=SHIFTS),
     "right_shift_i32": Case(np.right_shift, domains=SHIFTS),
     "right_shift_u32": Case(np.right_shift, domains=SHIFTS),
+    "reciprocal_i32": Case(lambda x: x * (np.abs(x) == 1), domains=WORDS),
+    "reciprocal_u32": Case(lambda x: x * (x == 1), domains=WORDS),
     "sign_i32": Case(np.sign, domains=WORDS),
     "sign_u32": Case(np.sign, domains=WORDS),
     "abs_i32": Case(np.abs, domains=WORDS),

@@ -50,7 +50,7 @@ WITH_SCALAR: dict[tuple[str, str], str] = {
 SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 BITS = {d: d for d in _ORDER if not d.startswith("float")}
-WHOLE = {d: d for d in BITS if d != "bool"}
+WHOLE = {d: "int32" if d == "bool" else d for d in BITS}
 COUNTS: dict[str, str] = {d: "uint8" for d in WHOLE}  # noqa: C420
 COUNTED = {**SAME, "bool": "int32"}
 SUMMED = COUNTED | {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
@@ -148,6 +148,10 @@ def _i0(x: Array) -> Array:
     return np.where(np.isinf(x), np.inf, np.i0(x.astype(np.float64)))
 
 
+def _reciprocal(x: Array) -> Array:
+    return 1 / x if _kind(x) == "f" else np.where(np.abs(x) == 1, x, 0)
+
+
 def _relu(x: Array) -> Array:
     return np.where((x > 0) | np.isnan(x), x, 0) if _kind(x) == "f" else np.maximum(x, 0)
 
@@ -238,7 +242,7 @@ UNARY: dict[str, Entry] = {
     "tan": _floating(np.tan, 4),
     "tanh": _floating(np.tanh, 4),
     "sigmoid": _floating(_sigmoid, 4),
-    "reciprocal": _floating(lambda x: 1 / x, 4),
+    "reciprocal": Entry(_reciprocal, COUNTED, COUNTED, 4),
     "negative": Entry(np.negative, NUMBERS),
     "positive": Entry(lambda x: x, NUMBERS),
     "conjugate": Entry(lambda x: x, SAME),
@@ -264,7 +268,7 @@ UNARY: dict[str, Entry] = {
     "spacing": Entry(_spacing, FLOATING, FLOATING, ulp=1),
     "isneginf": _truth(lambda x: x == -np.inf),
     "isposinf": _truth(lambda x: x == np.inf),
-    "bitwise_count": Entry(np.bitwise_count, COUNTS),
+    "bitwise_count": Entry(np.bitwise_count, COUNTS, WHOLE),
     "radians": _floating(np.radians, 4),
     "degrees": _floating(np.degrees, 4),
 }
@@ -301,8 +305,8 @@ BINARY: dict[str, Entry] = {
     "fmax": Entry(np.fmax, SAME, zero_sign=False),
     "fmin": Entry(np.fmin, SAME, zero_sign=False),
     "fmod": Entry(_fmod, NUMBERS, ulp=4),
-    "gcd": Entry(_gcd, WHOLE),
-    "lcm": Entry(_lcm, WHOLE),
+    "gcd": Entry(_gcd, WHOLE, WHOLE),
+    "lcm": Entry(_lcm, WHOLE, WHOLE),
 }
 NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees", "cbrt", "i0", "spacing"}
 NO_METHODS |= {"isneginf", "isposinf", "bitwise_count"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -524,21 +524,3 @@ def test_bools(device: str, rng: np.random.Generator) -> None:
     same(pt.vdot(x, x), np.vdot(a, a), "vdot of bools")
     same(pt.einsum("ij,kj->ik", x, x), np.einsum("ij,kj->ik", a, a), "einsum of bools")
     same(pt.convolve(x[0], x[1]), np.convolve(a[0], a[1]), "convolve of bools")
-
-
-def test_axes(device: str, rng: np.random.Generator) -> None:
-    for left, right, axes in (
-        ((2, 3, 4), (4, 5, 2), [(1, 2), (0, 1), (0, 1)]),
-        ((3, 4, 2), (2, 4, 5), [(0, 1), (1, 2), (-1, 0)]),
-        ((4, 2), (4,), [(1, 0), 0, (0,)]),
-        ((4,), (3, 4, 2), [0, (1, 2), -1]),
-        ((4,), (4,), [(0,), (0,), ()]),
-    ):
-        a, b = random(rng, *left), random(rng, *right)
-        got = pt.matmul(pt.tensor(a, device=device), pt.tensor(b, device=device), axes=axes)
-        expected = np.matmul(a, b, axes=cast("Any", axes))
-        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5, atol=1e-5, strict=True)
-    x = pt.ones((3, 3), device=device)
-    for wrong in ([(0, 1), (0, 1)], [(0, 1), 0, (0, 1)], [(0, 0), (0, 1), (0, 1)]):
-        with pytest.raises(ValueError, match="axes"):
-            pt.matmul(x, x, axes=wrong)

@@ -18,12 +18,15 @@ NAMES = [dtype.name for dtype in dtypes.ALL]
 
 
 def random_bytes(rng: np.random.Generator, *names: str) -> Array:
-    """As elements of the first dtype, which are no NaN; for bools those of 0 and 1."""
+    """As elements of the first dtype; no NaN in any of them, and for bools those of 0 and 1."""
     raw = rng.integers(0, 256, 3 * 48, dtype=np.uint8)
     if "bool" in names:
         raw %= 2
-    found = raw.view(names[0]).reshape(3, -1)
-    return np.nan_to_num(found, nan=1.5) if found.dtype.kind in "fc" else found
+    for name in names:
+        numbers = raw.view(name)
+        if numbers.dtype.kind in "fc":
+            numbers[:] = np.nan_to_num(numbers, nan=1.5)
+    return raw.view(names[0]).reshape(3, -1)
 
 
 def same(x: pt.Tensor, expected: Array) -> bool:

@@ -1,13 +1,13 @@
 """Runs published NumPy programs with py_tensor in place of NumPy, and says what becomes of them.
 
-usage: python3 -m tests.published FOLDER [--device cpu|webgpu] [--random host|tensor]
+usage: python3 -m tests.published FOLDER [--device cpu|native|webgpu] [--random host|tensor]
                                   [--only TEXT] [--seconds N] [--json FILE]
 
 FOLDER holds the programs, one file each, in folders by where they come from; none of them is part
 of this repository. Each runs with NumPy in a process of its own, then renamed (`rename.py`) on the
-device: on webgpu inside the page's worker, for which the page must be built. The numbers that both
-leave behind are compared (`compare.py`). Random numbers are NumPy's on both sides: arrays of the
-host, or with `--random tensor` tensors of them.
+device: on webgpu inside the page's worker, for which the page must be built, on native in a process
+with wgpu. The numbers that both leave behind are compared (`compare.py`). Random numbers are
+NumPy's on both sides: arrays of the host, or with `--random tensor` tensors of them.
 
 A program is left out if it fails with NumPy, takes too long there, or leaves no numbers. What
 NumPy itself does not give twice, such as times, is not compared.
@@ -43,15 +43,16 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--device", choices=("cpu", "webgpu"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "native", "webgpu"), default="cpu")
     parser.add_argument("--random", choices=("host", "tensor"), default="host")
     parser.add_argument("--only", default="", metavar="TEXT", help="only programs named so")
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="limit of one run")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     options = parser.parse_args()
     rows: dict[str, dict[str, Any]] = {}
+    device = "webgpu" if options.device == "native" else options.device
     with contextlib.ExitStack() as closing:
-        run = partial(in_process, options.seconds, options.random, options.device)
+        run: Run = partial(in_process, options.seconds, options.random, device)
         if options.device == "webgpu":
             run = InPage(options.random, options.seconds)
             closing.callback(run.close)

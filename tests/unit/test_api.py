@@ -184,6 +184,16 @@ def test_what_is_listed_is_there_and_public() -> None:
     assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
 
 
+@pytest.mark.parametrize("name", ["emath", "fft", "lib", "linalg", "polynomial", "testing"])
+def test_a_module_lists_what_is_public(name: str) -> None:
+    module = getattr(pt, name)
+    numpys = getattr(np, name)
+    assert dir(module) == sorted(module.__all__)
+    own = {"EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"}
+    for listed in dir(module):
+        assert hasattr(numpys, listed) or hasattr(np, listed) or listed in own, listed
+
+
 @pytest.mark.parametrize(("owner", "names"), [(pt, FUNCTIONS), (pt.Tensor, METHODS)])
 def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
     assert [name for name in names if name in dir(owner)] == []

@@ -16,6 +16,7 @@ from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.reasons import Reason
 from py_tensor.inspect.explaining import Kernel
+from py_tensor.ops.hosted import from_host
 from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]
@@ -285,3 +286,11 @@ def test_debug_shows_the_wgsl_of_new_kernels(gpu: GPU, capsys: pytest.CaptureFix
     (x - 1).realize()
     assert not capsys.readouterr().out
     assert shown.strip() == pt.explain(x * 2 + 1).kernels[0].wgsl.strip()
+
+
+def test_what_numpy_computed_on_the_host_is_told(gpu: GPU) -> None:
+    values = from_host("eig", [1j, 2], pt.complex64, gpu.device)
+    assert str(pt.explain(values)).endswith("NumPy computed them on the host: eig.")
+    (kernel,) = pt.explain(values * 2).kernels
+    assert [value.on_host for value in kernel.inputs] == ["eig"]
+    assert "computed on the host by eig" in str(pt.explain(values * 2))

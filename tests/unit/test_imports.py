@@ -62,7 +62,8 @@ EXCEPTIONS = {
     ("random.bit_generator", "random.seeding"): "most programs never hash what is no key",
     ("described", "dtypes"): "a dtype is pickled by its name",
     ("ops.out", "ops.elementwise"): "the option `where` of each definition is the op",
-    ("ops.movement", "ops.rearrange"): "`pad` in the modes that repeat elements gathers them",
+    ("ops.movement", "ops.padding"): "`pad` in most modes is made of other ops",
+    ("ops.linalg", "ops.products"): "`axes` of `matmul` are moved, as those of other products",
     ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
 }
 """From which module to which, below the package, and why; all of them within functions."""

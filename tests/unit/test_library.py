@@ -62,7 +62,8 @@ def test_regions_of_templates(path: Path) -> None:
 BUILTIN = {
     *("if", "for", "while", "return", "builtin", "group", "binding", "workgroup_size"),
     *("vec2u", "vec4", "array", "u32", "i32", "f32", "number"),
-    *("abs", "clamp", "fma", "max", "min", "select", "sqrt", "bitcast"),
+    *("abs", "clamp", "fma", "max", "min", "select", "sqrt", "bitcast", "countOneBits"),
+    "firstTrailingBit",
     *("workgroupBarrier", "storageBarrier", "workgroupUniformLoad"),
     *("atomicAdd", "atomicLoad", "atomicMax", "atomicStore"),
 }

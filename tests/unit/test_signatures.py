@@ -45,17 +45,14 @@ NAMESPACES = [
 ]
 
 ELEMENTWISE = "is elementwise with us, and has the options of those; its operand has no name"
-AXES = "has no axes and axis: x.moveaxis says which"
 AS_GENERATORS = "is the method of Generator, with its options; the old one has fewer"
 EXCEPTIONS = {
     **dict.fromkeys(("fix", "i0", "isneginf", "isposinf"), ELEMENTWISE),
-    **dict.fromkeys(("matmul", "matvec", "vecdot", "vecmat"), AXES),
     **dict.fromkeys(("ndarray.conj", "ndarray.conjugate"), "takes `out`, as the function does"),
     "genfromtxt": "reads no names, from which characters would be deleted",
     "expand_dims": "has a default axis, which the array API standard asks for",
     "ndarray.reshape": "takes the shape by name, too",
     "ndarray.setflags": "takes its flags by place, as older NumPy did",
-    "set_printoptions": "takes the five options by which ours prints",
     "ndarray.view": "names what NumPy's takes as any arguments: dtype and type",
     **dict.fromkeys(
         (

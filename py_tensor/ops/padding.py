@@ -1,0 +1,176 @@
+"""`pad` in the modes that follow from the elements, and with values for each side."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.ops.arithmetic import rint
+from py_tensor.ops.creation import arange, linspace
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.functional import ndindex
+from py_tensor.ops.gather import gather_nd
+from py_tensor.ops.movement import concat, converted, expand, flip, pad, sides_of
+from py_tensor.ops.operands import whole_number
+from py_tensor.ops.quantiles import median
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import max, mean, min
+from py_tensor.tensor import Tensor, tensor_of
+
+Widths = Sequence[tuple[int, int]]
+
+_STATISTICS: dict[str, Callable[..., Tensor]] = {
+    "maximum": max,
+    "mean": mean,
+    "median": median,
+    "minimum": min,
+}
+_OPTION = {
+    "empty": None,
+    "edge": None,
+    "wrap": None,
+    "constant": "constant_values",
+    "linear_ramp": "end_values",
+    **dict.fromkeys(_STATISTICS, "stat_length"),
+    "reflect": "reflect_type",
+    "symmetric": "reflect_type",
+}
+"""The modes, and the option that each takes."""
+
+
+def padded(
+    x: Tensor, widths: Widths, mode: str | Callable[..., None], options: dict[str, Any]
+) -> Tensor:
+    """What `pad` gives, one axis after another."""
+    if callable(mode):
+        return _padded_by_function(x, widths, mode, options)
+    if mode not in _OPTION:
+        raise ValueError(f"pad: mode is one of {', '.join(_OPTION)} or a function, not {mode!r}")
+    unknown = sorted(options.keys() - {_OPTION[mode]})
+    if unknown:
+        raise ValueError(f"pad: mode {mode!r} takes no {', '.join(unknown)}")
+    if mode == "empty":
+        return pad(x, widths)
+    for axis, (before, after) in enumerate(widths):
+        if mode != "constant" and not x.shape[axis] and (before or after):
+            raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
+    given = options.get(_OPTION[mode] or "")
+    if mode in ("edge", "wrap", "reflect", "symmetric"):
+        if given not in (None, "even", "odd"):
+            raise ValueError(f"pad: reflect_type is 'even' or 'odd', not {given!r}")
+        odd = given == "odd"
+        if odd:
+            for axis, width in enumerate(widths):
+                x = _reflected_odd(x, axis, *width, include_edge=mode == "symmetric")
+        else:
+            x = _continued(x, widths, mode)
+        return x.copy()
+    if mode in _STATISTICS:
+        pairs = [(None, None)] * x.ndim
+        pairs = pairs if given is None else sides_of("stat_length", given, x.ndim)
+    else:
+        pairs = sides_of(_OPTION[mode] or "", 0 if given is None else given, x.ndim)
+    for axis, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
+        if not before and not after:
+            continue
+        if mode in _STATISTICS:
+            sides = _statistics(x, axis, mode, (first, last))
+        elif mode == "linear_ramp":
+            sides = _ramps(x, axis, (before, after), (first, last))
+        else:
+            sides = [tensor_of(v, "pad", device=x.device) for v in (first, last)]
+        left, right = (
+            expand(_cast(side, x), *x.shape[:axis], n, *x.shape[axis + 1 :])
+            for side, n in zip(sides, (before, after), strict=True)
+        )
+        x = concat([left, x, right], axis)
+    return x.copy()
+
+
+def _cast(side: Tensor, x: Tensor) -> Tensor:
+    """In the dtype of the elements; complex numbers lose their imaginary parts."""
+    if side.dtype.kind == "c" and x.dtype.kind != "c":
+        side = side.real
+    return converted(side, x.dtype)
+
+
+def _padded_by_function(
+    x: Tensor, widths: Widths, function: Callable[..., None], options: dict[str, Any]
+) -> Tensor:
+    """Zeros around the elements; a function writes to each vector along each axis, a view."""
+    made = pad(x, widths).copy()
+    for axis, width in enumerate(widths):
+        rows = moveaxis(made, axis, -1)
+        for index in ndindex(*rows.shape[:-1]):
+            function(rows[(*index, ...)], width, axis, options)
+    return made
+
+
+def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
+    """Elements of `x` repeated, whose places are known from the mode."""
+    for axis, (before, after) in enumerate(widths):
+        n = x.shape[axis]
+        if not before and not after:
+            continue
+        place = arange(before + n + after, device=x.device) - before
+        if mode == "edge":
+            place = place.clip(0, n - 1)
+        elif mode == "wrap":
+            place = place % n
+        else:  # from a mirror on the last element, or beside it
+            turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
+            place = place % builtins.max(turn, 1)
+            place = where(place >= n, most - place, place)
+        x = gather_nd(x, (axis,), (place,), axis, op="")
+    return x
+
+
+def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edge: bool) -> Tensor:
+    """Twice the edge less the reflected elements, from what is there, until there are enough."""
+    n = x.shape[axis]
+    if n == 1:
+        return _continued(x, [(0, 0)] * axis + [(before, after)], "edge")
+    period, skip = (n, 0) if include_edge else (n - 1, 1)
+
+    def part(start: int, stop: int) -> Tensor:
+        found = x[(slice(None),) * axis + (slice(start, stop),)]
+        return converted(found, dtypes.int32) if x.dtype is dtypes.bool_ else found
+
+    while before or after:
+        length = x.shape[axis]
+        most = (length - skip) // period * period
+        left, right = builtins.min(most, before), builtins.min(most, after)
+        head = 2 * part(0, 1) - flip(part(skip, skip + left), axis)
+        end = length - skip
+        tail = 2 * part(length - 1, length) - flip(part(end - right, end), axis)
+        x = concat([_cast(head, x), x, _cast(tail, x)], axis)
+        before, after = before - left, after - right
+    return x
+
+
+def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> list[Tensor]:
+    """One value for each side, of the elements nearest to it; rounded where they are integers."""
+    n = x.shape[axis]
+    found: list[Tensor] = []
+    for side, given in enumerate(lengths):
+        length = n if given is None else builtins.min(whole_number("pad", "stat_length", given), n)
+        if length < 0 or (not length and mode in ("maximum", "minimum")):
+            raise ValueError(f"pad: mode {mode!r} has no value of stat_length {length}")
+        near = slice(n - length, n) if side else slice(0, length)
+        value = _STATISTICS[mode](x[(slice(None),) * axis + (near,)], axis=axis, keepdims=True)
+        found.append(rint(value) if x.dtype.kind in "iu" else value)
+    return found
+
+
+def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:
+    """Numbers from the ends, which are among them, towards the elements at the edges."""
+    before, after = width
+    last = x.shape[axis] - 1
+    edges = [x[(slice(None),) * axis + (place,)] for place in (0, last)]
+    left, right = (
+        linspace(end, edge, n, endpoint=False, dtype=x.dtype, axis=axis)
+        for end, edge, n in zip(ends, edges, (before, after), strict=True)
+    )
+    return [left, flip(right, axis)]

@@ -1,0 +1,97 @@
+"""Rules for bins, and edges of histograms that few programs have, beside NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import py_tensor as pt
+from py_tensor.ops.histograms import RULES
+
+Array = numpy.ndarray[Any, Any]
+np: Any = numpy  # whose annotations take no str for any rule
+
+
+def samples(rng: numpy.random.Generator, n: int) -> list[Array]:
+    return [
+        rng.standard_normal(n).astype(np.float32),
+        rng.exponential(size=n).astype(np.float32),
+        np.append(rng.standard_normal(n) / 64, 3).astype(np.float32),
+        np.full(n, 3, np.float32),
+        rng.integers(0, 50, n, dtype=np.int32),
+        rng.random(n) < 0.5,
+    ]
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rule", RULES)
+def test_rules(rule: str, device: str, rng: numpy.random.Generator) -> None:
+    sizes = (1, 2, 60) if rule == "stone" else (1, 2, 3, int(rng.integers(4, 400)))
+    for n in sizes:
+        for array in samples(rng, n)[:: 3 if rule == "stone" else 1]:
+            x = pt.tensor(array, device=device)
+            wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+            for limits in (None,) if rule == "stone" else (None, (-0.75, 2.5)):
+                what = f"{rule} of {n} {array.dtype} from {limits}"
+                counts, edges = np.histogram(wide, rule, limits)
+                mine, found = pt.histogram(x, rule, limits)
+                assert found.shape == edges.shape, what
+                np.testing.assert_allclose(found.numpy(), edges, 1e-5, 1e-5, err_msg=what)
+                assert int(mine.sum()) == counts.sum(), what
+                got = pt.histogram_bin_edges(x, rule, limits)
+                np.testing.assert_array_equal(got.numpy(), found.numpy(), err_msg=what)
+
+
+@pytest.mark.computes
+def test_nothing_has_one_bin(device: str) -> None:
+    for rule in RULES:
+        counts, edges = pt.histogram(pt.zeros(0, device=device), rule)
+        assert (counts.tolist(), edges.tolist()) == ([0], [0.0, 1.0])
+    edges = pt.histogram_bin_edges(pt.ones(3, device=device), "auto", (4, 6))
+    assert edges.tolist() == [4.0, 6.0]
+
+
+@pytest.mark.computes
+def test_edges(device: str) -> None:
+    array = np.array([1, 2, 2, 3, np.nan, np.inf], np.float32)
+    x = pt.tensor(array, device=device)
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda np, a: np.histogram(a, [2]),
+        lambda np, a: np.histogram(a, [2], weights=a),
+        lambda np, a: np.histogram(a, [2, 2, 3]),
+        lambda np, a: np.histogram(a, [1, 2, 3], weights=a * 1j),
+        lambda np, a: np.histogram(a[:4], [7, 8], density=True),
+        lambda np, a: np.histogram(a[:4], 2, weights=[1, 2, 3, 4], density=True),
+        lambda np, a: np.histogram(a[:4], [1, 2, 4, 8], density=True),
+        lambda np, a: np.histogramdd([a[:4], a[:4]], [[2], 3])[0],
+    ]
+    for number, call in enumerate(calls):
+        with np.errstate(invalid="ignore"):
+            expected = call(np, array)
+        for mine, theirs in zip(call(pt, x), expected, strict=True):
+            assert mine.shape == theirs.shape, f"call {number}"
+            np.testing.assert_allclose(mine.numpy(), theirs, 1e-6, err_msg=f"call {number}")
+
+
+def test_what_is_refused(device: str) -> None:
+    x = pt.tensor([1.0, 2.0], device=device)
+    nan = pt.tensor([1.0, float("nan")], device=device)
+    wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: pt.histogram(x, "none"), ValueError, "histogram: the rules .*'none'"),
+        (lambda: pt.histogram(x, "auto", weights=x), TypeError, "histogram: no rule, such as"),
+        (lambda: pt.histogram(nan, "fd"), ValueError, "histogram: the elements reach from nan"),
+        (lambda: pt.histogram(x, 2, (0, float("inf"))), ValueError, "histogram: the range"),
+        (lambda: pt.histogram(x, [1j, 2]), pt.DTypeError, "histogram: .*complex64"),
+        (lambda: pt.histogram(x * 1j), pt.DTypeError, "histogram: .*complex64"),
+        (lambda: pt.histogram(x, [[1, 2]]), pt.ShapeError, r"histogram: edges .*\(1, 2\)"),
+        (lambda: pt.histogram(x, 2.5), TypeError, "histogram: bins are .*2.5"),
+        (lambda: pt.histogram2d(x, x, "auto"), TypeError, "histogram2d: takes numbers of bins"),
+        (lambda: pt.histogramdd([x], ["fd"]), TypeError, "histogramdd: takes numbers of bins"),
+    ]
+    for call, error, match in wrong:
+        with pytest.raises(error, match=f"^{match}"):
+            call()

@@ -1,0 +1,112 @@
+"""Methods and weights of quantiles, beside NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import py_tensor as pt
+
+np: Any = numpy  # whose annotations take no str for any method
+STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.filterwarnings("ignore")
+def test_methods_of_steps(method: str, device: str, rng: numpy.random.Generator) -> None:
+    """At places between elements, and at elements, where they differ."""
+    for n in (1, 2, 5, 10, 20):
+        wide = rng.integers(0, 99, (2, n))
+        special = np.where(rng.random((2, n)) < 0.2, np.nan, wide)
+        special[0, 0], special[-1, -1] = np.inf, -np.inf
+        for array in (wide.astype(np.int32), special.astype(np.float32)):
+            x = pt.tensor(array, device=device)
+            shares = [k / 20 for k in range(21)]
+            for name in ("quantile", "nanquantile"):
+                got = getattr(pt, name)(x, shares, axis=1, method=method, keepdims=True)
+                reference = array.astype(np.float64)
+                expected = getattr(np, name)(reference, shares, 1, None, False, method, True)
+                what = f"{name} of {array.tolist()}"
+                np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6, err_msg=what)
+            if method != "averaged_inverted_cdf":
+                assert got.dtype is x.dtype
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+def test_weights(device: str, rng: numpy.random.Generator) -> None:
+    shares = [0.0, 0.25, 0.5, 0.9, 1.0]
+    for _ in range(3):
+        shape = tuple(int(n) for n in rng.integers(1, 8, 2))
+        floats = np.where(rng.random(shape) < 0.2, np.nan, rng.standard_normal(shape))
+        for array in (floats.astype(np.float32), rng.integers(0, 9, shape, dtype=np.int32)):
+            x = pt.tensor(array, device=device)
+            for axis, sizes in (
+                *((None, shape), (0, shape), (1, shape[1:]), (0, shape[:1])),
+                *(((0, 1), shape), ((1, 0), shape[::-1])),
+            ):
+                weights = rng.integers(0, 4, sizes)
+                weights[(0,) * weights.ndim] = 1
+                for name, factor in (("quantile", 1), ("percentile", 100), ("nanquantile", 1)):
+                    options = {"axis": axis, "weights": weights, "method": "inverted_cdf"}
+                    q = [factor * share for share in shares]
+                    what = f"{name} of {array.tolist()}, {options}"
+                    try:
+                        expected = getattr(np, name)(array, q, **options)
+                    except IndexError:
+                        continue  # NumPy's own for weights of one axis beside NaN
+                    except ValueError:
+                        with pytest.raises(ValueError, match=f"^{name}: weights are not negative"):
+                            getattr(pt, name)(x, q, **options)
+                        continue
+                    got = getattr(pt, name)(x, q, **options)
+                    assert got.dtype is x.dtype, what
+                    np.testing.assert_array_equal(got.numpy(), expected, err_msg=what)
+                    kept = getattr(pt, name)(x, q[2], **options, keepdims=True)
+                    again = getattr(np, name)(array, q[2], **options, keepdims=True)
+                    np.testing.assert_array_equal(kept.numpy(), again, err_msg=what)
+
+
+@pytest.mark.computes
+def test_out_and_overwriting(device: str, rng: numpy.random.Generator) -> None:
+    array = rng.standard_normal((3, 4)).astype(np.float32)
+    x = pt.tensor(array, device=device)
+    for name, q in (
+        ("quantile", [0.5]),
+        ("nanpercentile", [30]),
+        ("median", []),
+        ("nanmedian", []),
+    ):
+        out = pt.zeros(4, device=device)
+        assert getattr(pt, name)(x, *q, axis=0, out=out, overwrite_input=True) is out
+        expected = getattr(np, name)(array.astype(np.float64), *q, axis=0)
+        np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=name)
+        np.testing.assert_array_equal(x.numpy(), array)
+
+
+def test_weights_that_are_refused(device: str) -> None:
+    x = pt.ones((2, 3), device=device)
+    wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: pt.quantile(x, 0.5, weights=x), ValueError, "quantile: only .*not 'linear'"),
+        *(
+            (
+                lambda w=w: pt.percentile(x, 50, 1, weights=w, method="inverted_cdf"),
+                ValueError,
+                "percentile: weights are not negative",
+            )
+            for w in ([1, -1, 2], [0, 0, 0], [1, float("nan"), 1], [1, float("inf"), 1])
+        ),
+        (
+            lambda: pt.nanquantile(x, 0.5, 1, weights=[1, 2], method="inverted_cdf"),
+            pt.ShapeError,
+            r"nanquantile: weights of shape \(2,\)",
+        ),
+    ]
+    for call, error, match in wrong:
+        with pytest.raises(error, match=f"^{match}"):
+            call()
+    assert pt.average(pt.ones((2, 3), device=device), (1, 0), weights=np.ones((3, 2))).item() == 1
