@@ -45,7 +45,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import tril
-from py_tensor.ops.reduction import max, sum
+from py_tensor.ops.reduction import any, max, sum
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2
 from py_tensor.shapes import broadcast, size_of
@@ -93,10 +93,10 @@ class SVDResult(NamedTuple):
 
 
 def _floating(op: str, x: Operand) -> Tensor:
-    """Matrices in floating point, of 32 bits at least."""
+    """Matrices in floating point, of 32 bits at least; LinAlgError for what is none."""
     x = tensor_of(x, op)
     if x.ndim < 2:
-        raise ShapeError(f"{op}: takes matrices, not shape {x.shape}")
+        raise LinAlgError(f"{op}: takes matrices, not shape {x.shape}")
     return converted(x, dtypes.promote(dtypes.floating(x.dtype), dtypes.float32))
 
 
@@ -438,9 +438,12 @@ def matrix_rank(
 ) -> Tensor:
     """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`.
 
-    `tol` is what they have to be above itself, and no part.
+    `tol` is what they have to be above itself, and no part. That of a vector is 1, or 0 of zeros.
     """
-    x = _floating("matrix_rank", A)
+    x = tensor_of(A, "matrix_rank")
+    if x.ndim < 2:
+        return converted(any(x), dtypes.int32)
+    x = _floating("matrix_rank", x)
     s = svdvals(x)
     if tol is not None:
         bound = tensor_of(tol, "matrix_rank", device=x.device)
@@ -456,8 +459,15 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     tuple
         The solution of least length, the sums of squared residuals, which are empty unless `a` has
         full rank and more rows than columns, the rank, and the singular values. Waits for the GPU.
+
+    Raises
+    ------
+    LinAlgError
+        Unless `a` is a matrix, and `b` a vector or a matrix, of as many rows.
     """
     x, y = in_common_dtype("lstsq", _floating("lstsq", a), b)
+    if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
+        raise LinAlgError(f"lstsq: takes as many rows, not shapes {x.shape} and {y.shape}")
     u, s, vh = svd(x, full_matrices=False)
     columns = expand_dims(y, 1) if y.ndim == 1 else y
     cut = _tolerance(x, rcond) * max(s, -1, keepdims=True, initial=0)

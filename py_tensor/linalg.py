@@ -35,7 +35,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import abs, multiply, not_equal, power, sqrt
+from py_tensor.ops.elementwise import abs, isnan, multiply, not_equal, power, sqrt, where
 from py_tensor.ops.movement import (
     as_floating,
     broadcast_to,
@@ -46,7 +46,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, Scalar, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.reduction import Axes, max, min, sum
+from py_tensor.ops.reduction import Axes, any, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -213,12 +213,24 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
 
 
 def cond(x: Operand, p: Any = None) -> Tensor:
-    """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`."""
+    """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`.
+
+    That of a singular matrix is infinite; NaN stands for matrices that hold one.
+
+    Raises
+    ------
+    LinAlgError
+        For what is no matrix, and for matrices without elements.
+    """
+    x, axes = tensor_of(x, "cond"), (-2, -1)
+    if x.ndim < 2 or not x.shape[-1] * x.shape[-2]:
+        raise LinAlgError(f"cond: takes matrices with elements, not shape {x.shape}")
     if p in (None, 2, -2):
         s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    axes = (-2, -1)
-    return multiply(norm(x, p, axes), norm(inv(x), p, axes))
+        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        found = multiply(norm(x, p, axes), norm(inv(x), p, axes))
+    return where(isnan(found) & ~any(isnan(x), axes), math.inf, found)
 
 
 def matrix_power(a: Operand, n: int) -> Tensor:
@@ -226,13 +238,13 @@ def matrix_power(a: Operand, n: int) -> Tensor:
 
     Raises
     ------
-    ShapeError
+    LinAlgError
         Unless the last two axes are of one length.
     """
     x = tensor_of(a, "matrix_power")
     count = whole_number("matrix_power", "n", n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"matrix_power: takes square matrices, not shape {x.shape}")
+        raise LinAlgError(f"matrix_power: takes square matrices, not shape {x.shape}")
     if count < 0:
         return matrix_power(inv(x), -count)
     if not count:
@@ -256,7 +268,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
     ------
     ValueError
         Unless `ind` is positive.
-    ShapeError
+    LinAlgError
         Unless the matrix is square.
     """
     x = tensor_of(a, "tensorinv")
@@ -265,7 +277,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         raise ValueError(f"tensorinv: ind is {ind}; it is at least 1")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise ShapeError(f"tensorinv: {rows} and {columns} do not make a square matrix")
+        raise LinAlgError(f"tensorinv: {rows} and {columns} do not make a square matrix")
     return reshape(inv(reshape(x, (size_of(rows), -1))), (*columns, *rows))
 
 
@@ -300,15 +312,15 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
 
     Raises
     ------
-    ShapeError, ValueError
+    LinAlgError, ShapeError, ValueError
         For what is no matrix, sizes that do not fit, or fewer than two operands.
     """
     given = [tensor_of(x, "multi_dot") for x in arrays]
     n = len(given)
     if n < 2:
         raise ValueError(f"multi_dot: takes two operands or more, not {n}")
-    if any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
-        raise ShapeError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
+    if builtins.any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
+        raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
     sizes = [given[0].shape[0] if given[0].ndim == 2 else 1]
     sizes += [x.shape[0] for x in given[1:]]
     sizes.append(given[-1].shape[1] if given[-1].ndim == 2 else 1)

@@ -16,11 +16,12 @@ __all__ = ["asarray_chkfinite", "asfortranarray", "require"]
 
 
 def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
-    """`asarray`: memory is in row-major order always, and nothing computes another result for that.
+    """`asarray` with one axis at least: memory is in row-major order, whatever the name says.
 
     `like` is accepted, and changes nothing.
     """
-    return asarray(a, dtype, op="asfortranarray")
+    x = asarray(a, dtype, op="asfortranarray")
+    return x if x.ndim else x.reshape(1)
 
 
 def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None) -> Tensor:

@@ -298,6 +298,12 @@ def _joined(np: Any, real: Any, imag: Any) -> Any:
     return made
 
 
+def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Sums of float16 round once, at the end, as on a GPU; NumPy's own may round at each step."""
+    inner = np.float32 if x.dtype == np.float16 else x.dtype
+    return np.sum(x, axis=axes, keepdims=True, dtype=inner).astype(x.dtype, copy=False)
+
+
 SUM = Reduction(
     "sum",
     parts=("T",),
@@ -305,7 +311,7 @@ SUM = Reduction(
     element={"*": ("{x}",)},
     combine={"bool": ("{a0} || {b0}",), "64": ("add_64({a0}, {b0})",), "*": ("{a0} + {b0}",)},
     result="{a0}",
-    numpy=lambda np, x, axes: np.sum(x, axis=axes, keepdims=True, dtype=x.dtype),
+    numpy=_numpy_sum,
     rounds=True,
     product=MUL,
     vjp=_grad_sum,

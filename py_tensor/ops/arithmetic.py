@@ -7,6 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_NUMERIC, Accepts
+from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import apply, binary, composed_binary, composed_unary, register, unary
@@ -243,7 +244,13 @@ def nan_to_num(
     copy : bool
         Whether the result is a new tensor; False writes to `x`.
     nan, posinf, neginf
-        What stands for each; by default 0, and the largest and the least finite number.
+        What stands for each; by default 0, and the largest and the least finite number. Of arrays
+        it is the element in the same place.
+
+    Raises
+    ------
+    ShapeError
+        For arrays that do not broadcast to the shape of `x`.
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.kind == "c":
@@ -259,6 +266,8 @@ def nan_to_num(
     finite = where(isnan(x), nan, x)
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    if finite.shape != x.shape:
+        raise ShapeError(f"nan_to_num: numbers of shape {finite.shape} for those of {x.shape}")
     if copy:
         return as_ndarray(finite)
     x[...] = finite

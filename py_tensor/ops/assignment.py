@@ -7,7 +7,7 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from py_tensor.dtypes import bool_, of_scalar
+from py_tensor.dtypes import bool_, check_cast, of_scalar
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
@@ -137,8 +137,9 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
 
     Parameters
     ----------
-    casting : {"same_kind", "unsafe"}
-        Whether a float may be stored as an integer, or a number as a bool.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
+        Which dtypes may be stored in that of `dst`. A number of Python's has none: of it only the
+        kind counts.
 
     Raises
     ------
@@ -152,7 +153,9 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     given = as_given(dst, src, "copyto")
     dtype = given.dtype if number is None else of_scalar(number)
     weak = number is not None and dtype.kind == "i" and dst.dtype.kind == "u"
-    if casting != "unsafe" and not weak:
+    if number is None and casting != "same_kind":
+        check_cast("copyto", dtype, dst.dtype, casting)
+    elif casting != "unsafe" and not weak:
         check_kind("copyto", dtype, dst.dtype, "there is casting='unsafe'")
     if where is True:
         setitem(dst, Ellipsis, given if number is None else number)

@@ -280,7 +280,7 @@ def eye(
 def arange(
     start: Real,
     stop: Real | None = None,
-    step: Real = 1,
+    step: Real | None = 1,
     *,
     dtype: object = None,
     device: Any = None,
@@ -297,11 +297,14 @@ def arange(
         For a step of 0, or a range without end.
     OverflowError
         For integers that the dtype cannot hold.
+    TypeError
+        For an end or a step that is no number, and for more than two bools.
     MemoryError, ShapeError
         For 2**31 elements or more.
     """
     if stop is None:
         start, stop = 0, start
+    step = 1 if step is None else step
     if type(start) is type(stop) is type(step) is int:
         target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
         return _int_range((), start, stop, step, target, parse(device))
@@ -317,6 +320,8 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     if step == 0:
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
+    if target is dtypes.bool_ and count > 2:
+        raise TypeError(f"arange: bools count no further than 1; {count} numbers are asked for")
     if target.kind in "iu":
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
@@ -438,6 +443,9 @@ def _between(
         start = tensor_of(start, "linspace", device=parse(device))
     given = in_common_dtype("linspace", start, stop)
     low, high = (as_floating(v, "linspace") for v in given)
+    target = low.dtype if dtype is None else dtypes.parse(dtype)
+    if target in (dtypes.float64, dtypes.complex128):  # all its digits, also of ends that are ints
+        low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
@@ -446,7 +454,6 @@ def _between(
     rank = step.ndim
     places = arange(count, device=step.device)
     places = places.reshape(count, *(1,) * rank)
-    target = step.dtype if dtype is None else dtypes.parse(dtype)
     if target.kind in "iu" and all(v.dtype.kind in "biu" for v in given):
         first, last = (converted(v, dtypes.int64) for v in given)
         found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)

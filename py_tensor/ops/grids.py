@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.define import register
@@ -81,6 +81,8 @@ def diagflat(v: Operand, k: int = 0) -> Tensor:
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """A matrix whose columns are the powers of a vector: `N` of them, from the highest on.
 
+    The dtype is the common one with int32, so that powers of float16 are float32.
+
     Raises
     ------
     ShapeError
@@ -91,7 +93,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
         raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
     count = x.size if N is None else as_index(N)
     powers = range(count) if increasing else range(count - 1, -1, -1)
-    base = widened(x)
+    base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
         columns.append(multiply(columns[-1], base))
@@ -368,12 +370,22 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
     ------
     ValueError
         For a place out of range, unless it lies in a tensor, which is not read.
+    DTypeError
+        For places that are no integers.
     """
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
     _check_range("unravel_index", indices, size_of(sizes))
-    x = widened(tensor_of(indices, "unravel_index"))
+    x = _places("unravel_index", indices)
     return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
+
+
+def _places(op: str, given: Operand) -> Tensor:
+    """Indices as a tensor of 32 bits or more, in which products of them do not wrap around."""
+    x = tensor_of(given, op)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"{op}: indices are integers, not {x.dtype}")
+    return widened(x)
 
 
 def _check_range(op: str, given: Operand, n: int) -> None:
@@ -405,6 +417,8 @@ def ravel_multi_index(
         For an index out of range, unless it lies in a tensor, which is not read.
     ShapeError
         Unless there is one index for each axis.
+    DTypeError
+        For indices that are no integers.
     """
     sizes = parse_shape("ravel_multi_index", dims)
     units = _units("ravel_multi_index", sizes, order)
@@ -415,7 +429,7 @@ def ravel_multi_index(
     for given, n, own, unit in zip(multi_index, sizes, modes, units, strict=True):
         if own == "raise":
             _check_range("ravel_multi_index", given, n)
-        x = widened(tensor_of(given, "ravel_multi_index"))
+        x = _places("ravel_multi_index", given)
         places.append(tensor_of(in_mode("ravel_multi_index", x, n, own, x.device), "") * unit)
     found = places[0]
     for more in places[1:]:

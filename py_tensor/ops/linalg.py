@@ -6,7 +6,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step, steps
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.op import Op
@@ -74,6 +74,8 @@ def matmul(
 ) -> Tensor:
     """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
 
+    A product of bools is whether any pair of elements is true. Integers wrap around.
+
     Parameters
     ----------
     axes : list, optional
@@ -127,9 +129,10 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """The recipe of a product; vectors are matrices of one row, or of one column."""
-    dtype = _matmul_dtype(a, b)
+    dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
+    inner = dtypes.int32 if dtype is dtypes.bool_ else inner  # how many are true, and then if any
     if len(batch) + 3 > MAX_RANK:
         flat = (size_of(batch),)
         shape = (*flat, m, k, n)
@@ -148,15 +151,6 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
 
 # What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
 _recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
-
-
-def _matmul_dtype(a: Meta, b: Meta) -> DType:
-    dtype = dtypes.promote(a.dtype, b.dtype)
-    if dtype is dtypes.bool_:
-        raise DTypeError(
-            "matmul: takes int and float dtypes, not bool; convert with x.astype(pt.int32)"
-        )
-    return dtype
 
 
 def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:

@@ -553,7 +553,8 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
 
 def widened(x: Tensor) -> Tensor:
     """Bools and integers of 8 and 16 bits as int32, where results of them need more bits."""
-    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
+    is_small = x.dtype.kind in "biu" and x.dtype.itemsize < 4
+    return converted(x, dtypes.int32) if is_small else x
 
 
 def members_of(op: str, given: Any) -> list[Any]:
@@ -595,12 +596,14 @@ def concat(
     """The tensors side by side along `axis`; None joins them flattened.
 
     `dtype` is that of the result, if not what the operands promote to; `casting` says which they
-    may become.
+    may become, also for `out`.
 
     Raises
     ------
     ShapeError
         Unless all other axes agree.
+    DTypeError
+        For a dtype that `casting` does not allow.
     """
     return _concat("concat", arrays, axis, out, dtype, casting)
 
@@ -635,7 +638,7 @@ def _concat(
             if isinstance(x, Tensor):
                 dtypes.check_cast(op, x.dtype, target, casting)
         whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
-        return stored_whole(op, whole, out)
+        return stored_whole(op, whole, out, casting)
     if axis is None:
         given, axis = [ravel(x) for x in given], 0
     first = given[0]

@@ -111,15 +111,18 @@ def stored_both(
     return first, second
 
 
-def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
+def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> Tensor:
     """The result of a function that is not elementwise, as `out` asks for it.
 
-    As in NumPy, `out` has the shape of the result, and any dtype, to which the result is converted.
+    As in NumPy, `out` has the shape of the result, and a dtype that `casting` allows: by default
+    any, to which the result is converted.
 
     Raises
     ------
     ValueError
         If `out` is read-only, or has another shape.
+    TypeError
+        If `casting` does not allow its dtype.
     """
     if out is None:
         return result
@@ -131,8 +134,9 @@ def stored_whole(op: str, result: Tensor, out: Out) -> Tensor:
     if tuple(target.shape) != result.shape:
         raise ShapeError(f"{op}: out has shape {target.shape}, and the result {result.shape}")
     if isinstance(target, Tensor):
+        check_cast(op, result.dtype, target.dtype, casting)
         return _written(target, result)
-    return _stored_on_host(result, target, "unsafe")
+    return _stored_on_host(result, target, casting)
 
 
 def _target(op: str, out: Out) -> Any:

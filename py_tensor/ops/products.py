@@ -423,6 +423,8 @@ def einsum(
     labels, kept = _labels(text, given)
     sizes: dict[Any, int] = {}
     for x, own in zip(given, labels, strict=True):
+        if len(set(zip(own, x.shape, strict=True))) > len(set(own)):
+            raise ShapeError(f"einsum: {text!r}: {x.shape} has no diagonal along equal letters")
         for n, label in zip(x.shape, own, strict=True):
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
@@ -497,6 +499,8 @@ def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[i
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The text and the operands, also of those that come with lists of numbers."""
+    if len(operands) < 2:
+        raise ValueError("einsum: takes a text and at least one operand")
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), list(operands[1:])
 
@@ -528,7 +532,11 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
     dotted = sorted({label for label in every if isinstance(label, int)})
     if arrow:
         before, dots, behind = output.partition("...")
-        kept = (*before, *(dotted if dots else ()), *behind)
+        if dotted and not dots:
+            raise ValueError(
+                f"einsum: {text!r}: the result names no ... for axes that operands have"
+            )
+        kept = (*before, *dotted, *behind)
     else:
         once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
         kept = (*dotted, *once)

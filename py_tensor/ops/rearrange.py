@@ -41,7 +41,8 @@ __all__ = [
 
 
 def _sequence(given: Any) -> tuple[Any, ...]:
-    """One or several axes or counts as a tuple."""
+    """One or several axes or counts as a tuple; a tensor of them is read."""
+    given = given.tolist() if hasattr(given, "tolist") else given
     return tuple(cast("Sequence[Any]", given)) if isinstance(given, Sequence) else (given,)
 
 
@@ -128,7 +129,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
     """The elements moved up by `shift` along `axis`, those past the end to the front.
 
     None moves those of the flat tensor. Several shifts go with as many axes, one with all of them;
-    several with one axis move along it one after another.
+    several with one axis move along it one after another. A tensor or an array of shifts is read.
 
     Raises
     ------

@@ -127,7 +127,8 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     if edges.size < 2:
         return rising
     falling = edges.size - searchsorted(flip(edges), x, side)
-    return where(less_equal(edges[0], edges[-1]), rising, falling)
+    falls = less(edges[-1], edges[0]) | isnan(edges[0])  # NaN is the largest
+    return where(falls, falling, rising)
 
 
 def interp(

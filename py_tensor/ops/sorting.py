@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from py_tensor import dtypes
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
+from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import along_axis
 from py_tensor.ops.operands import Operand
-from py_tensor.tensor import Tensor
+from py_tensor.shapes import normalize_axis
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["argsort", "sort"]
 
@@ -62,9 +65,16 @@ def argsort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Tensor:
-    """The places (int32) of the elements along `axis` in the order in which `sort` puts them."""
+    """The places (int32) of the elements along `axis` in the order in which `sort` puts them.
+
+    Of a 0-d tensor it is one place along one axis, as in NumPy.
+    """
     no_fields("argsort", order)
-    return _along(ARGSORT, a, axis, descending)
+    x = tensor_of(a, "argsort")
+    if not x.ndim and axis is not None:
+        normalize_axis("argsort", axis, 1)
+        return zeros(1, dtypes.int32, device=x.device)
+    return _along(ARGSORT, x, axis, descending)
 
 
 register(sort, SORT, method=False)

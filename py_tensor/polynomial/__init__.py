@@ -1,6 +1,7 @@
 """What NumPy keeps in `polynomial`, of powers: `Polynomial`, and functions of coefficients.
 
-Those in the submodule `polynomial` take the coefficient of the lowest power first.
+Those in the submodule `polynomial` take the coefficient of the lowest power first. `polyutils` has
+what such functions share.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from py_tensor.polynomial import polynomial as polynomial
+from py_tensor.polynomial import polyutils as polyutils
 from py_tensor.polynomial.objects import Polynomial as Polynomial
 
-__all__ = ["Polynomial", "polynomial"]
+__all__ = ["Polynomial", "polynomial", "polyutils"]
 
 
 def __dir__() -> list[str]:

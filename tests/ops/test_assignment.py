@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -927,3 +929,23 @@ def test_what_another_task_writes_meanwhile_stays(
     monkeypatch.setattr(type(x.device), "record", other_first)
     target[0] = 1
     same(x, np.array([1, 0, 0, 7], "f4"), "written")
+
+
+def test_casting_of_copyto(device: str) -> None:
+    """Each rule allows and refuses what it does in NumPy."""
+    dtypes = ("bool", "uint8", "int16", "int32", "float16", "float32", "complex64")
+    for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        for source, target in itertools.product(dtypes, repeat=2):
+            given, expected = np.ones(2, source), np.zeros(2, target)
+            x = pt.zeros(2, dtype=target, device=device)
+            y = pt.tensor(given, device=device)
+            what = f"{source} to {target}, {casting}"
+            if np.can_cast(source, target, cast("Any", casting)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    np.copyto(expected, given, cast("Any", casting))
+                    pt.copyto(x, y, casting)
+                same(x, expected, what)
+            else:
+                with pytest.raises(TypeError, match=r"^copyto: "):
+                    pt.copyto(x, y, casting)

@@ -374,3 +374,18 @@ def test_the_step_of_linspace(device: str) -> None:
         expected, expected_step = np.linspace(1, 3, num, endpoint, retstep=True)
         np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
         np.testing.assert_equal(step, float(expected_step))
+
+
+@pytest.mark.computes
+def test_steps_and_bools_of_arange(device: str) -> None:
+    same(pt.arange(2, 9, None, device=device), np.arange(2, 9, dtype=np.int32), "no step")
+    for count in (0, 1, 2):
+        same(pt.arange(count, dtype=bool, device=device), np.arange(count, dtype=bool), "bools")
+    with pytest.raises(TypeError, match=r"^arange: .*3 numbers"):
+        pt.arange(3, dtype=bool, device=device)
+
+
+def test_linspace_between_ints_has_all_digits_of_float64() -> None:
+    ends = ([0, 120], [100, 0])
+    got = pt.linspace(*(pt.tensor(end, device="cpu") for end in ends), 50, dtype="float64")
+    np.testing.assert_allclose(got.numpy(), np.linspace(*ends, 50), rtol=1e-15, strict=True)

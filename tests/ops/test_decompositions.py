@@ -164,7 +164,9 @@ def test_what_does_not_fit(device: str) -> None:
         with pytest.raises(pt.linalg.LinAlgError, match=rf"^{name}: takes square matrices"):
             getattr(pt.linalg, name)(x)
     for name in ("qr", "svd", "pinv"):
-        with pytest.raises(pt.ShapeError, match=rf"^{name}: takes matrices, not shape \(3,\)"):
+        with pytest.raises(
+            pt.linalg.LinAlgError, match=rf"^{name}: takes matrices, not shape \(3,\)"
+        ):
             getattr(pt.linalg, name)(x[0])
     with pytest.raises(pt.ShapeError, match=r"^solve: 2 equations"):
         pt.linalg.solve(pt.ones((2, 2), device=device), x.T)

@@ -8,7 +8,7 @@ in the kind of error. `F(...)`, `I(...)` and `U(...)` make float32, int32 and ui
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -591,3 +591,32 @@ def test_subnormals(device: str) -> None:
         assert np.min(off, axis=0).max() <= ULP, f"{text} is {eval(text, ours)}, not {expected}"
         if is_kept:
             assert np.array_equal(eval(text, ours).numpy() == 0, expected[0] == 0), text
+
+
+def test_numbers_in_place_of_nan_may_be_an_array(device: str) -> None:
+    array = np.array([[0, np.nan, 2], [np.inf, -np.inf, np.nan]], np.float32)
+    row = np.array([7, 8, 9], np.float32)
+    x, y = pt.tensor(array, device=device), pt.tensor(row, device=device)
+    for name in ("nan", "posinf", "neginf"):
+        of_row, of_rows = cast("Any", {name: row}), cast("Any", {name: x})
+        expected = np.nan_to_num(array, **of_row)
+        np.testing.assert_array_equal(pt.nan_to_num(x, **of_row).numpy(), expected, strict=True)
+        np.testing.assert_array_equal(
+            pt.nan_to_num(x, **cast("Any", {name: y})).numpy(), expected, strict=True
+        )
+        with pytest.raises(pt.ShapeError, match=r"^nan_to_num: .*\(2, 3\).*\(3,\)"):
+            pt.nan_to_num(y, **of_rows)
+
+
+@pytest.mark.computes
+def test_edges_of_digitize_that_are_nan(device: str) -> None:
+    """NaN is the largest: it ends edges that rise, and begins those that fall."""
+    nan = float("nan")
+    array = np.array([0, 1, 2, 3, 8, 9, np.inf, nan], np.float32)
+    x = pt.tensor(array, device=device)
+    for edges in ([1.0, 3, 5, 8, nan], [1.0, 3, nan, nan], [nan, 8.0, 5, 1], [nan, nan, 5, 1]):
+        bins = np.array(edges, np.float32)
+        for right in (False, True):
+            expected = np.digitize(array, bins, right).astype(np.int32)
+            got = pt.digitize(x, pt.tensor(bins, device=device), right)
+            np.testing.assert_array_equal(got.numpy(), expected, err_msg=f"{edges}, {right}")

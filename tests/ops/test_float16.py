@@ -186,3 +186,12 @@ def test_means_of_large_sums(device: str) -> None:
         some = pt.mean(x, where=x > 0)
         same(some, np.asarray(halves.mean()), "of those above 0")
         assert pt.std(x, where=x > 0).dtype is pt.float16
+
+
+@pytest.mark.computes
+def test_sums_along_any_axis_round_once(device: str) -> None:
+    array = np.arange(1, 241, dtype=np.float16).reshape(2, 30, 4)
+    x = pt.tensor(array, device=device)
+    for axis in (0, 1, 2, (0, 2), None):
+        expected = array.astype(np.float64).sum(axis).astype(np.float16)
+        same(x.sum(axis), expected, f"sum along {axis}")

@@ -134,6 +134,8 @@ def test_what_is_refused(device: str) -> None:
         (lambda: pt.unravel_index(x, (2, 3), order="A"), ValueError, "^unravel_index: order"),
         (lambda: pt.ravel_multi_index((x,), (2, 3)), pt.ShapeError, "^ravel_multi_index: 1 ind"),
         (lambda: pt.vander(x), pt.ShapeError, r"^vander: .*\(2, 3\)"),
+        (lambda: pt.unravel_index(x * 1.5, (9,)), pt.DTypeError, "^unravel_index: .*float32"),
+        (lambda: pt.ravel_multi_index((x * 1.5,), 9), TypeError, "^ravel_multi_index: .*float32"),
         (lambda: pt.ix_(x), pt.ShapeError, r"^ix_: .*\(2, 3\)"),
         (lambda: pt.tril_indices_from(x[0]), pt.ShapeError, r"^tril_indices_from: .*\(3,\)"),
         (lambda: pt.r_["x", 1], ValueError, "^r_: "),
@@ -146,6 +148,9 @@ def test_what_is_refused(device: str) -> None:
         (lambda: pt.einsum("ij,jk", x, x), pt.ShapeError, "^einsum: .*sizes 3 and 2"),
         (lambda: pt.einsum("i", x), pt.ShapeError, "^einsum: 'i' does not name 2"),
         (lambda: pt.einsum("ij->k", x), ValueError, "^einsum: .*no operand"),
+        (lambda: pt.einsum("ii", x[:1]), pt.ShapeError, r"^einsum: .*\(1, 3\).*diagonal"),
+        (lambda: pt.einsum("...->", x), ValueError, r"^einsum: .*names no \.\.\."),
+        (lambda: pt.einsum("i"), ValueError, "^einsum: takes a text"),
         (lambda: pt.tensordot(x, x.T), pt.ShapeError, "^tensordot: axes"),
         (lambda: pt.cross(x[:, :1], x), pt.ShapeError, r"^cross: .*\(2, 1\)"),
         (lambda: pt.convolve(x, x), pt.ShapeError, r"^convolve: .*\(2, 3\)"),
@@ -195,3 +200,17 @@ def test_methods_of_elementwise_functions(device: str, rng: np.random.Generator)
         expected = call(np, array)
         compare(call(pt, x), expected, f"call {number}")
         compare(call(np, x), expected, f"call {number} of NumPy's")
+
+
+@pytest.mark.computes
+def test_dtypes_of_vander(device: str) -> None:
+    """The common one with int32: powers of small numbers are no small numbers."""
+    for dtype, result in (
+        *(("bool", "int32"), ("int8", "int32"), ("uint8", "int32"), ("int32", "int32")),
+        *(("uint32", "int64"), ("float16", "float32"), ("float32", "float32")),
+    ):
+        row = np.array([0, 1, 1, 7], dtype)
+        for columns in (None, 0, 1, 3):
+            got = pt.vander(pt.tensor(row, device=device), columns, increasing=True)
+            expected = np.vander(row, columns, increasing=True).astype(result)
+            np.testing.assert_array_equal(got.numpy(), expected, strict=True)

@@ -59,10 +59,10 @@ def test_powers_and_chains(device: str, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(got, expected, 1e-4, 1e-3)
     half: Any = 1.5
     for call, error in (
-        (lambda: pt.linalg.matrix_power(x[0, :2], 2), pt.ShapeError),
+        (lambda: pt.linalg.matrix_power(x[0, :2], 2), pt.linalg.LinAlgError),
         (lambda: pt.linalg.matrix_power(x, half), TypeError),
         (lambda: pt.linalg.multi_dot([x[0]]), ValueError),
-        (lambda: pt.linalg.multi_dot([x, x]), pt.ShapeError),
+        (lambda: pt.linalg.multi_dot([x, x]), pt.linalg.LinAlgError),
         (lambda: pt.linalg.norm(x, 1), pt.ShapeError),
         (lambda: pt.linalg.norm(x, "no", (0, 1)), ValueError),
         (lambda: pt.linalg.norm(x, "fro", 0), ValueError),
@@ -83,3 +83,44 @@ def test_diagonals_of_the_last_axes(device: str, rng: np.random.Generator) -> No
                 pt.linalg.diagonal(x, offset=offset), linalg.diagonal(array, offset=offset), what
             )
             compare(pt.linalg.trace(x, offset=offset), linalg.trace(array, offset=offset), what)
+
+
+@pytest.mark.computes
+def test_conditions_of_singular_matrices(device: str) -> None:
+    """Infinite, but NaN of what holds a NaN; each of a stack by itself."""
+    stack = np.array(
+        [[[1, 2], [3, 4]], [[1, 1], [1, 1]], [[0, 0], [0, 0]], [[np.nan, 1], [2, 3]]], np.float32
+    )
+    orders: tuple[Any, ...] = (None, 1, -1, 2, -2, np.inf, -np.inf, "fro")
+    for p in orders:
+        given = stack[:3] if p in (None, 2, -2) else stack  # NumPy finds no singular values of NaN
+        with np.errstate(all="ignore"):
+            expected = np.array([np.linalg.cond(m.astype(np.float64), p) for m in given])
+        got = pt.linalg.cond(pt.tensor(given, device=device), p).numpy()
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(expected), err_msg=f"cond by {p}")
+        np.testing.assert_allclose(got[0], expected[0], rtol=1e-4)
+        if p != -2:
+            assert (got[1:3] > 1e6).all(), (p, got)
+
+
+def test_matrices_that_are_none(device: str) -> None:
+    x, refuses = pt.ones((2, 3), device=device), pt.linalg.LinAlgError
+    for call, words in (
+        (lambda: pt.linalg.cond(x[:, :0]), r"^cond: .*\(2, 0\)"),
+        (lambda: pt.linalg.cond(x[0]), r"^cond: .*\(3,\)"),
+        (lambda: pt.linalg.tensorinv(x, 1), r"^tensorinv: \(2,\) and \(3,\)"),
+        (lambda: pt.linalg.multi_dot([x, x[0], x]), "^multi_dot: "),
+        (lambda: pt.linalg.lstsq(x, x[0]), r"^lstsq: .*\(2, 3\) and \(3,\)"),
+        (lambda: pt.linalg.lstsq(x[0], x[0]), r"^lstsq: takes matrices"),
+        (lambda: pt.linalg.eigh(x[0, 0]), r"^eigh: .*\(\)"),
+    ):
+        with pytest.raises(refuses, match=words):
+            call()
+
+
+@pytest.mark.computes
+def test_ranks_of_vectors(device: str) -> None:
+    for values in ([0.0, 2.0], [0.0, 0.0], 3.0, 0.0, []):
+        got = pt.linalg.matrix_rank(pt.tensor(values, device=device))
+        assert got.dtype is pt.int32
+        assert int(got) == np.linalg.matrix_rank(np.array(values)), values

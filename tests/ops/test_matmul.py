@@ -360,8 +360,6 @@ def test_integers(device: str, rng: np.random.Generator) -> None:
         "int32 @ float32",
     )
     flags = pt.tensor([[True, False]], device=device)
-    with pytest.raises(pt.DTypeError, match=r"^matmul.*bool"):
-        _ = flags @ flags.T
     same(flags @ pt.tensor([[2], [3]], device=device), np.array([[2]], np.int32), "bool @ int32")
 
 
@@ -504,3 +502,25 @@ def test_long_sums_in_parts(
         b.astype(np.int32), device=device
     )
     same(whole, a.astype(np.int32) @ b.astype(np.int32), "integers")
+
+
+@pytest.mark.computes
+def test_bools(device: str, rng: np.random.Generator) -> None:
+    """Whether any pair is true, by every function that is a product."""
+    for left, right in (
+        *(((3, 4), (4, 5)), ((4,), (4,)), ((2, 3, 4), (4,)), ((2, 1, 3, 4), (5, 4, 2))),
+        *(((0, 4), (4, 5)), ((3, 0), (0, 2)), ((70, 300), (300, 65))),
+    ):
+        a, b = rng.random(left) < 0.3, rng.random(right) < 0.3
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        what = f"bools, {left} and {right}"
+        same(x @ y, a @ b, what)
+        same(pt.dot(x, y), np.dot(a, b), f"dot of {what}")
+        if b.ndim < 3:
+            same(pt.tensordot(x, y, 1), np.tensordot(a, b, 1), f"tensordot of {what}")
+    a = rng.random((5, 6)) < 0.4
+    x = pt.tensor(a, device=device)
+    same(pt.inner(x, x), np.inner(a, a), "inner of bools")
+    same(pt.vdot(x, x), np.vdot(a, a), "vdot of bools")
+    same(pt.einsum("ij,kj->ik", x, x), np.einsum("ij,kj->ik", a, a), "einsum of bools")
+    same(pt.convolve(x[0], x[1]), np.convolve(a[0], a[1]), "convolve of bools")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -345,3 +345,24 @@ def test_parameters_given_twice_or_wrong(device: str) -> None:
         x.transpose(1, 0, axes=(1, 0))
     with pytest.raises(TypeError, match=r"^split: takes a number of parts, or indices, not 1\.5"):
         pt.split(x, 1.5)
+
+
+def test_casting_of_joined_tensors_into_out(device: str) -> None:
+    x = pt.tensor([[1.5, 2.5]], device=device)
+    for name in ("concat", "concatenate", "stack"):
+        join = getattr(pt, name)
+        shape = (2, 1, 2) if name == "stack" else (2, 2)
+        whole = pt.zeros(shape, dtype="int32", device=device)
+        with pytest.raises(TypeError, match=rf"^{'concat' if name == 'stack' else name}: .*int32"):
+            join([x, x], out=whole)
+        assert join([x, x], out=whole, casting="unsafe") is whole
+        same(whole, np.broadcast_to(np.array([1, 2], np.int32), shape), f"{name} into ints")
+
+
+def test_shifts_of_roll_may_be_an_array(device: str) -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    x = pt.tensor(array, device=device)
+    expected = np.roll(array, [1, 2], (0, 1))
+    for shifts in ([1, 2], np.array([1, 2]), pt.tensor([1, 2], device=device)):
+        same(pt.roll(x, cast("Any", shifts), (0, 1)), expected, "roll by several")
+    same(pt.roll(x, cast("Any", pt.tensor(4, device=device))), np.roll(array, 4), "roll by one")

@@ -84,6 +84,9 @@ def test_unwrap(device: str, rng: numpy.random.Generator) -> None:
     for edge in ([], [1.0], [0.0, np.pi * 2, -np.pi]):
         close(pt.unwrap(pt.tensor(edge, device=device)), np.unwrap(edge), f"unwrap of {edge}")
     same(pt.unwrap([0, 3, 6, 9], period=6), np.unwrap([0, 3, 6, 9], period=6).astype("i4"), "ties")
+    half = pt.tensor(array.astype(np.float16), device=device)
+    expected = np.unwrap(array.astype(np.float16).astype(np.float64))
+    np.testing.assert_allclose(pt.unwrap(half).numpy(), expected, atol=0.05)
 
 
 @pytest.mark.computes
@@ -222,6 +225,7 @@ def test_requirements(device: str) -> None:
         with pytest.raises(ValueError, match=r"^require: requirements are"):
             pt.require(x, requirements=wanted)
     assert pt.asfortranarray(x) is x
+    same(pt.asfortranarray(2.5), np.asfortranarray(np.float32(2.5)), "asfortranarray of a number")
     assert pt.asfortranarray([[1, 2]], dtype="float32").tolist() == [[1, 2]]
     assert pt.asarray_chkfinite(x) is x
     for bad in ([1.0, np.nan], [np.inf, 0], [1j * np.inf]):

@@ -231,3 +231,45 @@ def test_what_is_refused() -> None:
     for call, error, words in refused:
         with pytest.raises(error, match=words):
             call()
+
+
+UTILITIES: list[Call] = [
+    lambda p, x: p.as_series([[1, 2, 0], [0, 0], [3.5]]),
+    lambda p, x: p.as_series([[1, 2, 0], [0, 0]], trim=False),
+    lambda p, x: p.as_series(x),
+    lambda p, x: p.as_series(x[0]),
+    lambda p, x: p.as_series([[1j, 0], [2.0]]),
+    lambda p, x: p.as_series([]),
+    lambda p, x: [p.trimseq(c) for c in (x[0], x[1], [1, 0, 0], [0, 0], [0], [1, 2])],
+    lambda p, x: [p.trimcoef(c) for c in (x[0], x[1], [0, 0, 0], [1, 0])],
+    lambda p, x: p.trimcoef([1, 0.1, 2, 0.1, 0], 0.5),
+    lambda p, x: [p.getdomain(c) for c in (x[0], [3, -2, 1], [1 + 2j, 0 - 1j], 4)],
+    lambda p, x: [*p.mapparms((-1, 1), (0, 4)), *p.mapparms((0, 2), (1j, 3))],
+    lambda p, x: [p.mapdomain(v, (-1, 1), (0, 4)) for v in (x, [-1.0, 0, 1], 0.5)],
+]
+
+
+@pytest.mark.parametrize("number", range(len(UTILITIES)))
+def test_utilities(number: int, device: str) -> None:
+    array = np.array([[1.5, 0, 2, 0], [0, 0, 0, 0]], np.float32)
+    mine = UTILITIES[number](pt.polynomial.polyutils, pt.tensor(array, device=device))
+    numpys = UTILITIES[number](np.polynomial.polyutils, array)
+    if isinstance(numpys, numpy.ndarray):
+        mine, numpys = [mine], [numpys]
+    assert len(mine) == len(numpys)
+    for got, expected in zip(mine, numpys, strict=True):
+        assert np.shape(got) == np.shape(expected)
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+
+
+def test_what_utilities_refuse() -> None:
+    p = pt.polynomial.polyutils
+    for call, words in (
+        (lambda: p.as_series([[True]]), "^as_series: .*bool"),
+        (lambda: p.as_series([[]]), r"^as_series: .*\(0,\)"),
+        (lambda: p.as_series(pt.ones((2, 2, 2))), r"^as_series: .*\(2, 2\)"),
+        (lambda: p.trimcoef([1], -1), "tol is -1"),
+        (lambda: p.trimcoef([[1, 2]]), r"\(1, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

@@ -152,12 +152,12 @@ def test_errors(device: str) -> None:
     for name in ("sort", "argsort"):
         with pytest.raises(pt.AxisError, match=rf"^{name}: axis 2\b.*2 axes"):
             getattr(x, name)(2)
-        with pytest.raises(pt.AxisError, match=rf"^{name}: axis -1\b.*0 axes"):
-            getattr(x[0, 0], name)()
         with pytest.raises(TypeError, match=rf"^{name}: .*\(0, 1\)"):
             getattr(x, name)((0, 1))
         with pytest.raises(TypeError, match=rf"^{name}: "):
             getattr(pt, name)("text")
+    with pytest.raises(pt.AxisError, match=r"^sort: axis -1\b.*0 axes"):
+        x[0, 0].sort()
     same(x.sum(), np.float32(6), "the session afterwards")
 
 
@@ -192,3 +192,12 @@ def test_unique_of_many_integers(
         alone = pt.unique(pt.tensor(given, dtype=dtype, device=device))
         assert alone.dtype.name == dtype
         np.testing.assert_array_equal(alone.numpy(), np.unique(given))
+
+
+def test_argsort_of_a_scalar(device: str) -> None:
+    x = pt.tensor(3.5, device=device)
+    for axis in (-1, 0, None):
+        expected = np.argsort(np.array(3.5), axis=axis).astype(np.int32)
+        np.testing.assert_array_equal(pt.argsort(x, axis).numpy(), expected, strict=True)
+    with pytest.raises(pt.AxisError):
+        pt.argsort(x, 1)
