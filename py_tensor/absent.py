@@ -222,13 +222,8 @@ _AXIS = dict.fromkeys(("dim", "dims"), "axis")
 KEYWORDS: dict[str, str] = {
     **{name: f"it is {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
     "requires_grad": _NO_GRADIENTS,
-    "casting": "results have the dtype that the operands give; x.astype(dtype) converts",
-    "like": "what is made is a tensor; there is no other kind",
-    "order": "new tensors lie in row-major order",
-    "signature": "dtype= says what is computed in",
-    "subok": "there are no subclasses of tensors",
 }
-"""Of parameters that functions do not take: PyTorch's, and those that many of NumPy's have."""
+"""Of parameters of PyTorch's that functions do not take."""
 
 _ON_HOST = "computed on the host, by NumPy: the GPU is waited for"
 _WITHOUT_ELEMENTS = "for issubdtype and isinstance: no tensor has such elements"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY
+from py_tensor.absent import FUNCTIONS, METHODS, PARTLY
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "FEATURES.md"
@@ -90,14 +90,10 @@ class Group:
     def row(self, name: str) -> Name:
         if name not in dir(self.ours):  # which has public names alone
             return Name(name, "no", self.reasons.get(name, NOT_YET))
-        words = [PARTLY.get(self.prefix + name, ""), without(self.lacking(name))]
+        missing = not_taken(getattr(self.theirs, name), getattr(self.ours, name))
+        words = [PARTLY.get(self.prefix + name, ""), without(missing)]
         how = "; ".join(filter(None, words))
         return Name(name, "partly" if how else "yes", how)
-
-    def lacking(self, name: str) -> list[str]:
-        """The parameters that it does not take, less those that KEYWORDS says of all functions."""
-        found = not_taken(getattr(self.theirs, name), getattr(self.ours, name))
-        return [parameter for parameter in found if parameter not in KEYWORDS]
 
 
 def without(parameters: list[str]) -> str:
@@ -170,7 +166,7 @@ def groups() -> list[Group]:
 
 def page() -> str:
     found = [(group, group.rows()) for group in groups()]
-    blocks = [HEAD.format(version=np.__version__), summary(found), *general(found)]
+    blocks = [HEAD.format(version=np.__version__), summary(found)]
     for group, rows in found:
         blocks += [f"## {group.title}\n", *([group.note + "\n"] if group.note else [])]
         blocks += sections(rows)
@@ -189,22 +185,6 @@ def summary(found: list[tuple[Group, list[Name]]]) -> str:
 
 def counted(title: str, counts: Counter[str]) -> str:
     return f"| {title} | {counts['yes']} | {counts['partly']} | {counts['no']} |"
-
-
-def general(found: list[tuple[Group, list[Name]]]) -> Iterator[str]:
-    """What many functions do not take, which stands at none of them."""
-    missing = Counter(
-        parameter
-        for group, rows in found
-        for row in rows
-        if row.kind != "no"
-        for parameter in not_taken(getattr(group.theirs, row.key), getattr(group.ours, row.key))
-        if parameter in KEYWORDS
-    )
-    if missing:
-        yield "Parameters that many functions do not take, which do not count below, of how many:\n"
-        lines = [f"- `{name}=` ({missing[name]}): {KEYWORDS[name]}" for name in sorted(missing)]
-        yield "\n".join(lines) + "\n"
 
 
 def sections(rows: list[Name]) -> Iterator[str]:

@@ -86,7 +86,7 @@ def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool)
 def places(
     run: Run, x: Array, indices: tuple[Array, ...], axes: tuple[int, ...], at: int, op: str
 ) -> tuple[tuple[Array, ...], Array]:
-    """An index of NumPy's that names elements of `x`, clipped, and which are in range."""
+    """An index of NumPy's for elements of `indexable(x)`, clipped, and which are in range."""
     np = run.np
     found: list[Array] = [None] * x.ndim
     inside = np.ones(indices[0].shape, bool)
@@ -104,7 +104,17 @@ def places(
     for axis, dim in zip(rest, dims, strict=True):
         shape = [-1 if d == dim else 1 for d in range(indices[0].ndim)]
         found[axis] = np.arange(x.shape[axis]).reshape(shape)
+    if len(found) > _MOST_INDICES:
+        found[:2] = [found[0] * x.shape[1] + found[1]]
     return tuple(found), inside
+
+
+_MOST_INDICES = 63  # of NumPy's; arrays have up to 64 axes
+
+
+def indexable(x: Array) -> Array:
+    """An array of up to 63 axes with the same elements; a view, if it is in C order."""
+    return x.reshape(-1, *x.shape[2:]) if x.ndim > _MOST_INDICES else x
 
 
 def from_the_end(np: Any, given: Array, n: int) -> Array:
@@ -123,14 +133,14 @@ def scattered(
     copy: bool,
 ) -> Array:
     """`base` with values at the places in range, in their order."""
-    result = np.array(base, order="C") if copy else base
+    result = np.array(base, order="C") if copy or base.ndim > _MOST_INDICES else base
     chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in where)
     values = np.broadcast_to(values, inside.shape)[inside]
     if mode == "set":
-        result[chosen] = values
+        indexable(result)[chosen] = values
     else:
         combine = {"min": np.minimum, "max": np.maximum}.get(mode, np.add)
-        combine.at(result, chosen, values)
+        combine.at(indexable(result), chosen, values)
     return result
 
 
@@ -163,12 +173,10 @@ def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
     sizes = {d: max(left.shape[d], right.shape[d]) for d in dims}
 
     def matrix(x: Array, *groups: list[int]) -> Array:
-        batch = tuple(sizes[d] for d in both)
         order = [*both, *(d for group in groups for d in group)]
         moved = np.transpose(x, [*order, *(d for d in dims if d not in order)])
-        return moved.reshape(
-            *batch, *(int(np.prod([sizes[d] for d in g], dtype=int)) for g in groups)
-        )
+        batch = [both] if rank > _MOST_INDICES - 2 else [[d] for d in both]
+        return moved.reshape([math.prod(sizes[d] for d in group) for group in (*batch, *groups)])
 
     product = np.matmul(matrix(left, a_only, list(axes)), matrix(right, list(axes), b_only))
     order = [*both, *a_only, *b_only]

@@ -708,7 +708,8 @@ class Gather(Op):
         return _taken_shape(op or self.name, metas[0], metas[1:], axes, at), metas[0].dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return operands[0][arrays.places(run, operands[0], operands[1:], *node.attrs)[0]]
+        x, *indices = operands
+        return arrays.indexable(x)[arrays.places(run, x, tuple(indices), *node.attrs)[0]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

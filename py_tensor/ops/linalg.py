@@ -7,9 +7,10 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
-from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step
+from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step, steps
 from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, RESHAPE
+from py_tensor.graph.op import Op
+from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, check_options, count_operands, register
@@ -24,7 +25,7 @@ from py_tensor.ops.operands import (
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
-from py_tensor.shapes import Shape, broadcast, check_rank, normalize_axes, reduced, size_of
+from py_tensor.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
@@ -130,11 +131,17 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """The recipe of a product; vectors are matrices of one row, or of one column."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
-    shape = check_rank("matmul", (*batch, m, k, n))
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
     inner = dtypes.int32 if dtype is dtypes.bool_ else inner  # how many are true, and then if any
-    left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, inner)
-    right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, inner)
+    if len(batch) + 3 > MAX_RANK:
+        flat = (size_of(batch),)
+        shape = (*flat, m, k, n)
+        left = _flat_steps(a, (*batch, m, k), (*flat, m, k, 1), shape, inner)
+        right = _flat_steps(b, (*batch, k, n), (*flat, 1, k, n), shape, inner)
+    else:
+        shape = (*batch, m, k, n)
+        left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, inner)
+        right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, inner)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
     if not size_of(shape):
         return meta_of(kept, dtype, a.device)
@@ -174,6 +181,15 @@ def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[S
     """The steps from an operand to what a product reads: cast, and with the axes of all."""
     source = meta_of(x.shape, dtype, x.device)
     return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
+
+
+def _flat_steps(x: Meta, full: Shape, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
+    """The same for a product whose batch has too many axes, as one of a single axis."""
+    matrix = (*x.shape[:-2], *full[-2:])
+    applied: list[tuple[Op, Any]] = [] if x.dtype is dtype else [(CAST, dtype)]
+    flat = (inner[0], *full[-2:])
+    moves = [(RESHAPE, matrix), (EXPAND, full), (RESHAPE, flat), (BROADCAST, (inner, shape))]
+    return steps(x, *applied, *moves)
 
 
 def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:

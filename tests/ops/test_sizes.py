@@ -79,7 +79,7 @@ def test_twelve_operands_in_one_expression(device: str, rng: np.random.Generator
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("rank", [8, 9, 32, 48])
+@pytest.mark.parametrize("rank", [8, 9, 32, 48, 63, 64])
 def test_many_axes(rank: int, device: str, rng: np.random.Generator) -> None:
     """Those of more than one element among others, in a random order."""
     shape = tuple(map(int, rng.permutation([3, 3, 2, 2, 2, 2, 2, 2, *(1,) * (rank - 8)])))
@@ -99,6 +99,14 @@ def test_many_axes(rank: int, device: str, rng: np.random.Generator) -> None:
     near(y[y > 0].numpy(), b[b > 0])
     near(pt.concat([y, y], axis=1).numpy(), np.concatenate([b, b], axis=1))
     near((y @ y.mT).numpy(), b @ b.swapaxes(-1, -2))
+    near((y @ y[(0,) * (rank - 1)]).numpy(), b @ b[(0,) * (rank - 1)])
+    z, d = y.copy(), b.copy()
+    z[z > 0] = 2
+    d[d > 0] = 2
+    near(z.numpy(), d)
+    pt.put(z, [0, -1], 9)
+    np.put(d, [0, -1], 9)
+    near(z.numpy(), d)
     y[..., 0] = b[..., 0] = 5
     near(x.numpy(), a)  # both views write through
     with pytest.raises(pt.ShapeError, match="at most 64"):
