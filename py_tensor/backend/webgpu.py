@@ -138,9 +138,11 @@ class WebGPU(Connection):
     def check(self, op: str, meta: Meta) -> None:
         """Raise where a tensor of this kind cannot be stored here."""
         if not meta.dtype.on_gpu:
+            is_complex = meta.dtype.kind == "c"
+            instead, python = ("complex64", "complex") if is_complex else ("float32", "float")
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device; "
-                "take pt.float32, which dtype=float stands for, or device='cpu'"
+                f"take pt.{instead}, which dtype={python} stands for, or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.itemsize
         if nbytes > self.max_bytes:
