@@ -133,6 +133,10 @@ def test_indices(device: str) -> None:
                 same(got, expected.astype(np.int32), f"mask_indices({n}, {name}, {k})")
 
 
+# NumPy of the page is older, and takes one axis.
+AXES_TO_TRIM = ((0, 1), ()) if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else ()
+
+
 def test_trim_zeros(device: str) -> None:
     for given in (
         *([0, 0, 1, 2, 0, 3, 0], [0, 0], [1], [], [[0, 0, 2, 0], [0, 1, 0, 0], [0, 0, 0, 0]]),
@@ -141,7 +145,7 @@ def test_trim_zeros(device: str) -> None:
         array = np.array(given, np.float32)
         x = pt.tensor(array, device=device)
         for trim in ("fb", "f", "B", "bf"):
-            for axis in (None, 0, -1, *([(0, 1), ()] if array.ndim == 2 else [])):
+            for axis in (None, 0, -1, *(AXES_TO_TRIM if array.ndim == 2 else ())):
                 if array.any() or trim in ("fb", "bf"):  # of zeros NumPy leaves a part to one side
                     expected = np.trim_zeros(array, trim, axis)
                     same(pt.trim_zeros(x, trim, axis), expected, f"{given} {trim} {axis}")
