@@ -232,7 +232,8 @@ class Holes:
         return self.choose(["1", "(1, 2)", str(tuple(each) or 0)])
 
     def _mode(self) -> str:
-        return repr(self.choose(["constant", "edge", "reflect", "symmetric", "wrap"]))
+        statistics = ["maximum", "mean", "median", "minimum", "linear_ramp"]
+        return repr(self.choose(["constant", "edge", "reflect", "symmetric", "wrap", *statistics]))
 
     def _side(self) -> str:
         return repr(self.choose(["left", "right"]))
@@ -241,7 +242,9 @@ class Holes:
         return self.choose(["0", "0.25", "0.5", "[0.1, 0.9]", "1", "1.5"])
 
     def _method(self) -> str:
-        return repr(self.choose(["linear", "lower", "higher", "nearest", "midpoint", "hazen"]))
+        steps = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation"]
+        between = ["linear", "lower", "higher", "nearest", "midpoint", "hazen"]
+        return repr(self.choose([*between, *steps]))
 
     def _full(self) -> str:
         return repr(self.choose(["full", "same", "valid"]))
@@ -344,7 +347,7 @@ FORMS = [
     _each("interp", "@({f}, {rising}, {same})", "@({f}, {rising}, {same}, left={number})"),
     _each("nonzero argwhere flatnonzero", "@({x})"),
     _each("bincount", "@({counts}, minlength={k})", "@({some_counts}, weights={same})", "@({i})"),
-    _each("histogram", "@({f}, bins={edges})", "@({f}, 4, range=(-3, 3))"),
+    _each("histogram", "@({v}, 'sturges')", "@({f}, bins={edges})", "@({f}, 4, range=(-3, 3))"),
     _each("histogram_bin_edges", "@({f}, 4)", "@({f}, 3, range=(0, 2))"),
     _each("histogram2d", "@({v}, {same}, bins=3, range=[[-3, 3], [-3, 3]])"),
     _each("diff", "@({x}, n={k})", "@({x}, axis={axis})", "@({f}, axis={axis}, prepend={number})"),
