@@ -9,7 +9,8 @@ from py_tensor.ops.define import binary, unary
 
 __all__ = ["bitwise_count", "gcd", "lcm"]
 
-INTEGERS = Accepts(
+INTEGERS = Accepts("iu", lambda dtype: dtype, "int dtypes")
+BITS = Accepts(
     "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
 )
 
@@ -33,7 +34,7 @@ lcm = binary(
 )
 bitwise_count = unary(
     "bitwise_count",
-    INTEGERS,
+    BITS,
     "count_bits_{t}({0})",
     lambda np, x: np.bitwise_count(x),
     vjp=NOT_DIFFERENTIABLE,

@@ -51,6 +51,7 @@ SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 BITS = {d: d for d in _ORDER if not d.startswith("float")}
 WHOLE = {d: "int32" if d == "bool" else d for d in BITS}
+INTEGERS = {d: d for d in BITS if d != "bool"}
 COUNTS: dict[str, str] = {d: "uint8" for d in WHOLE}  # noqa: C420
 COUNTED = {**SAME, "bool": "int32"}
 SUMMED = COUNTED | {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
@@ -305,8 +306,8 @@ BINARY: dict[str, Entry] = {
     "fmax": Entry(np.fmax, SAME, zero_sign=False),
     "fmin": Entry(np.fmin, SAME, zero_sign=False),
     "fmod": Entry(_fmod, NUMBERS, ulp=4),
-    "gcd": Entry(_gcd, WHOLE, WHOLE),
-    "lcm": Entry(_lcm, WHOLE, WHOLE),
+    "gcd": Entry(_gcd, INTEGERS),
+    "lcm": Entry(_lcm, INTEGERS),
 }
 NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees", "cbrt", "i0", "spacing"}
 NO_METHODS |= {"isneginf", "isposinf", "bitwise_count"}

@@ -298,7 +298,7 @@ def test_tensorinv(device: str, rng: numpy.random.Generator) -> None:
         close(got, np.linalg.tensorinv(array, ind), f"tensorinv of {shape}")
     with pytest.raises(ValueError, match=r"^tensorinv: ind is 0"):
         pt.linalg.tensorinv(pt.eye(2), 0)
-    with pytest.raises(pt.ShapeError, match=r"^tensorinv: "):
+    with pytest.raises(pt.linalg.LinAlgError, match=r"^tensorinv: "):
         pt.linalg.tensorinv(pt.ones((2, 3)), 1)
 
 
