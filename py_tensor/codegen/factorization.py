@@ -28,6 +28,7 @@ TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right sides of a triangular system that one has
 FEW, SOME = 32, 128  # rows for which a workgroup is smaller
 COST = 4  # instructions for a term of a product
+MOST_TERMS = 4096  # of a product, for the same reason as that of few columns to a panel
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
 
 _REAL = {
@@ -126,8 +127,15 @@ class Factorization(Pass):
 
     @property
     def panel(self) -> int:
-        """Columns of a panel: three blocks of so many rows fit into a workgroup's memory."""
-        return 16 if self.dtype is complex64 else 32
+        """Columns of a panel: three blocks of so many rows fit into a workgroup's memory.
+
+        Fewer where columns to be reflected are long: lavapipe ends all loops of an invocation after
+        65,535 passes in all.
+        """
+        most = 16 if self.dtype is complex64 else 32
+        if self.kind != "qr":
+            return most
+        return max(1, min(most, 2**18 >> (self.length - 1).bit_length()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,11 +306,11 @@ class _Steps:
         b: _Part,
         b_step: int,
         *,
-        subtract: bool = True,
+        put: str = "-=",
         adjoint: bool = False,
         lower: bool = False,
     ) -> None:
-        """Subtract from `c` the product of `a`, or its adjoint, and `b`, or store it there.
+        """Subtract from `c` the product of `a`, or its adjoint, and `b`; or add, or store it.
 
         The shape is rows, columns and terms; the steps are from one column to the next. With
         `lower` the tiles below the diagonal are left out.
@@ -313,7 +321,6 @@ class _Steps:
         left, right = (f"b{slots.index(x.slot)}[at]" for x in (a, b))
         left = f"conjugate({left})" if adjoint else left
         by_row, by_term = (a_step, 1) if adjoint else (1, a_step)
-        put = "b0[at] -= x;" if subtract else "b0[at] = x;"
         self.run(
             "factor_product",
             bindings,
@@ -329,7 +336,7 @@ class _Steps:
             f"const LOWER = {_flag(lower)};",
             f"fn left(at: u32) -> Number {{ return {left}; }}",
             f"fn right(at: u32) -> Number {{ return {right}; }}",
-            f"fn put(at: u32, x: Number) {{ {put} }}",
+            f"fn put(at: u32, x: Number) {{ b0[at] {put} x; }}",
             regions=_TILE,
         )
 
@@ -522,8 +529,11 @@ class _Steps:
         """
         m, panel = self.stage.length, self.stage.panel
         rows, width = shape
-        terms = width, columns, rows
-        self.product(z, panel, terms, v, m, a, m, subtract=False, adjoint=True)
+        for first in range(0, rows, MOST_TERMS):
+            terms = width, columns, min(MOST_TERMS, rows - first)
+            left, right = (replace(x, first=x.first + first) for x in (v, a))
+            put = "+=" if first else "="
+            self.product(z, panel, terms, left, m, right, m, put=put, adjoint=True)
         whole = not adjoint
         self.substitute(
             z, columns, panel, s, panel, width, backward=whole, by_rows=whole, conjugate=adjoint

@@ -203,3 +203,12 @@ def test_many_small_matrices(dtype: str, device: str, rng: np.random.Generator) 
         close(low @ adjoint(low), definite, f"cholesky {n}")
         a[:, :, n // 2] = 0
         assert not pt.linalg.det(pt.tensor(a, device=device)).numpy().any()
+
+
+@pytest.mark.computes
+def test_many_rows(device: str, rng: np.random.Generator) -> None:
+    a = matrices(rng, "float32", 10_000, 70)
+    q, r = pt.linalg.qr(pt.tensor(a, device=device))
+    apart = np.linalg.norm(wide(q) @ wide(r) - a) / np.linalg.norm(a)
+    assert apart <= 10 * 70 * EPS
+    orthonormal(q, "Q of many rows")
