@@ -534,13 +534,15 @@ ELSEWHERE = {
     " lt eq ne mul sub layer_norm log_softmax softmax sigmoid relu permute unsqueeze tensor trapz"
     " sliding_window_view",
     "files and text": "frombuffer fromfile fromstring genfromtxt load loadtxt save savetxt savez"
-    " savez_compressed",
+    " savez_compressed array2string array_repr array_str base_repr binary_repr"
+    " format_float_positional format_float_scientific",
     "no tensor, or NumPy's no longer": "einsum_path row_stack",
     "random": "rand randn randint manual_seed",
     "the coefficients of a fit": "polyfit",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
     " geterr imshow init kernel memory_info plot profile realize set_default_device"
-    " set_printoptions seterr synchronize synchronize_async tune tuning",
+    " set_printoptions get_printoptions printoptions getbufsize setbufsize geterrcall seterrcall"
+    " seterr synchronize synchronize_async tune tuning",
 }
 """Functions that no call here is of: other tests have them."""
 
