@@ -245,7 +245,7 @@ function introduction(path, groups) {
     h("h2", {}, "Reference"),
     ...paragraphs(
       `${count} functions, methods and properties of \`pt\`, which is \`py_tensor\`. They have NumPy's names and ` +
-        "NumPy's meaning wherever NumPy has them. `help` in the console shows what is in `pt.random`, `pt.linalg` " +
+        "NumPy's meaning wherever NumPy has them. `help` in the console shows what is in `pt.random.Generator`, `pt.testing` " +
         "and `pt.lib.stride_tricks`.\n\nEach has an example, and each example is run by the " +
         "tests. An accuracy is the largest error that the tests allow, in units in the last place (ulp), for every " +
         "adapter.",
