@@ -85,6 +85,11 @@ class AppPage:
         self.page.on("pageerror", lambda error: self.logged.append(Logged("pageerror", str(error))))
         self.page.on("crash", lambda _: self.logged.append(Logged("crash", "the page crashed")))
 
+    def close(self) -> None:
+        """Closes the page and its context, whatever routes still have to answer."""
+        self.page.context.unroute_all(behavior="ignoreErrors")
+        self.page.context.close()
+
     def boot(self, url: str, seconds: float = BOOT_SECONDS) -> dict[str, Any]:
         """Opens the app and waits for it; gives what `pyTensor.ready` gave."""
         try:
@@ -142,7 +147,7 @@ class AppSession:
 
     def drop_shared(self) -> None:
         """Closes the shared page, which hangs or has died; its next use opens a new one."""
-        self.shared.page.context.close()
+        self.shared.close()
         del self.shared
 
     @cached_property

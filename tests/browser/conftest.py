@@ -111,7 +111,7 @@ def fresh_page(
     def open_page(*, first_visit: bool = False, canvas: bool = False, **options: Any) -> AppPage:
         if first_visit:
             app = session.open_page(canvas=canvas, **options)
-            opened.append(app.page.context.close)
+            opened.append(app.close)
         else:
             app = regular(canvas).open_page(**options)
             opened.append(app.page.close)

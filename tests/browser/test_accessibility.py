@@ -79,7 +79,7 @@ def app(session: AppSession) -> Iterator[AppPage]:
         app.page.keyboard.press("Enter")
     expect(app.page.get_by_role("log")).to_contain_text("do not broadcast", timeout=30_000)
     yield app
-    app.page.context.close()
+    app.close()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -203,7 +203,7 @@ class TestOwnOriginAlone:
         app.page.on("request", lambda request: requested.append(request.url))
         app.boot(session.url)
         yield app, requested, session.url
-        app.page.context.close()
+        app.close()
 
     def test_nothing_is_logged_and_no_policy_is_violated(self, booted: Any) -> None:
         app, _, _ = booted
@@ -296,7 +296,7 @@ class TestWithoutJSPI:
     def without(cls, session: Any) -> Any:
         app = session.open_page(routes={"**/worker.js": serve_without_jspi})
         yield app
-        app.page.context.close()
+        app.close()
 
     def test_it_says_so(self, without: AppPage) -> None:
         assert without.info["jspi"] is False

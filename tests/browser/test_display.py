@@ -101,7 +101,7 @@ def painting_in_software(route: Route) -> None:
 def _painting(session: AppSession) -> Iterator[AppPage]:
     app = session.open_page(canvas=True, routes={"**/boot/gpu.js": painting_in_software})
     yield app
-    app.page.context.close()
+    app.close()
 
 
 @pytest.fixture(params=["painted", "read"])
@@ -304,7 +304,7 @@ class TestWithoutJSPI:
     def _without(cls, session: AppSession) -> Iterator[AppPage]:
         app = session.open_page(routes={"**/worker.js": serve_without_jspi})
         yield app
-        app.page.context.close()
+        app.close()
 
     @pytest.fixture
     def without(self, _without: AppPage) -> Shown:

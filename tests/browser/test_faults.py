@@ -58,7 +58,7 @@ def faulty(session: Any) -> Iterator[Run]:
     found = run('str(pt.default_device()), (await pt.init()).get("no_webgpu")')
     assert "webgpu" in found["result"], found
     yield run
-    app.page.context.close()
+    app.close()
 
 
 def passes(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -346,7 +346,7 @@ def interrupted(session: Any) -> Iterator[AppPage]:
         )
     )
     yield app
-    app.page.context.close()
+    app.close()
 
 
 @pytest.mark.parametrize("loop", LOOPS)

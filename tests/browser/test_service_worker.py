@@ -382,7 +382,7 @@ class TestDeploymentUnderAVisit:
         app.page.goto(host.url)
         app.info = until_ready(app.page)
         yield app
-        app.page.context.close()
+        app.close()
 
     @pytest.mark.parametrize(
         "load",
@@ -455,7 +455,7 @@ class TestFailure:
     def page(self, session: AppSession) -> Iterator[Page]:
         app = session.open_page(boot=False)
         yield app.page
-        app.page.context.close()
+        app.close()
 
     def test_a_newer_build_does_not_hide_it(self, page: Page, host: StaticHost) -> None:
         held: list[Route] = []

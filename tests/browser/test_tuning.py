@@ -61,7 +61,7 @@ def app(session: AppSession) -> Iterator[AppPage]:
     """A page of its own: what is tuned here concerns no other test."""
     app = session.open_page()
     yield app
-    app.page.context.close()
+    app.close()
 
 
 @pytest.fixture(scope="module")
