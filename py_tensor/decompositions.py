@@ -347,7 +347,8 @@ def svd(
     q, r = qr(a, mode="complete" if full_matrices else "reduced")
     u, s, vh = _of_square(r[..., :n, :] * where(isfinite(scale), 1, scale))
     u = matmul(q[..., :n], u)
-    u = concat((u, q[..., n:]), -1) if full_matrices else u
+    if full_matrices:
+        u = concat((u, where(isfinite(scale), q[..., n:], math.nan)), -1)
     return SVDResult(u, s * scale[..., 0], vh)
 
 
@@ -401,8 +402,12 @@ def _tolerance(x: Tensor, given: Any) -> Any:
     """Relative to the largest singular value, below which others count as 0."""
     if given is not None:
         return expand_dims(tensor_of(given, "rtol", device=x.device), -1)
-    bits = 52 if dtypes.real_of(x.dtype) is dtypes.float64 else 23
-    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * 2.0**-bits
+    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * _precision(x)
+
+
+def _precision(x: Tensor) -> float:
+    """Of the dtype: the step from 1 to the next number."""
+    return 2.0**-52 if dtypes.real_of(x.dtype) is dtypes.float64 else 2.0**-23
 
 
 def pinv(
@@ -454,6 +459,9 @@ def matrix_rank(
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     """The least squares solution of ``a @ x = b``, as NumPy gives it.
 
+    Singular values below `rcond` times the largest count as 0; of a negative one, below the dtype's
+    precision.
+
     Returns
     -------
     tuple
@@ -470,7 +478,8 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
         raise LinAlgError(f"lstsq: takes as many rows, not shapes {x.shape} and {y.shape}")
     u, s, vh = svd(x, full_matrices=False)
     columns = expand_dims(y, 1) if y.ndim == 1 else y
-    cut = _tolerance(x, rcond) * max(s, -1, keepdims=True, initial=0)
+    least = _precision(x) if rcond is not None and rcond < 0 else rcond
+    cut = _tolerance(x, least) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     found = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))
     rank = int(sum(s > cut))

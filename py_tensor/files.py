@@ -415,7 +415,8 @@ def fromfile(
 
             text = opened.read()
             text = text if isinstance(text, str) else text.decode("latin1")
-            return fromstring(text, own, count, sep=sep, device=device)
+            found = fromstring(text, own, sep=sep, device=device)
+            return found if count < 0 else found[:count]
         opened.seek(offset, os.SEEK_CUR)
         data = opened.read() if count < 0 else opened.read(count * own.itemsize)
     n = len(data) // own.itemsize

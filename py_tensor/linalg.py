@@ -44,7 +44,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
 )
-from py_tensor.ops.operands import Operand, Scalar, whole_number
+from py_tensor.ops.operands import Operand, Scalar, number_like, whole_number
 from py_tensor.ops.out import stored
 from py_tensor.ops.reduction import Axes, any, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
@@ -149,6 +149,8 @@ def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
 
 
 def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
+    number = number_like(order)
+    order = order if number is None else number
     if order is None or order == 2:
         return _length(x, axis, keepdims)
     if order in (math.inf, -math.inf):
@@ -167,7 +169,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         return _length(x, axes, keepdims)
     if order in (2, -2, "nuc"):
         values = svdvals(rearrange.moveaxis(x, axes, (-2, -1)))
-        found = sum(values, -1) if order == "nuc" else values[..., 0 if order == 2 else -1]
+        found = sum(values, -1) if order == "nuc" else _extreme(values, order, -1, False)
         one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
         return reshape(found, one) if keepdims else found
     if order not in (1, -1, math.inf, -math.inf):

@@ -291,7 +291,8 @@ def genfromtxt(
     for row in found:
         for place, column in enumerate(kept):
             fill = _filling(filling_values, place, column, own)
-            convert = (converters or {}).get(column) or _converter(own)
+            named = converters or {}
+            convert = named.get(column) or named.get(column - width) or _read_loosely(own)
             if not loose and row[column].strip() in missing:
                 values.append(fill)
                 continue
@@ -407,6 +408,13 @@ def _converter(dtype: DType) -> Converter:
     return int if dtype.kind in "iu" else float if dtype.kind == "f" else _complex
 
 
+def _read_loosely(dtype: DType) -> Converter:
+    """As `_converter`, and bools by their names too."""
+    plain = _converter(dtype)
+    names = {"true": 1, "false": 0} if dtype.kind == "b" else {}
+    return lambda text: names[key] if (key := text.strip().lower()) in names else plain(text)
+
+
 def _complex(text: str) -> complex:
     return complex(text.strip())
 
@@ -460,8 +468,11 @@ def _filling(given: Any, place: int, column: int, dtype: DType) -> Any:
 def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
     """The dtype that has all numbers of a file; what is no number is missing."""
     words = [row[column] for column in columns for row in rows]
+    found = [word.strip().lower() for word in words if word.strip()]
+    if found and all(word in ("true", "false") for word in found):
+        return dtypes.bool_
     for dtype in (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX):
-        convert = _converter(dtype)
+        convert = _read_loosely(dtype)
         try:
             for word in filter(str.strip, words):
                 convert(word)

@@ -268,8 +268,9 @@ def histogram2d(
     second = as_floating(y, "histogram2d", REAL_FLOATING)
     if first.ndim != 1 or first.shape != second.shape:
         raise ShapeError(f"histogram2d: points of shapes {first.shape} and {second.shape}")
-    is_pair = type(bins) in (list, tuple) and len(bins) == 2
-    pair: Sequence[Any] = bins if is_pair else (bins, bins)
+    given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
+    is_pair = type(given) in (list, tuple) and len(given) == 2
+    pair: Sequence[Any] = given if is_pair else (given, given)
     counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
     return counts, edges[0], edges[1]
 
@@ -286,7 +287,8 @@ def histogramdd(
     Parameters
     ----------
     sample
-        A matrix, a row for each point; or a list of vectors, one for each axis.
+        A matrix, a row for each point; a vector of points on one axis; or a list of vectors, one
+        for each axis.
     bins
         As of `histogram`: for all axes, or a list with one entry for each.
     range
@@ -305,12 +307,13 @@ def histogramdd(
         vectors = [as_floating(v, "histogramdd", REAL_FLOATING) for v in cast("list[Any]", sample)]
     else:
         x = as_floating(sample, "histogramdd", REAL_FLOATING)
-        if x.ndim != 2:
+        if x.ndim not in (1, 2):
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
-        vectors = [x[:, i] for i in builtins.range(x.shape[1])]
+        vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
         raise ShapeError(f"histogramdd: points of shapes {[v.shape for v in vectors]}")
-    each = bins if type(bins) in (list, tuple) else [bins] * len(vectors)
+    given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
+    each = given if type(given) in (list, tuple) else [given] * len(vectors)
     if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
         raise ValueError(f"histogramdd: bins {bins} and range {range} of {len(vectors)} axes")
     return _of_points("histogramdd", vectors, each, range, density, weights)

@@ -36,8 +36,8 @@ _RATE = Rule(f"from 0 to {_MOST_RATE:.0f}", lambda v: (v < 0) | (v > _MOST_RATE)
 _SUCCESS = Rule("above 0 and up to 1", lambda v: (v <= 0) | (v > 1) | (v != v))
 _BELOW_ONE = Rule("from 0 to below 1", lambda v: (v < 0) | (v >= 1) | (v != v))
 _ABOVE_ONE = Rule("above 1", lambda v: (v <= 1) | (v != v))
-COUNT = Rule("an int from 0 to 2147483647", lambda v: (v < 0) | (v >= 2**31) | (v != v))
-KIND = Rule("from 0 to below 1000000000", lambda v: (v < 0) | (v >= 10**9) | (v != v))
+COUNT = Rule("an int from 0 to 2147483647", lambda v: (v < 0) | (v >= 2**31) | (v % 1 != 0))
+KIND = Rule("an int from 0 to below 1000000000", lambda v: (v < 0) | (v >= 10**9) | (v % 1 != 0))
 
 
 class Discrete(Continuous):
@@ -75,7 +75,8 @@ class Discrete(Continuous):
             From 0 to 1.
         """
         draw = draw_of("binomial", size, ("n", n, COUNT), ("p", p, CHANCE))
-        return self._binomials(draw, *draw.values)
+        n, p = draw.values
+        return self._binomials(draw, as_int(n), p)
 
     def _binomials(self, draw: Draw, n: Any, p: Any) -> Tensor:
         """Of the rarer of both outcomes, for which the kernel is made."""
@@ -189,7 +190,7 @@ class Discrete(Continuous):
             ("nbad", nbad, KIND),
             ("nsample", nsample, COUNT),
         )
-        return self._hypergeometrics(draw, *map(_as_int, draw.values))
+        return self._hypergeometrics(draw, *map(as_int, draw.values))
 
     def _hypergeometrics(self, draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
         """Of the rarer kind, and of the fewer that are taken or left."""
@@ -212,7 +213,7 @@ def _at_most(value: Any, limit: float) -> Any:
     return minimum(value, limit) if isinstance(value, Tensor) else value
 
 
-def _as_int(value: Any) -> Any:
+def as_int(value: Any) -> Any:
     if isinstance(value, Tensor):
         return converted(value, dtypes.int32)
     return int(value)

@@ -15,7 +15,7 @@ from py_tensor.ops.movement import broadcast_to, concat, converted, flip, stack,
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.reduction import all, any, max, sum
 from py_tensor.ops.scan import cumsum
-from py_tensor.random.discrete import COUNT, KIND, Discrete
+from py_tensor.random.discrete import COUNT, KIND, Discrete, as_int
 from py_tensor.random.parameters import (
     ANY,
     CHANCE,
@@ -95,6 +95,7 @@ class Multivariate(Discrete):
             raise ShapeError(f"{op}: pvals have at least one axis, and one outcome along the last")
         if not isinstance(pvals, Tensor):
             _check_sums(pvals)
+        left = as_int(left)
         shape = sized(op, size, broadcast(op, getattr(left, "shape", ()), chances.shape[:-1]))
         draw = Draw((), shape, device, dtype)
         # What is the share of an outcome among those that are left: sums from the end keep digits,

@@ -12,6 +12,7 @@ import importlib.machinery
 import io
 import sys
 import zipfile
+import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -117,7 +118,7 @@ class FirstUseFinder:
             try:
                 with zipfile.ZipFile(io.BytesIO(found.to_bytes())) as archive:
                     archive.extractall(folder)
-            except zipfile.BadZipFile as error:
+            except (zipfile.BadZipFile, zlib.error) as error:
                 words = f"{name} could not be loaded: the server of this page sent a damaged file"
                 raise ImportError(f"{words} ({error})", name=name) from None
             self._is_unpacked = True
