@@ -5,9 +5,10 @@ What ops take as operands comes here too, by `py_tensor.tensor.tensor_of`.
 
 from __future__ import annotations
 
+import math
 import sys
 from array import array as packed
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from struct import pack, unpack
 from typing import Any, TypeGuard
@@ -296,7 +297,7 @@ def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: s
         return _from_array(host.load_numpy().array(values).reshape(shape), dtype, device, op)
     else:
         values, kinds = list[Any](), set[DType]()
-        _flatten(data, shape, values, kinds, op)
+        _flatten(data, shape, values, kinds, dtype, op)
     return _from_values(values, shape, dtype or _widest(kinds), device, op)
 
 
@@ -366,7 +367,17 @@ def _shape_of(data: Any) -> Shape:
     return (*shape, *getattr(data, "shape", ()))
 
 
-def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: str) -> None:
+_READ: dict[str, Callable[[Any], Any]] = {
+    "f": lambda x: math.nan if x is None else float(x),
+    "c": lambda x: complex(math.nan, math.nan) if x is None else complex(x),
+    **dict.fromkeys("iu", int),
+}
+"""By the kind of a dtype: what it has in the place of text, None, a Decimal or the like."""
+
+
+def _flatten(
+    data: Any, shape: Shape, values: list[Any], kinds: set[DType], dtype: DType | None, op: str
+) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
     if isinstance(data, Scalar):
         if shape:
@@ -377,12 +388,18 @@ def _flatten(data: Any, shape: Shape, values: list[Any], kinds: set[DType], op: 
         if not shape or len(data) != shape[0]:
             raise _ragged(op, shape, (len(data),))
         for item in data:
-            _flatten(item, shape[1:], values, kinds, op)
+            _flatten(item, shape[1:], values, kinds, dtype, op)
     elif hasattr(data, "shape"):
         if tuple(data.shape) != shape:
             raise _ragged(op, shape, tuple(data.shape))
         kinds.add(data.dtype if isinstance(data, Tensor) else _of_array(data, op))
         values.extend(data.reshape(-1).tolist())
+    elif dtype is not None and not shape and (read := _READ.get(dtype.kind)) is not None:
+        try:
+            values.append(read(data))
+        except (TypeError, ValueError):
+            error = ValueError if isinstance(data, str) else TypeError
+            raise error(f"{op}: a list holds scalars, and {data!r} is no {dtype}") from None
     else:
         if isinstance(data, str | bytes):
             raise dtypes.no_text(op)

@@ -269,10 +269,11 @@ FORMS = [
         " degrees deg2rad rad2deg exp exp2 expm1 sin cos tan sinh cosh tanh arctan atan arcsinh"
         " asinh cbrt isnan isinf isfinite isneginf isposinf signbit logical_not real"
         " imag iscomplex isreal log log2 log10 log1p sqrt arcsin asin arccos acos arccosh acosh"
-        " arctanh atanh spacing modf frexp",
+        " arctanh atanh spacing modf",
         "@({s})",
         "@({x})",
     ),
+    _each("frexp", "@(np.nan_to_num({s}))", "@({i})"),  # C leaves other exponents open
     _each("square conj conjugate", "@({s})", "@({i})"),
     _each("reciprocal", "@({s})"),
     _each("i0", "@({f})"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -386,6 +388,26 @@ def test_steps_and_bools_of_arange(device: str) -> None:
 
 
 def test_linspace_between_ints_has_all_digits_of_float64() -> None:
-    ends = ([0, 120], [100, 0])
-    got = pt.linspace(*(pt.tensor(end, device="cpu") for end in ends), 50, dtype="float64")
-    np.testing.assert_allclose(got.numpy(), np.linspace(*ends, 50), rtol=1e-15, strict=True)
+    start, stop = [0, 120], [100, 0]
+    x, y = pt.tensor(start, device="cpu"), pt.tensor(stop, device="cpu")
+    got = pt.linspace(x, y, 50, dtype="float64")
+    np.testing.assert_allclose(got.numpy(), np.linspace(start, stop, 50), rtol=1e-15, strict=True)
+
+
+def test_text_and_none_where_a_dtype_is_given(device: str) -> None:
+    cases: list[tuple[Any, str]] = [
+        (["1", "2.5", "nan", "-inf"], "float32"),
+        ([["1", "2"], ["3", "4"]], "int32"),
+        ([[1, None], [3, 4]], "float32"),
+        ([Fraction(1, 2), Decimal("0.25")], "float32"),
+        (["1+2j", None], "complex64"),
+        (["7"], "uint8"),
+    ]
+    for given, dtype in cases:
+        found = pt.array(given, dtype=dtype, device=device)
+        same(found, np.array(given, dtype=dtype), f"{given} as {dtype}")
+    for given, error in ((["one"], ValueError), ([None], TypeError), (["1.5"], ValueError)):
+        with pytest.raises(error, match=r"^array: .*is no int32"):
+            pt.array(cast("Any", given), dtype="int32", device=device)
+    with pytest.raises(pt.DTypeError):
+        pt.array(cast("Any", ["1"]), device=device)

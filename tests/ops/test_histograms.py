@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+from numpy.lib import NumpyVersion
 
 import py_tensor as pt
 from py_tensor.ops.histograms import RULES
@@ -28,7 +29,9 @@ def samples(rng: numpy.random.Generator, n: int) -> list[Array]:
 
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule != "auto" or NumpyVersion(numpy.__version__) >= "2.3.0"]
+)  # NumPy of the page has an older rule of that name
 def test_rules(rule: str, device: str, rng: numpy.random.Generator) -> None:
     sizes = (1, 2, 60) if rule == "stone" else (1, 2, 3, int(rng.integers(4, 400)))
     for n in sizes:
