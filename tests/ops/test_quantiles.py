@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+from numpy.lib import NumpyVersion
 
 import py_tensor as pt
 
@@ -38,6 +39,10 @@ def test_methods_of_steps(method: str, device: str, rng: numpy.random.Generator)
 
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(
+    NumpyVersion(numpy.__version__) < "2.3.0",
+    reason="NumPy of the page takes weights along several axes in another order",
+)
 def test_weights(device: str, rng: numpy.random.Generator) -> None:
     shares = [0.0, 0.25, 0.5, 0.9, 1.0]
     for _ in range(3):

@@ -148,7 +148,7 @@ GIVEN |= {
     **dict.fromkeys(("diag_indices_from", "real_if_close", "sort_complex", "unwrap"), PLAIN),
     "histogramdd": [lambda f, a: f(a, 1)],
     "packbits": FOLDS,
-    "trim_zeros": [*PLAIN, lambda f, a: f(a, axis=0)],
+    "trim_zeros": [lambda f, a: f(a, axis=0)],
     "unpackbits": [lambda f, a: f(a.astype("uint8")), lambda f, a: f(a.astype("uint8"), axis=0)],
     "ldexp": [lambda f, a: f(a, 0), lambda f, a: f(a, np.ones(a.shape, np.int32))],
     **dict.fromkeys(("polyadd", "polydiv", "polymul", "polysub"), TWICE),
