@@ -401,8 +401,7 @@ def parse(dtype: object) -> DType:
     found = _named(dtype)
     if found is None:
         raise _no_dtype(dtype)
-    order = dtype[:1] if isinstance(dtype, str) else getattr(dtype, "byteorder", "")
-    if order == ">" and found.itemsize > 1:
+    if isinstance(dtype, str) and dtype[:1] == ">" and found.itemsize > 1:
         raise DTypeError(
             f"there is no dtype {dtype!r}: bytes lie in the order of the machine, which is"
             " little-endian; frombuffer, fromfile and load read the other one by its name, and"

@@ -30,6 +30,13 @@ def test_promotion() -> None:
             assert dtypes.promote(x, y).name == expected
 
 
+def test_there_is_one_order_of_bytes() -> None:
+    for name in (">i2", ">f4", ">c8"):
+        with pytest.raises(pt.DTypeError, match=r"order of the machine"):
+            pt.dtype(name)
+    assert pt.dtype(">u1") is pt.uint8
+
+
 @pytest.mark.parametrize(
     ("value", "widened", "result"),
     [
@@ -96,7 +103,10 @@ def test_parse_of_python_types_and_others() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_numpys(name: str) -> None:
-    """What NumPy reads as this dtype, in any order of bytes; Python's names say no precision."""
+    """What NumPy reads as this dtype; Python's names say no precision.
+
+    The bytes of a dtype of NumPy's may have any order, but a name of the other one is refused.
+    """
     dtype = dtypes.BY_NAME[name]
     codes = [np.dtype(name).str, np.dtype(name).str[1:], np.dtype(name).newbyteorder(">")]
     words = {
