@@ -29,10 +29,10 @@ def samples(rng: numpy.random.Generator, n: int) -> list[Array]:
 
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule != "auto" or NumpyVersion(numpy.__version__) >= "2.3.0"]
-)  # NumPy of the page has an older rule of that name
+@pytest.mark.parametrize("rule", RULES)
 def test_rules(rule: str, device: str, rng: numpy.random.Generator) -> None:
+    if rule == "auto" and NumpyVersion(numpy.__version__) < "2.3.0":
+        pytest.skip("NumPy of the page has an older rule of that name")
     sizes = (1, 2, 60) if rule == "stone" else (1, 2, 3, int(rng.integers(4, 400)))
     for n in sizes:
         for array in samples(rng, n)[:: 3 if rule == "stone" else 1]:

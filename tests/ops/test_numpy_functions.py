@@ -392,7 +392,6 @@ def test_all_others_take_a_copy(array: Array, device: str) -> None:
     assert (np.ndim(x), np.size(x)) == (2, 12)
 
 
-@pytest.mark.computes
 @pytest.mark.parametrize("name", ["erfc", "gamma", "jv"])
 def test_a_ufunc_of_another_library_takes_copies(device: str, name: str) -> None:
     ufunc = getattr(pytest.importorskip("scipy.special"), name)
