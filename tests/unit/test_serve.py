@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from web.serve import PageHandler, PageServer, serve
+from web.build.serve import PageHandler, PageServer, serve
 
 TEXT = "the page"
 SECRET = "not of the page"
