@@ -360,7 +360,7 @@ class TestCamera:
         app = fresh_page(path="#gallery/filters", permissions=["clipboard-read"])
         app.page.get_by_role("button", name="Use the camera").click()
         expect(app.page.locator(".live [role=status]")).to_have_text(
-            "The camera was refused; the browser's settings for this page can allow it."
+            "Camera access was denied. You can allow it in the browser's settings for this page."
         )
 
     @pytest.mark.parametrize(
@@ -369,11 +369,11 @@ class TestCamera:
             (
                 "navigator.mediaDevices.getUserMedia = async () => {"
                 "  throw new DOMException('Requested device not found', 'NotFoundError'); };",
-                "There is no camera on this machine.",
+                "No camera found.",
             ),
             (
                 "delete Navigator.prototype.mediaDevices;",  # as where the page is not secure
-                "The browser gives this page no camera.",
+                "This browser does not offer a camera to this page.",
             ),
         ],
     )

@@ -78,7 +78,7 @@ class TestLearn:
         field.fill(code)
         field.press("Enter")
         expect(page.locator(".learn .note.failed")).to_contain_text(words, timeout=WAIT_MS)
-        expect(said).to_contain_text(f"Below it is still {default}.")
+        expect(said).to_contain_text(f"Still showing {default}.")
         expect(page.locator("#panel-learn")).to_have_class(re.compile("stale"))
         field.fill("x + 1")
         field.press("Enter")

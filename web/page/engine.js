@@ -144,7 +144,7 @@ export class Engine extends EventTarget {
    * @param {string} reason
    */
   restart(reason = "Python was restarted.") {
-    this.restarted = `${reason} Its variables are gone.`;
+    this.restarted = `${reason} All variables are lost.`;
     this.abandon(reason);
     this.interpreter?.end();
     this.start();
@@ -319,7 +319,7 @@ export class Engine extends EventTarget {
   dropQueued() {
     const dropped = this.queue;
     this.queue = [];
-    for (const job of dropped) job.resolve(failed("Not run: what ran before it was interrupted."));
+    for (const job of dropped) job.resolve(failed("Not run: the input before it was interrupted."));
   }
 
   // The worker's messages --------------------------------------------------------------------------
