@@ -53,7 +53,7 @@ class TestGallery:
         page = fresh_page(path="#gallery/monte_carlo").page
         page.get_by_role("button", name="Open in the console").click()
         tab(page, "Console")
-        expect(page.locator("#transcript .note").last).to_contain_text("ready to be changed")
+        expect(page.locator("#transcript .note").last).to_contain_text("ready to edit")
         expect(page.locator("#transcript .entry")).to_have_count(0)
         page.keyboard.press("Enter")
         expect(page.locator("#transcript .entry.done")).to_have_count(1, timeout=WAIT_MS)
@@ -295,7 +295,7 @@ class TestFilters:
         page.locator("#picture-file").set_input_files(
             {"name": "p.png", "mimeType": "image/png", "buffer": b"nothing"}
         )
-        expect(page.locator(".live [role=status]")).to_contain_text("no picture")
+        expect(page.locator(".live [role=status]")).to_contain_text("as a picture")
 
 
 class TestCamera:

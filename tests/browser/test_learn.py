@@ -91,8 +91,8 @@ class TestLearn:
         expect(said).to_contain_text("1 kernel", timeout=WAIT_MS)
         field.fill("x")
         field.press("Enter")
-        expect(said).to_have_text("1 node, no kernel, as it is stored already.")
-        expect(page.locator("#learn-queue")).to_contain_text("all of it is stored already")
+        expect(said).to_have_text("1 node, no kernels: already stored.")
+        expect(page.locator("#learn-queue")).to_contain_text("the result is already stored")
         drawing = page.locator("#learn-graph svg")
         box = drawing.locator("rect").evaluate("(box) => box.getBBox().x")
         assert box >= 0
