@@ -98,7 +98,7 @@ class TestRunning:
         card = panel.root.locator("details.device")
         expect(card).to_contain_text(re.compile("tfjs 4.*jax-js 0", re.DOTALL))
         expect(card).to_contain_text("multiply-adds")
-        panel.root.get_by_text("Every figure").click()
+        panel.root.get_by_text("All figures").click()
         details = panel.root.get_by_role("region", name="Details").locator("tbody tr")
         expect(details).to_have_count(8)
         for row, name in zip(details.all(), [*PEERS, *PEERS], strict=True):
@@ -218,12 +218,12 @@ class TestRunning:
         expect(panel.estimate).to_have_text(re.compile(r"8 measurements, about \d\d s"))
         panel.suites("square", "rows", "products")
         panel.choose("total", "60")
-        expect(panel.estimate).to_contain_text("; what is left after 60 s is skipped")
+        expect(panel.estimate).to_contain_text("; anything left after 60 s is skipped")
 
     def test_it_does_not_run_beside_the_console(self, panel: Panel) -> None:
         panel.page.evaluate("void pyTensor.run('import time; time.sleep(60)')")
         expect(panel.button("Run")).to_be_disabled()
-        expect(panel.estimate).to_contain_text("Something runs in the console")
+        expect(panel.estimate).to_contain_text("Something is running in the console")
         panel.page.evaluate("pyTensor.interrupt()")
         expect(panel.button("Run")).to_be_enabled()
         expect(panel.estimate).to_contain_text("measurements")
@@ -311,7 +311,7 @@ class TestRuns:
 
         panel.kept.get_by_role("textbox", name="Name of old").fill("the old one")
         panel.kept.get_by_role("textbox", name="Name of old").press("Enter")
-        expect(panel.root.get_by_role("heading", name="Beside the old one")).to_be_visible()
+        expect(panel.root.get_by_role("heading", name="Compared with the old one")).to_be_visible()
         assert {"new", "the old one"} <= self.names(panel)
 
         panel.kept.get_by_role("radio", name="Show the old one").check()
@@ -555,13 +555,13 @@ class TestStaying:
             path.write_text(json.dumps(run_of(name, 0.1)), "utf-8")
             panel.root.locator("input[type=file]").set_input_files(path)
             expect(panel.root.get_by_role("heading", name=name, exact=True)).to_be_visible()
-        every = panel.root.get_by_text("Every figure")
+        every = panel.root.get_by_text("All figures")
         every.focus()
         panel.page.keyboard.press("Enter")
         compare = panel.kept.get_by_role("checkbox", name="Compare with old")
         compare.focus()
         panel.page.keyboard.press("Space")
-        expect(panel.root.get_by_role("heading", name="Beside old")).to_be_visible()
+        expect(panel.root.get_by_role("heading", name="Compared with old")).to_be_visible()
         expect(compare).to_be_focused()
         expect(panel.root.get_by_role("region", name="Details")).to_be_visible()
         show = panel.kept.get_by_role("radio", name="Show new")

@@ -288,7 +288,7 @@ export class BenchmarkPanel {
       h(
         "details",
         { className: "details" },
-        h("summary", {}, "Every figure"),
+        h("summary", {}, "All figures"),
         detailTable(run, titles),
         detailNote(run),
       ),
