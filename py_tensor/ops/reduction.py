@@ -618,8 +618,14 @@ def allclose(
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
-    """Whether two tensors have one shape and equal elements; reads the answer back."""
-    a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
+    """Whether two tensors have one shape and equal elements; reads the answer back.
+
+    No tensor equals what is no array of numbers.
+    """
+    try:
+        a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
+    except (TypeError, ValueError):
+        return False
     if a.shape != b.shape:
         return False
     same = equal(a, b)
