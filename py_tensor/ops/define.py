@@ -32,6 +32,7 @@ from py_tensor.ops.operands import (
     node_of,
     steps_to,
     takes,
+    takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.shapes import broadcast, size_of
@@ -712,6 +713,12 @@ def _repeating(multiply: Binary) -> Binary:
     return product
 
 
+def _left_to(other: object, method: str, x: Tensor) -> Any:
+    """What an operand's own operator makes of a scalar, which is read, as of a number."""
+    own = getattr(other, method, None) if x.is_scalar and takes_numbers(other) else None
+    return NotImplemented if own is None else own(x.item())
+
+
 def _install_operator(
     operator: str,
     function: Binary,
@@ -730,10 +737,12 @@ def _install_operator(
             return function(self, other)
         if not is_comparison and isinstance(other, str | bytes):  # whose own would repeat the text
             raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
-        return NotImplemented
+        return _left_to(other, f"__r{operator}__", self)
 
     def mirrored(self: Tensor, other: Operand) -> Any:
-        return function(other, self) if takes(other) else NotImplemented
+        if takes(other):
+            return function(other, self)
+        return _left_to(other, f"__{operator}__", self)
 
     def in_place(self: Tensor, other: Operand) -> Any:
         if not takes(other):
