@@ -365,15 +365,17 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
     given = None if b is None else as_given(a, b, name)
-    fits = given is not None and dtypes.KINDS.index(given.dtype.kind) <= dtypes.KINDS.index(
-        a.dtype.kind
-    )
-    if given is not None and fits and function.__name__ in _SCATTERED:
+    if given is not None and function.__name__ in _SCATTERED and _holds(a, given.dtype):
         _scatter(function, name, a, indices, given, atomic)
     elif names_once(indices):
         _apply_once(function, a, indices, given)
     else:
-        _apply_each(function, a, indices, given, fits and function.__name__ in ASSOCIATIVE)
+        _apply_each(function, a, indices, given)
+
+
+def _holds(a: Tensor, dtype: DType) -> bool:
+    """Whether the kind of a tensor's dtype has the numbers of another one's."""
+    return dtypes.KINDS.index(dtype.kind) <= dtypes.KINDS.index(a.dtype.kind)
 
 
 def _scatter(
@@ -397,13 +399,11 @@ def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
     setitem(a, indices, y)
 
 
-def _apply_each(
-    function: Any, a: Tensor, indices: Any, given: Tensor | None, combines: bool
-) -> None:
+def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
     """Reads how often the element is named that is named most.
 
-    Where it `combines`, the values of one element are combined first: in as many steps as its
-    logarithm says. Else each round takes one value of each.
+    The values of one element are combined first where the order does not matter: in as many steps
+    as the logarithm of that says. Else each round takes one value of each.
     """
     places = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
     if not places.size:
@@ -422,10 +422,12 @@ def _apply_each(
         _apply_once(function, a, indices, given)
         return
     y = reshape_copy(a, (a.size,))
-    if values is not None and combines:
-        step, common = 1, dtypes.promote(a.dtype, values.dtype)
+    target = None
+    if values is not None and function.__name__ in ASSOCIATIVE:
+        common = dtypes.promote(a.dtype, values.dtype)
         target = LOOPS[function.__name__].accepts.check(function.__name__, common)
-        values = converted(take(values, order), target)
+    if values is not None and target is not None and _holds(a, target):
+        values, step = converted(take(values, order), target), 1
         while step < times:  # the values of each element so far, combined
             combined = function(values[:-step], values[step:])
             combined = choose(rank[step:] >= step, combined, values[step:])
