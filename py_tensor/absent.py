@@ -242,7 +242,7 @@ PARTLY: dict[str, str] = {
         ("ravel_multi_index", "unravel_index"), "tensors of numbers out of range raise nothing"
     ),
     "linalg.cholesky": "NaN for what is not positive definite: an error would have to wait",
-    "ufunc": "of reduce, accumulate, reduceat, outer and at many functions have only some",
+    "ufunc": "no resolve_dtypes; reduce takes no initial of None",
     **dict.fromkeys(
         ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
         _WITHOUT_ELEMENTS,
