@@ -3,7 +3,7 @@
  * and one for each file. An input is written by itself, so a session grows without being written again.
  */
 
-import { inStore, within } from "../boot/database.js";
+import { inStore, Silent, within } from "../boot/database.js";
 
 /**
  * @typedef {object} About a session, without what is in it
@@ -24,6 +24,8 @@ import { inStore, within } from "../boot/database.js";
 const SESSIONS = { database: "py_tensor sessions", store: "sessions" };
 /** A database that does not answer must not keep the page from working. */
 const PATIENCE_MS = 3000;
+
+export { Silent };
 
 /** The stored sessions cannot be read, and were removed. */
 export class Damaged extends Error {}
