@@ -24,6 +24,7 @@ import { Interpreter } from "./interpreter.js";
 
 /**
  * @typedef {object} Listener what a run tells while it runs
+ * @property {object} [chain] what is of one chain does not run after one of it has failed
  * @property {() => void} [onStart]
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
@@ -441,6 +442,8 @@ export class Engine extends EventTarget {
     this.stopInterrupting();
     this.current = null;
     job.resolve(outcome);
+    const { chain } = job.listener;
+    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an input before it failed.");
     this.advance();
   }
 }

@@ -114,13 +114,14 @@ export class Console {
   /**
    * @param {string} source
    * @param {Entry} entry
-   * @param {(listener: import("../engine.js").Listener) => void} [told] gets what tells this run from others
+   * @param {object} [chain] what is of one chain does not run after one of it has failed
    * @returns {Promise<import("../../worker/protocol.js").Outcome>}
    */
-  async run(source, entry, told) {
+  async run(source, entry, chain) {
     const { keeper } = this;
     /** @type {import("../engine.js").Listener} */
     const listener = {
+      chain,
       onStart: () => {
         entry.start();
         keeper?.changed(entry);
@@ -135,7 +136,6 @@ export class Console {
       },
       onAsking: (question) => this.ask(entry, question),
     };
-    told?.(listener);
     const request = helpRequest(source);
     const outcome = await (request ? this.engine.help(request, source, listener) : this.engine.run(source, listener));
     this.keepingFocus(() => {

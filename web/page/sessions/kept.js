@@ -52,6 +52,8 @@ export class KeptSession {
     this.files = new Map();
     /** What is to be written. @type {Set<Input>} */
     this.dirty = new Set();
+    /** Files that are to be written, and (null) to be removed. @type {Map<string, store.File["bytes"] | null>} */
+    this.dirtyFiles = new Map();
     /** Whether it is to be in the store, even without inputs. */
     this.isWanted = false;
     /** Whether there is something of it in the store. */
@@ -174,20 +176,24 @@ export class KeptSession {
   }
 
   /** @param {Changes} changes */
-  async keepFiles({ changed, removed }) {
-    for (const { path, bytes } of changed) this.files.set(path, bytes.byteLength);
-    for (const path of removed) this.files.delete(path);
-    const { about } = this;
-    about.files = this.files.size;
-    about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
-    about.changed = Date.now();
-    this.isWanted = true;
-    if (this.isOn) await this.attempt(store.putFiles({ ...about }, changed, removed));
+  keepFiles({ changed, removed }) {
+    for (const { path, bytes } of changed) {
+      this.files.set(path, bytes.byteLength);
+      this.dirtyFiles.set(path, bytes);
+    }
+    for (const path of removed) {
+      this.files.delete(path);
+      this.dirtyFiles.set(path, null);
+    }
+    this.about.files = this.files.size;
+    this.about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
+    void this.write();
   }
 
   /** @returns {Promise<store.File[]>} */
   async readFiles() {
     if (!this.isOn || !this.about.files) return [];
+    await this.queue;
     const files = await store.readFiles(this.about.id).catch(() => []);
     this.files = new Map(files.map(({ path, bytes }) => [path, bytes.byteLength]));
     return files;
@@ -204,7 +210,8 @@ export class KeptSession {
   }
 
   async writeNow() {
-    if (!this.isOn || (!this.dirty.size && (this.isStored || !this.isWanted))) return;
+    const isChanged = this.dirty.size > 0 || this.dirtyFiles.size > 0;
+    if (!this.isOn || (!isChanged && (this.isStored || !this.isWanted))) return;
     const began = performance.now();
     await this.attempt(this.writeAll());
     this.pause = Math.max(CHECKPOINT_MS, SHARE * (performance.now() - began));
@@ -222,7 +229,7 @@ export class KeptSession {
   }
 
   async writeAll() {
-    if (!this.dirty.size) await store.putAbout({ ...this.about });
+    if (!this.isStored) await store.putAbout({ ...this.about });
     for (const input of this.dirty) {
       this.dirty.delete(input);
       try {
@@ -232,6 +239,16 @@ export class KeptSession {
         throw error;
       }
     }
+    if (this.dirtyFiles.size) await this.writeFiles();
+  }
+
+  async writeFiles() {
+    const batch = [...this.dirtyFiles];
+    const changed = batch.flatMap(([path, bytes]) => (bytes ? [{ path, bytes }] : []));
+    const removed = batch.flatMap(([path, bytes]) => (bytes ? [] : [path]));
+    this.about.changed = Date.now();
+    await store.putFiles({ ...this.about }, changed, removed);
+    for (const [path, bytes] of batch) if (this.dirtyFiles.get(path) === bytes) this.dirtyFiles.delete(path);
   }
 
   /** @param {Input} input */

@@ -79,6 +79,8 @@ export class SessionMenu {
     field.addEventListener("change", () => void this.sessions.rename(field.value));
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault(); // or it would be one in the prompt
+      void this.sessions.rename(field.value);
       this.panel.hidePopover();
       this.sessions.repl.editor.focus();
     });
@@ -117,7 +119,6 @@ export class SessionMenu {
     });
     open.className = "session-row";
     open.replaceChildren(label, h("span", { className: "session-verb" }, isOpen ? "Open a copy" : "Open"));
-    open.setAttribute("aria-label", `${isOpen ? "Open a copy of" : "Open"} ${other.name}, ${facts}`);
     const row = h("li", {}, open);
     if (!isOpen) {
       const remove = this.action("Delete", "stays", "Delete for good", async () => {

@@ -16,7 +16,6 @@ import { count, moment } from "./words.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
 /** @typedef {import("../engine.js").Engine} Engine */
-/** @typedef {import("../engine.js").Listener} Listener */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
@@ -338,31 +337,24 @@ export class Sessions {
 
   /** Run every input once more, in its place; those that failed or were interrupted stay as they are. */
   async runAgain() {
-    const { session, repl, engine } = this;
+    const { session, repl } = this;
     this.note?.querySelector("button")?.remove();
     repl.editor.focus();
-    /** @type {Set<Listener>} */
-    const listeners = new Set();
+    const chain = {};
     const runs = session.runnable.map((input) => {
       const { entry: old } = input;
       const entry = repl.transcript.entryOf(input.source);
       if (old.element.isConnected) old.element.replaceWith(entry.element);
       repl.transcript.focus.add(entry.element);
       const takeBack = session.replace(input, entry);
-      return { entry, old, takeBack, outcome: repl.run(input.source, entry, (listener) => listeners.add(listener)) };
+      return { entry, old, takeBack, outcome: repl.run(input.source, entry, chain) };
     });
     let left = 0;
-    let isOver = false;
     for (const { entry, old, takeBack, outcome } of runs) {
-      const { ok, isDropped } = await outcome;
-      if (isDropped) {
-        entry.element.replaceWith(old.element);
-        takeBack();
-        left += 1;
-      } else if (!ok && !isOver) {
-        isOver = true;
-        engine.dropQueued((listener) => listeners.has(listener));
-      }
+      if (!(await outcome).isDropped) continue;
+      entry.element.replaceWith(old.element);
+      takeBack();
+      left += 1;
     }
     repl.transcript.note(
       left
@@ -399,7 +391,7 @@ export class Sessions {
     if (refused.length)
       this.repl.transcript.note(`Not kept for later visits: ${names}. A session keeps 32 MiB of files.`);
     await this.opened;
-    await session.keepFiles(changes);
+    session.keepFiles(changes);
   }
 
   // Problems ---------------------------------------------------------------------------------------
