@@ -8,8 +8,10 @@ import { exposePyTensor } from "./embedding.js";
 import { Engine } from "./engine.js";
 import { Console } from "./repl/console.js";
 import { Sharing } from "./repl/share.js";
+import { Sessions } from "./sessions/sessions.js";
 import { startWorker } from "./start.js";
 import { showBusy } from "./ui/busy.js";
+import { askBeforeLeaving } from "./ui/leaving.js";
 import { showStatus } from "./ui/status.js";
 import { setUpTabs } from "./ui/tabs.js";
 
@@ -18,6 +20,8 @@ exposePyTensor(engine);
 showStatus(engine);
 const repl = new Console(engine);
 showBusy(engine, () => repl.interruptOrCancel());
+new Sessions(engine, repl);
+askBeforeLeaving(engine);
 new BenchmarkPanel(engine);
 new Sharing(repl);
 setUpTabs({
