@@ -72,7 +72,7 @@ async function load(parts, { signals, ...options }) {
       ...options,
     }),
   );
-  signals.module = /** @type {any} */ (py)._module;
+  signals.attach(/** @type {any} */ (py)._module);
   py.setInterruptBuffer(/** @type {any} */ (signals));
   return py;
 }
