@@ -18,9 +18,8 @@ from tests.perf.bench.measure import Outcome
 
 def call(page: Page, module: str, body: str, *arguments: Any) -> Any:
     """The value of `body`, JavaScript with the module's exports as `m` and the arguments as `a`."""
-    script = (
-        f"""async (a) => {{ const m = await import("./page/bench/{module}.js"); return {body}; }}"""
-    )
+    path = f"./sources/page/bench/{module}.js"
+    script = f"""async (a) => {{ const m = await import("{path}"); return {body}; }}"""
     return page.evaluate(script, list(arguments))
 
 

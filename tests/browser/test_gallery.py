@@ -45,7 +45,7 @@ KEEP_FRAMES = """
 """
 """Keeps the last two pictures that were filtered, and the camera's tracks, for a test."""
 
-PAINTING = {"canvas": True, "routes": {"**/boot/gpu.js": painting_in_software}}
+PAINTING = {"canvas": True, "routes": {"**/worker.js": painting_in_software}}
 
 
 class TestGallery:

@@ -258,7 +258,7 @@ class TestRestart:
         app = fresh_page(routes={"**/worker.js": spare_with(GETS_NO_ADAPTER)})
         ended: list[Worker] = []
         with app.page.expect_event(
-            "worker", lambda worker: worker.url.endswith("/entry.js"), timeout=SPARE_MS
+            "worker", lambda worker: worker.url.endswith("/worker.js"), timeout=SPARE_MS
         ) as started:
             pass
         started.value.on("close", lambda worker: ended.append(worker))
@@ -275,7 +275,7 @@ class TestRestart:
     def test_a_run_ends_the_boot_of_a_spare(self, fresh_page: OpenPage) -> None:
         app = fresh_page()
         with app.page.expect_event(
-            "worker", lambda worker: worker.url.endswith("/entry.js"), timeout=SPARE_MS
+            "worker", lambda worker: worker.url.endswith("/worker.js"), timeout=SPARE_MS
         ):
             pass
         app.page.evaluate("() => { pyTensor.run('import time; time.sleep(1)'); }")
@@ -295,5 +295,5 @@ class TestRestart:
         app.page.evaluate("pyTensor.ready.then(() => null)")
         app.page.clock.fast_forward(60_000)
         app.page.wait_for_timeout(500)
-        spares = [w for w in app.page.workers if w.url.endswith("/entry.js")]
+        spares = [w for w in app.page.workers if w.url.endswith("/worker.js")]
         assert len(spares) == 1

@@ -28,7 +28,7 @@ export function startWorker() {
  * @returns {Worker}
  */
 export function begin(name = "py_tensor") {
-  return new Worker(new URL("../worker/entry.js", import.meta.url), { type: "module", name });
+  return new Worker(new URL("../worker/worker.js", import.meta.url), { type: "module", name });
 }
 
 /** A module of the page did not come, and so none of them runs: there is nobody else to say it. */

@@ -42,13 +42,19 @@ const CLOCK_SECONDS = 0.5;
 /** That the results of a sample may take at a time. WebGPU does not tell how much memory there is. */
 const RESULT_BYTES = { least: 2 ** 28, most: 2 ** 30 };
 
-export class BenchmarkPanel {
+/** @param {import("../views.js").Parts} parts */
+export function open({ engine }) {
+  return new BenchmarkPanel(engine);
+}
+
+class BenchmarkPanel {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
     this.root = byId("panel-benchmarks");
     this.root.append(h("p", { className: "note" }, "Benchmarks are available as soon as Python is ready."));
-    engine.addEventListener("ready", (event) => this.show(/** @type {CustomEvent<Info>} */ (event).detail));
+    engine.addEventListener("ready", (event) => this.setUp(/** @type {CustomEvent<Info>} */ (event).detail));
+    if (engine.isReady) engine.ready.then((info) => this.setUp(info));
     engine.addEventListener("change", () => this.showState());
     this.kept = new KeptRuns();
     /** The run on the page, as it is kept: from its first case on. @type {Kept | null} */
@@ -68,8 +74,11 @@ export class BenchmarkPanel {
     this.kept.load().then(() => this.drawKept());
   }
 
+  /** It has one page, which is as it was left. */
+  show() {}
+
   /** @param {Info} info */
-  show(info) {
+  setUp(info) {
     this.info = info;
     if (this.form) {
       this.showState(); // Python was started anew; what a person has here stays

@@ -3,7 +3,6 @@
 import { byId, h } from "../ui/dom.js";
 import { reasonOf } from "../ui/outcome.js";
 import { inline } from "../ui/prose.js";
-import { loadStyles } from "../ui/styles.js";
 import { SECTIONS } from "./sections.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
@@ -44,19 +43,22 @@ const DEFAULT = "((x * 2 + 1) ** 2).sum(0)";
 const OTHERS = ["pt.exp(x - y)", "x @ w + y", "pt.softmax(x)", "(x - x.mean(1, keepdims=True)).T", "x.cumsum(0)"];
 const TRACE = '__import__("py_tensor_page.tracing", fromlist=["*"]).trace';
 
-export class Learn {
+/** @param {import("../views.js").Parts} parts */
+export function open({ engine }) {
+  return new Learn(engine);
+}
+
+class Learn {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
     this.root = byId("panel-learn");
-    this.styles = loadStyles("page/ui/reading.css", "page/learn/learn.css");
     /** The expression that is shown. */
     this.followed = "";
   }
 
   /** @param {string} path the key of a section, or "" */
-  async show(path) {
-    await this.styles;
+  show(path) {
     if (!this.form) this.make();
     if (path) this.root.querySelector(`#learn-${CSS.escape(path)}`)?.scrollIntoView();
   }

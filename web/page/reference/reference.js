@@ -4,7 +4,6 @@ import { urlOf } from "../../worker/files.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { inline, paragraphs } from "../ui/prose.js";
-import { loadStyles } from "../ui/styles.js";
 import { showConsole } from "../ui/tabs.js";
 import { codeOf, sessionParts } from "./doctest.js";
 
@@ -22,7 +21,12 @@ import { codeOf, sessionParts } from "./doctest.js";
  * @property {string} example a session with prompts
  */
 
-export class Reference {
+/** @param {import("../views.js").Parts} parts */
+export function open({ repl }) {
+  return new Reference(repl);
+}
+
+class Reference {
   /** @param {Console} repl */
   constructor(repl) {
     this.repl = repl;
@@ -33,10 +37,7 @@ export class Reference {
   }
 
   async load() {
-    const [response] = await Promise.all([
-      fetch(urlOf("reference.json")),
-      loadStyles("page/ui/reading.css", "page/reference/reference.css"),
-    ]);
+    const response = await fetch(urlOf("reference.json"));
     if (!response.ok) throw new Error(`reference.json: ${response.status}`);
     /** @type {{ entries: Entry[], absent: Record<string, string> }} absent: what there is in the place of a name */
     const { entries, absent } = await response.json();
