@@ -18,7 +18,7 @@ from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
-from py_tensor.errors import HostCopyWarning
+from py_tensor.errors import HostCopyWarning, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
 from py_tensor.graph.node import Meta, Node, meta_of
@@ -455,6 +455,7 @@ class Tensor(Methods):
 
         Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
         """
+        check_order("copy", order)
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()
@@ -613,7 +614,7 @@ class Tensor(Methods):
             Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
             is "C", as in NumPy.
         """
-        return bytes(self.ravel("C" if order == "K" else order)._read())
+        return bytes(self.ravel("C" if order in ("K", "k") else order)._read())
 
     def item(self, *index: Any) -> Any:
         """The only element, or the one that an index names, as a Python scalar.
