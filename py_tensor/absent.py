@@ -1,6 +1,7 @@
 """What NumPy and PyTorch have and this library has not, or in part, and what there is instead.
 
-Errors, FEATURES.md (web/features.py) and the page's reference (web/reference.py) say what is here.
+Errors, FEATURES.md (web/build/features.py) and the page's reference (web/build/reference.py) say
+what is here.
 """
 
 from __future__ import annotations

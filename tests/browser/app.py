@@ -24,7 +24,7 @@ from playwright.sync_api import Error as PlaywrightError
 from tests.environment import ROOT, SetupError, find_chromium
 
 SITE = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
-"""What `web/build.py` made, as a host serves it."""
+"""What `web/build/build.py` made, as a host serves it."""
 DIST = max((SITE / "builds").glob("*"), default=SITE)
 """The files of its build, which are a page by themselves: tests name them without the build."""
 GPU_FLAGS = os.environ.get("CHROMIUM_GPU_FLAGS", "").split()
@@ -253,8 +253,10 @@ def _without_isolation(route: Route) -> None:
 
 
 def _web_module(name: str) -> ModuleType:
-    """A program of web/, which is a folder of programs and no package."""
-    spec = importlib.util.spec_from_file_location(f"web_{name}", ROOT / "web" / f"{name}.py")
+    """A program of web/build, which is a folder of programs and no package."""
+    spec = importlib.util.spec_from_file_location(
+        f"web_{name}", ROOT / "web" / "build" / f"{name}.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""The benchmark panel's figures and forms (web/bench): functions of values alone."""
+"""The benchmark panel's figures and forms (web/page/bench): functions of values alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.perf.bench.measure import Outcome
 
 def call(page: Page, module: str, body: str, *arguments: Any) -> Any:
     """The value of `body`, JavaScript with the module's exports as `m` and the arguments as `a`."""
-    script = f"""async (a) => {{ const m = await import("./bench/{module}.js"); return {body}; }}"""
+    script = (
+        f"""async (a) => {{ const m = await import("./page/bench/{module}.js"); return {body}; }}"""
+    )
     return page.evaluate(script, list(arguments))
 
 

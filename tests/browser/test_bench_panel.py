@@ -325,7 +325,7 @@ class TestRuns:
         """Of the runs that the next visit will find."""
         return set(
             panel.page.evaluate("""async () => {
-              const { KeptRuns } = await import("./bench/runs.js");
+              const { KeptRuns } = await import("./page/bench/runs.js");
               const runs = new KeptRuns();
               await runs.load();
               return runs.all.map(({ run }) => run.name);
@@ -335,7 +335,7 @@ class TestRuns:
     def test_a_bounded_number_is_kept(self, page: Page) -> None:
         counts = page.evaluate(
             """async (run) => {
-              const { KeptRuns, MOST_RUNS } = await import("./bench/runs.js");
+              const { KeptRuns, MOST_RUNS } = await import("./page/bench/runs.js");
               const runs = new KeptRuns();
               const day = (n) => new Date(Date.UTC(2030, 0, 1 + n)).toISOString();
               for (let n = 0; n < MOST_RUNS + 3; n++) await runs.add({ ...run, date: day(n) });
@@ -387,7 +387,7 @@ def run_of(name: str, seconds: float) -> dict[str, Any]:
 
 def test_rounds_far_apart_are_called_noisy(page: Page) -> None:
     text = page.evaluate("""async () => {
-        const { summaryTable } = await import("./bench/table.js");
+        const { summaryTable } = await import("./page/bench/table.js");
         const about = { suite: "square", case: "exp", flops: 1, bytes: 1, unit: "GB/s", ops: 1 };
         const result = (size, samples) =>
           ({ ...about, size, contenders: { NumPy: { status: "measured", samples } } });
@@ -418,7 +418,7 @@ class TestProbes:
     @pytest.mark.alone
     def test_they_take_as_long_as_they_must(self, page: Page) -> None:
         script = """async () =>
-          (await import("./bench/probes.js")).probeLimits({ software: true })"""
+          (await import("./worker/peers/probes.js")).probeLimits({ software: true })"""
         limits = page.evaluate(script)
         assert set(limits) == {"copy", "multiplyAdd", "readOfOne", "readOfHundred"}
         for probe in (limits["copy"], limits["multiplyAdd"]):
@@ -430,7 +430,7 @@ class TestProbes:
 
     def test_one_that_fails_is_told_of_and_the_others_go_on(self, page: Page) -> None:
         limits = page.evaluate("""async () => {
-          const { probeLimits } = await import("./bench/probes.js");
+          const { probeLimits } = await import("./worker/peers/probes.js");
           const { prototype } = GPUBuffer;
           const original = prototype.getMappedRange;
           prototype.getMappedRange = function (...place) {
@@ -456,7 +456,7 @@ class TestProbes:
             asked.append(route.request.url)
             route.abort()
 
-        app = fresh_page(routes={"**/bench/probes.js": refuse})
+        app = fresh_page(routes={"**/peers/probes.js": refuse})
         app.page.locator("#tab-benchmarks").click()
         panel = Panel(app.page)
         panel.open()
@@ -470,7 +470,7 @@ class TestProbes:
 
     def test_they_are_cancelled(self, fresh_page: Callable[..., AppPage]) -> None:
         held: list[Route] = []
-        app = fresh_page(routes={"**/bench/probes.js": lambda route: held.append(route)})
+        app = fresh_page(routes={"**/peers/probes.js": lambda route: held.append(route)})
         app.page.locator("#tab-benchmarks").click()
         panel = Panel(app.page)
         panel.button("Run").click()

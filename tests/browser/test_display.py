@@ -632,9 +632,9 @@ class TestForeignObjects:
 
 
 BITMAP_DROPPED = """async (by) => {
-    const { Displays } = await import("./display/displays.js");
-    const { TensorPanel } = await import("./display/tensor.js");
-    const { Engine } = await import("./engine.js");
+    const { Displays } = await import("./page/display/displays.js");
+    const { TensorPanel } = await import("./page/display/tensor.js");
+    const { Engine } = await import("./page/engine.js");
     const bitmap = await createImageBitmap(new ImageData(1, 1));
     const bundle = { kind: "image", width: 1, height: 1, scale: null, label: "", bitmap };
     const around = (change) => change();
@@ -665,7 +665,7 @@ def test_a_bitmap_that_nobody_sees_is_closed(app: AppPage, by: str) -> None:
 
 
 ONE_CANNOT_BE_SENT = """async () => {
-    const { Engine } = await import("./engine.js");
+    const { Engine } = await import("./page/engine.js");
     const sent = [];
     const postMessage = (message) => {
         if (JSON.stringify(message).includes("first")) throw new Error("it is gone");

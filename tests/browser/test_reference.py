@@ -54,7 +54,7 @@ def test_an_example(app: AppPage, name: str) -> None:
 
     Of pictures only that they are made: what one sees of them is tested in test_display.py.
     """
-    assert ENTRIES[name]["example"], f"{name}: there is no example; see web/reference/examples.txt"
+    assert ENTRIES[name]["example"], f"{name}: there is no example; see web/build/examples.txt"
     forget_others(app)
     parts = session(ENTRIES[name]["example"])
     results: list[str] = []

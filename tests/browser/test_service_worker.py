@@ -32,10 +32,10 @@ READY = """async () => {
 }"""
 
 MARKS = {
-    "app.js": "document.documentElement.dataset.app = 'NAME';\n",
-    "ui/tabs.js": "document.documentElement.dataset.tabs = 'NAME';\n",
-    "boot/python.js": "self.mark = 'NAME';\n",
-    "python/__init__.py": "\nmark = 'NAME'\n",
+    "page/app.js": "document.documentElement.dataset.app = 'NAME';\n",
+    "page/ui/tabs.js": "document.documentElement.dataset.tabs = 'NAME';\n",
+    "worker/boot/python.js": "self.mark = 'NAME';\n",
+    "worker/python/__init__.py": "\nmark = 'NAME'\n",
 }
 """Lines of a build that show in the page, in its worker, and in Python."""
 
@@ -56,7 +56,7 @@ EVAL = """() => new Promise((resolve) => setTimeout(() => {
 
 OWN_FILE = """() => {
   const { src } = document.querySelector('script[src$="app.js"]');
-  return fetch(new URL("python/__init__.py", src)).then((response) => response.text());
+  return fetch(new URL("../worker/python/__init__.py", src)).then((response) => response.text());
 }"""
 """A file of the build that the page is of."""
 
