@@ -21,6 +21,10 @@ class ComplexWarning(RuntimeWarning):
     """Complex numbers were converted to real ones, which dropped their imaginary parts."""
 
 
+class RankWarning(UserWarning):
+    """Of polynomials that fit points many fit as well; as NumPy has it, under `exceptions`."""
+
+
 class HostCopyWarning(UserWarning):
     """NumPy, or what computes with it, took a copy of a tensor; said once in a process."""
 
