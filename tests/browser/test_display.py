@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from statistics import median
@@ -93,13 +94,15 @@ def literal(a: Array) -> str:
 def painting_in_software(route: Route) -> None:
     """The bridge as it is with a GPU: with a software adapter it would read pixels."""
     response = route.fetch()
-    option = "createBridge(host, { paintInSoftware: true, "
-    route.fulfill(response=response, body=response.text().replace("createBridge(host, { ", option))
+    option = "{paintInSoftware:true,choiceStore:"
+    body, found = re.subn(r"\{choiceStore:", option, response.text())
+    assert found == 1, "the bundle of the worker does not create its bridge as this expects"
+    route.fulfill(response=response, body=body)
 
 
 @pytest.fixture(scope="module")
 def _painting(session: AppSession) -> Iterator[AppPage]:
-    app = session.open_page(canvas=True, routes={"**/boot/gpu.js": painting_in_software})
+    app = session.open_page(canvas=True, routes={"**/worker.js": painting_in_software})
     yield app
     app.close()
 
@@ -642,9 +645,9 @@ class TestForeignObjects:
 
 
 BITMAP_DROPPED = """async (by) => {
-    const { Displays } = await import("./page/display/displays.js");
-    const { TensorPanel } = await import("./page/display/tensor.js");
-    const { Engine } = await import("./page/engine.js");
+    const { Displays } = await import("./sources/page/display/displays.js");
+    const { TensorPanel } = await import("./sources/page/display/tensor.js");
+    const { Engine } = await import("./sources/page/engine.js");
     const bitmap = await createImageBitmap(new ImageData(1, 1));
     const bundle = { kind: "image", width: 1, height: 1, scale: null, label: "", bitmap };
     const around = (change) => change();
@@ -675,7 +678,7 @@ def test_a_bitmap_that_nobody_sees_is_closed(app: AppPage, by: str) -> None:
 
 
 ONE_CANNOT_BE_SENT = """async () => {
-    const { Engine } = await import("./page/engine.js");
+    const { Engine } = await import("./sources/page/engine.js");
     const sent = [];
     const postMessage = (message) => {
         if (JSON.stringify(message).includes("first")) throw new Error("it is gone");

@@ -35,15 +35,14 @@ READY = """async () => {
 
 MARKS = {
     "page/app.js": "document.documentElement.dataset.app = 'NAME';\n",
-    "page/ui/tabs.js": "document.documentElement.dataset.tabs = 'NAME';\n",
-    "worker/boot/python.js": "self.mark = 'NAME';\n",
-    "worker/python/__init__.py": "\nmark = 'NAME'\n",
+    "page/start.js": "document.documentElement.dataset.start = 'NAME';\n",
+    "worker/worker.js": "self.mark = 'NAME';\n",
 }
-"""Lines of a build that show in the page, in its worker, and in Python."""
+"""Lines of a build that show in the page, and in its worker."""
 
 MARKS_FOUND = """
-import js, py_tensor_page
-[getattr(py_tensor_page, "mark", None), getattr(js, "mark", None)]
+import js
+[getattr(js, "mark", None)]
 """
 
 
@@ -58,7 +57,7 @@ EVAL = """() => new Promise((resolve) => setTimeout(() => {
 
 OWN_FILE = """() => {
   const { src } = document.querySelector('script[src$="app.js"]');
-  return fetch(new URL("../worker/python/__init__.py", src)).then((response) => response.text());
+  return fetch(src).then((response) => response.text());
 }"""
 """A file of the build that the page is of."""
 
@@ -122,7 +121,7 @@ def marks(app: AppPage) -> set[str | None]:
     in_python = app.run(MARKS_FOUND)
     assert in_python["error"] is None
     in_page = app.page.evaluate(
-        "() => ['app', 'tabs'].map((name) => document.documentElement.dataset[name] ?? null)"
+        "() => ['app', 'start'].map((name) => document.documentElement.dataset[name] ?? null)"
     )
     return {*in_page, *eval(in_python["result"])}
 
@@ -306,8 +305,8 @@ class TestUpdate:
         guest.context.set_offline(True)
         again = guest.visit()
         assert marks(again) == {"new"}
-        assert "mark" in again.page.evaluate(OWN_FILE)
-        assert "mark" not in first.page.evaluate(OWN_FILE)
+        assert "dataset.app" in again.page.evaluate(OWN_FILE)
+        assert "dataset.app" not in first.page.evaluate(OWN_FILE)
         assert problems(again) == []
 
     def test_one_that_comes_back_is_kept_anew(self, guest: Guest, tmp_path: Path) -> None:
