@@ -30,6 +30,8 @@ export function showStatus(engine) {
 
   /** @type {Info | null} */
   let info = null;
+  /** Whether the banner offers to go on without the GPU. */
+  let offersCpu = false;
 
   engine.addEventListener("progress", (event) => {
     const { text: words, fraction } = /** @type {CustomEvent} */ (event).detail;
@@ -48,7 +50,15 @@ export function showStatus(engine) {
     panel.show(figures);
     if (!info || engine.broken) return;
     const [state, words] = stateOf(info);
-    if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
+    const isGone = figures.unavailable !== "" && !figures.isOnCpu;
+    if (isGone !== offersCpu) {
+      offersCpu = isGone;
+      if (isGone) offerCpu(engine, figures.unavailable);
+      else hideBanner();
+    }
+    if (figures.isOnCpu) say("cpu", "CPU · NumPy");
+    else if (isGone) say("lost", "GPU device lost, and no other available");
+    else if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
     else say(state, figures.generation > 1 ? `${words}, restored after a loss` : words);
   });
   engine.addEventListener("missing", (event) => {
@@ -68,6 +78,29 @@ export function showStatus(engine) {
     if (outdated) showBanner("failed", [failure, OUTDATED], reloadButton(), again);
     else showBanner("failed", [failure], again);
   });
+}
+
+/** Looks for the GPU once more; without one, the default device is the CPU from then on. */
+const GO_ON = 'await __import__("py_tensor").init(); None';
+
+/**
+ * @param {Engine} engine
+ * @param {string} reason
+ */
+function offerCpu(engine, reason) {
+  const goOn = h("button", { type: "button", className: "button", textContent: "Use the CPU device" });
+  goOn.addEventListener("click", () => {
+    goOn.disabled = true;
+    void engine.run(GO_ON).finally(() => {
+      goOn.disabled = false;
+    });
+  });
+  /** @type {Warning} */
+  const gone = [
+    "The GPU device was lost, and the browser offers no other.",
+    `${reason}. New tensors can use the “cpu” device; old ones are gone. Restarting the browser may bring the GPU back.`,
+  ];
+  showBanner("cpu", [gone], goOn, reloadButton());
 }
 
 /** @type {Warning} */
