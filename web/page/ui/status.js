@@ -1,6 +1,6 @@
 /** The status bar, and the banner that says what a visitor must know before trusting a timing. */
 
-import { isOutdated } from "../../worker/files.js";
+import { isOutdated, isServed } from "../../worker/files.js";
 import { adapterName, isSoftware } from "./adapter.js";
 import { inBytes } from "./bytes.js";
 import { byId, h } from "./dom.js";
@@ -14,6 +14,7 @@ import { StatusPanel } from "./status_panel.js";
 
 /** @param {Engine} engine */
 export function showStatus(engine) {
+  document.getElementById("late")?.remove(); // the page has started
   const status = byId("status");
   const text = byId("status-text");
   const news = byId("status-news");
@@ -64,6 +65,15 @@ export function showStatus(engine) {
   engine.addEventListener("missing", (event) => {
     void warnIfOutdated(/** @type {CustomEvent<{ path: string }>} */ (event).detail.path);
   });
+  engine.addEventListener("slow", async () => {
+    const { interpreter } = engine;
+    if ((await isServed()) || engine.isReady || engine.broken || engine.interpreter !== interpreter) return;
+    showBanner(
+      "failed",
+      [["The server of this page does not answer.", "Python goes on as soon as it does."]],
+      againButton(engine),
+    );
+  });
   engine.addEventListener("failed", async (event) => {
     const { error } = /** @type {CustomEvent<{ error: string }>} */ (event).detail;
     const { broken } = engine;
@@ -71,8 +81,7 @@ export function showStatus(engine) {
     amounts.textContent = "";
     const outdated = await isOutdated();
     if (engine.broken !== broken) return; // it was restarted meanwhile
-    const again = h("button", { type: "button", className: "button", textContent: "Try again" });
-    again.addEventListener("click", () => engine.restart());
+    const again = againButton(engine);
     /** @type {Warning} */
     const failure = ["Python could not be started.", error];
     if (outdated) showBanner("failed", [failure, OUTDATED], reloadButton(), again);
@@ -119,6 +128,13 @@ export async function warnIfOutdated(path) {
   const outdated = await isOutdated(path);
   if (outdated) showBanner("outdated", [OUTDATED], reloadButton());
   return outdated;
+}
+
+/** @param {Engine} engine */
+function againButton(engine) {
+  const again = h("button", { type: "button", className: "button", textContent: "Try again" });
+  again.addEventListener("click", () => engine.restart());
+  return again;
 }
 
 function reloadButton() {
