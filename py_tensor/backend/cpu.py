@@ -233,6 +233,10 @@ class CPU:
             return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
         if node.meta.nbytes <= COPIED_BYTES:
             return memoryview(node.storage.tobytes())
+        return self.share(node)
+
+    def share(self, node: Node) -> memoryview:
+        """The memory of a stored node itself, which nothing writes to from now on."""
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 
