@@ -250,7 +250,7 @@ PARTLY: dict[str, str] = {
         "on the GPU NaN or infinities for what NumPy refuses" + _NOT_READ,
     ),
     **dict.fromkeys(("pow", "power"), "on the GPU 0 for integers to negative powers" + _NOT_READ),
-    "ufunc": "of reduce, accumulate, reduceat, outer and at many functions have only some",
+    "ufunc": "no resolve_dtypes; reduce takes no initial of None",
     **dict.fromkeys(
         ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
         _WITHOUT_ELEMENTS,

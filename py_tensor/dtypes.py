@@ -105,6 +105,11 @@ class DType(Described):
             return math.copysign(math.inf, value)
 
     @property
+    def character(self) -> str:
+        """NumPy's letter, as ``dtype.char`` has it."""
+        return self.typecode.upper() if self.kind == "c" else self.typecode
+
+    @property
     def on_gpu(self) -> bool:
         return self.wgsl is not None
 

@@ -602,7 +602,10 @@ class Tensor(Methods):
 
     def _read(self) -> memoryview:
         """The elements as bytes, waiting for the GPU."""
-        known = _bytes_known(self._node)
+        node = self._node
+        if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
+            return node.meta.device.backend.read(node)
+        known = _bytes_known(node)
         if known is not None:
             return known
         node, layout = self._stored()
@@ -721,7 +724,8 @@ class Tensor(Methods):
 
     def _real(self, kind: str) -> Any:
         """The only element; of a complex one the real part, as NumPy has it."""
-        warn_of_loss(self.dtype, real_of(self.dtype))
+        if self.dtype.kind == "c":
+            warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
 
     def __format__(self, spec: str) -> str:

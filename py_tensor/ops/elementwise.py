@@ -25,6 +25,7 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
     BinaryMethod,
+    Loop,
     Unary,
     UnaryMethod,
     apply,
@@ -541,7 +542,7 @@ def _refuse_negative(x: Operand, y: Tensor) -> None:
 
 
 register(power, POWER, method=False)
-count_operands(power, 2)
+count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 
 def _reflected_power(self: Tensor, other: Operand) -> Tensor:

@@ -235,7 +235,7 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Any:
 
 register(fused_multiply_add, CONTRACT)
 register(matmul)
-count_operands(matmul, 2)
+count_operands(matmul, 2, signature="(n?,k),(k,m?)->(n?,m?)")
 register(dot)
 install("__matmul__", matmul)
 install("__imatmul__", _matmul_in_place)

@@ -44,7 +44,14 @@ def takes(y: object) -> bool:
     return (
         isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
-        or hasattr(y, "dtype")
+        or (hasattr(y, "dtype") and not takes_numbers(y))
+    )
+
+
+def takes_numbers(y: object) -> bool:
+    """Whether it computes with numbers and is no array, as SciPy's sparse matrices."""
+    return hasattr(y, "__array_priority__") and not (
+        hasattr(y, "__array__") or hasattr(y, "__array_ufunc__") or hasattr(y, "__dlpack__")
     )
 
 

@@ -9,7 +9,15 @@ from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import apply, check_options, count_operands, register, unary
+from py_tensor.ops.define import (
+    Loop,
+    apply,
+    check_options,
+    count_operands,
+    register,
+    same_dtype,
+    unary,
+)
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
@@ -166,4 +174,4 @@ register(ldexp, LDEXP, method=False)
 register(modf, method=False)
 count_operands(frexp, 1, 2)
 count_operands(ldexp, 2)
-count_operands(modf, 1, 2)
+count_operands(modf, 1, 2, Loop(REAL_FLOATING, same_dtype))

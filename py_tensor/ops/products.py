@@ -605,5 +605,9 @@ for _function in (
     vecmat,
 ):  # fmt: skip
     register(_function, method=False)
-for _function in (matvec, vecdot, vecmat):
-    count_operands(_function, 2)
+for _function, _axes in (
+    (matvec, "(m,n),(n)->(m)"),
+    (vecdot, "(n),(n)->()"),
+    (vecmat, "(n),(n,m)->(m)"),
+):
+    count_operands(_function, 2, signature=_axes)

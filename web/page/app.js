@@ -1,6 +1,5 @@
 /** The page: starts the engine and hangs the parts on it. */
 
-import { BenchmarkPanel } from "./bench/panel.js";
 import { leaveSnapshotWhenIdle } from "./boot/keeper.js";
 import { keepForOffline } from "./boot/service_worker.js";
 import { keepSpareWhenIdle } from "./boot/spare.js";
@@ -8,8 +7,10 @@ import { exposePyTensor } from "./embedding.js";
 import { Engine } from "./engine.js";
 import { Console } from "./repl/console.js";
 import { Sharing } from "./repl/share.js";
+import { Sessions } from "./sessions/sessions.js";
 import { startWorker } from "./start.js";
 import { showBusy } from "./ui/busy.js";
+import { askBeforeLeaving } from "./ui/leaving.js";
 import { showStatus } from "./ui/status.js";
 import { setUpTabs } from "./ui/tabs.js";
 
@@ -18,12 +19,9 @@ exposePyTensor(engine);
 showStatus(engine);
 const repl = new Console(engine);
 showBusy(engine, () => repl.interruptOrCancel());
-new BenchmarkPanel(engine);
+new Sessions(engine, repl);
+askBeforeLeaving(engine);
 new Sharing(repl);
-setUpTabs({
-  gallery: async () => new (await import("./gallery/gallery.js")).Gallery(engine, repl),
-  learn: async () => new (await import("./learn/learn.js")).Learn(engine),
-  reference: async () => new (await import("./reference/reference.js")).Reference(repl),
-});
+setUpTabs({ engine, repl });
 keepSpareWhenIdle(engine, leaveSnapshotWhenIdle(engine));
 keepForOffline(engine);
