@@ -73,7 +73,8 @@ class _Flush:
 
 
 def _is_small(node: Node) -> bool:
-    return node.op.reads_by_map or node.op.work(node) <= MOST_AT_ONCE
+    op = node.op
+    return op.reads_by_map or op.constant or op.work(node) <= MOST_AT_ONCE
 
 
 class _OutOfRangeError(Exception):
@@ -151,9 +152,13 @@ class CPU:
             return False
         finally:
             variable.reset(before)
-        flags = array.flags
-        own = flags.owndata and flags.c_contiguous and not any(array is x for x in operands)
-        self._keep(node, array if own else self.np.array(array, order="C"))
+        if array.flags.carray and array.flags.owndata:
+            for x in operands:
+                if x is array:
+                    array = array.copy()
+        else:
+            array = self.np.array(array, order="C")
+        self._keep(node, array)
         if self._sync:
             self._report()
         return True
@@ -162,14 +167,16 @@ class CPU:
         """The arrays of a node's operands, if they are there or take few small nodes."""
         found: list[Array] = []
         for x in node.inputs:
-            if x.storage is not None:
-                found.append(x.storage)
-            elif all(below.storage is not None for below in x.inputs) and _is_small(x):
-                found.append(x.op.compute(self._run, x, *[below.storage for below in x.inputs]))
-            else:
-                break
-        else:
-            return found
+            array = x.storage
+            if array is None:
+                below = [operand.storage for operand in x.inputs]
+                if any(y is None for y in below) or not _is_small(x):
+                    return self._in_passing(node)
+                array = x.op.compute(self._run, x, *below)
+            found.append(array)
+        return found
+
+    def _in_passing(self, node: Node) -> list[Array] | None:
         order = [node]
         for taker in order:  # grows on the way
             for x in taker.inputs:
@@ -181,6 +188,7 @@ class CPU:
                 return None
         order.sort(key=_number)
         arrays: dict[Node, Array] = {}
+        found: list[Array] = []
         for each in order:
             found = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
             if each is not node:
