@@ -339,7 +339,13 @@ class Tensor(Methods):
 
         return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
 
-    def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
+    def _record(
+        self,
+        make: Callable[[Node], Node],
+        take: Callable[[Node], None],
+        *,
+        replacing: bool = False,
+    ) -> Node:
         """Record what is made of this tensor's node, and have it taken before the tensor changes.
 
         Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
@@ -349,7 +355,7 @@ class Tensor(Methods):
             before = self._node
             node = make(before)
             if node.storage is None:
-                node.meta.device.record(node)
+                node.meta.device.record(node, replacing=replacing)
             with _WRITING:
                 if self._node is before:
                     take(node)
@@ -427,7 +433,11 @@ class Tensor(Methods):
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
 
-        self._record(make, take)  # what is computed for room meanwhile is the old node
+        if self._alias is not None:  # so that views keep nothing of what is written over
+            with _WRITING:
+                self._forget_views()
+        # What is computed for room meanwhile is the old node.
+        self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
         """Have each view make its node anew when it is used next."""

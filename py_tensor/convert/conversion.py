@@ -353,6 +353,8 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
     for x in parts[1:]:
         if x.shape != parts[0].shape:
             raise _ragged(op, parts[0].shape, x.shape)
+    if len({(x.dtype, x.device) for x in parts}) == 1:
+        return stack(parts)
     dtype = common_dtype(op, coerce(op, parts))
     return stack([converted(x, dtype) for x in parts])
 
