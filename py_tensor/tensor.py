@@ -165,14 +165,20 @@ class Tensor(Methods):
         """What annotations name, as ``ndarray[Any, dtype]``."""
         return GenericAlias(cls, item)
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, dtype: Any = None, order: str = "C") -> None:
+        """A tensor of a node. NumPy's ``ndarray(shape, dtype=...)`` is `pt.empty`."""
         # In this order: an interrupt between the two costs a buffer, the other way a result.
         try:
             node.taken += 1
         except AttributeError:
-            raise TypeError(
-                f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__}"
-            ) from None
+            if dtype is None or not isinstance(node, int | tuple):
+                raise TypeError(
+                    f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__};"
+                    " ndarray(shape, dtype=...) is pt.empty"
+                ) from None
+            like: Any = self
+            node = like._empty(node, dtype)._node
+            node.taken += 1
         self._node = node
         self._alias = None
         if node.storage is None:
@@ -450,11 +456,17 @@ class Tensor(Methods):
         """How the memory may be used: ``x.flags.writeable``."""
         return Flags(self)
 
-    def copy(self, order: str = "C") -> Tensor:
-        """A tensor with the same elements and memory of its own.
+    def copy(self, order: str | None = "C") -> Tensor:
+        """A tensor with the same elements and memory of its own, in row-major order.
 
-        Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
+        Of `order` "F" it is a view of one with the axes reversed, which is column-major. Memory is
+        taken when one of the two is written to.
         """
+        if order not in (*"CFAKcfak", None):
+            raise ValueError(f"copy: order is one of C, F, A, K, not {order!r}")
+        if order in ("F", "f") and self.ndim > 1:
+            reverse: Any = self
+            return reverse.T.copy().T
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()

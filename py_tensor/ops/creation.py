@@ -29,6 +29,7 @@ from py_tensor.ops.movement import (
     expand,
     expand_dims,
     in_common_dtype,
+    laid_out,
 )
 from py_tensor.ops.operands import (
     Operand,
@@ -40,7 +41,7 @@ from py_tensor.ops.operands import (
     whole_number,
 )
 from py_tensor.shapes import Shape, normalize_axis, parse_shape
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
@@ -124,10 +125,11 @@ def full(
     if _has_elements(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
         place = None if device is None else parse(device)
-        return expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
+        made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
+        return laid_out("full", made, order)
     value = number_of("full", "fill_value", fill_value)
     target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
-    return _filled(FULL, shape, value, target, device)
+    return laid_out("full", _filled(FULL, shape, value, target, device), order)
 
 
 def _has_elements(value: object) -> bool:
@@ -153,7 +155,7 @@ def zeros(
     like: Any = None,
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
-    return _filled(ZEROS, shape, 0, _parsed(dtype), device)
+    return laid_out("zeros", _filled(ZEROS, shape, 0, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -166,7 +168,7 @@ def ones(
     like: Any = None,
 ) -> Tensor:
     """A tensor of ones, float32 by default."""
-    return _filled(ONES, shape, 1, _parsed(dtype), device)
+    return laid_out("ones", _filled(ONES, shape, 1, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -179,7 +181,7 @@ def empty(
     like: Any = None,
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
-    return _filled(EMPTY, shape, 0, _parsed(dtype), device)
+    return laid_out("empty", _filled(EMPTY, shape, 0, _parsed(dtype), device), order)
 
 
 def _like(
@@ -189,10 +191,12 @@ def _like(
     dtype: object,
     shape: int | Shape | None,
     device: Any,
+    order: str,
 ) -> Tensor:
     x = tensor_of(x, op.name)
     target = x.dtype if dtype is None else dtypes.parse(dtype)
-    return _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
+    made = _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
+    return laid_out(op.name, made, order)
 
 
 def full_like(
@@ -209,9 +213,9 @@ def full_like(
     if _has_elements(fill_value):
         a = tensor_of(a, "full_like")
         sizes = a.shape if shape is None else shape
-        return full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
+        return full(sizes, fill_value, dtype or a.dtype, order, device=device or a.device)
     fill_value = number_of("full_like", "fill_value", fill_value)
-    return _like(FULL_LIKE, a, fill_value, dtype, shape, device)
+    return _like(FULL_LIKE, a, fill_value, dtype, shape, device, order)
 
 
 def zeros_like(
@@ -224,7 +228,7 @@ def zeros_like(
     device: Any = None,
 ) -> Tensor:
     """Zeros with the shape, dtype and device of `a`, or with others."""
-    return _like(ZEROS_LIKE, a, 0, dtype, shape, device)
+    return _like(ZEROS_LIKE, a, 0, dtype, shape, device, order)
 
 
 def ones_like(
@@ -237,7 +241,7 @@ def ones_like(
     device: Any = None,
 ) -> Tensor:
     """Ones with the shape, dtype and device of `a`, or with others."""
-    return _like(ONES_LIKE, a, 1, dtype, shape, device)
+    return _like(ONES_LIKE, a, 1, dtype, shape, device, order)
 
 
 def empty_like(
@@ -251,7 +255,7 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """`empty` with the shape, dtype and device of `prototype`, or with others."""
-    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device)
+    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -472,3 +476,4 @@ for _function in (
     full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, eye, arange, linspace,
 ):  # fmt: skip
     register(_function, method=False)
+install("_empty", staticmethod(empty))

@@ -437,13 +437,13 @@ def ravel_multi_index(
     return found
 
 
-def _units(op: str, shape: Shape, order: str) -> tuple[int, ...]:
+def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
-    if order not in ("C", "F"):
+    if order not in ("C", "F", None):
         raise ValueError(f"{op}: order is 'C' or 'F', not {order!r}")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
-    return row_major(shape) if order == "C" else tuple(reversed(row_major(shape[::-1])))
+    return tuple(reversed(row_major(shape[::-1]))) if order == "F" else row_major(shape)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:

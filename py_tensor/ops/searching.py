@@ -71,7 +71,9 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
     if sorter is not None:
-        a = take(a, sorter)
+        n, a = a.size, take(a, sorter)
+        if a.size != n:
+            raise ValueError(f"searchsorted: {a.size} places sort {n} elements")
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
@@ -156,6 +158,9 @@ def interp(
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
     at, values = in_common_dtype("interp", at, fp)
+    if at.dtype is dtypes.float16:  # in which neighbouring places may be equal
+        at = converted(at, dtypes.float32)
+    at, values = in_common_dtype("interp", at, values)
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
     places = converted(places, at.dtype)
     if at.ndim != 1 or at.shape != values.shape or not at.size:
@@ -261,6 +266,8 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
         Tensors of one shape, or one whose first axis counts them.
     """
     first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
+    if not first.ndim:  # of one element each
+        return zeros((), dtypes.int32, device=first.device)
     order = argsort(first, axis)
     for key in rest:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
