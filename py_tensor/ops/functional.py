@@ -79,9 +79,9 @@ class vectorize:  # noqa: N801 - NumPy's name
     pyfunc : callable
         Of one or several scalars. It gives a scalar, or a tuple of them.
     otypes : optional
-        The dtypes of the results, as a list. By default those of the scalars; where operands have
-        other dtypes than Python's scalars, those that the function gives for the first elements in
-        their dtypes: it is called once more.
+        The dtypes of the results, as a list. By default those of the scalars; where operands are
+        bools, or have other dtypes than Python's numbers, those that the function gives for the
+        first elements in their dtypes: it is called once more.
     excluded : set, optional
         Numbers and names of the operands that are passed on as they are.
     """
@@ -144,7 +144,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         return [getattr(y, "dtype", None) for y in results]
 
 
-_BY_THEMSELVES = (dtypes.bool_, dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
+_BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
 
 
 def _first(x: Tensor) -> Tensor:

@@ -434,7 +434,7 @@ def ravel_multi_index(
     found = places[0]
     for more in places[1:]:
         found = found + more
-    return found
+    return converted(found, dtypes.DEFAULT_INT) if found.dtype.kind == "u" else found
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
