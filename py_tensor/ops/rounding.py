@@ -19,7 +19,6 @@ from py_tensor.ops.define import (
     unary_of,
 )
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
-from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, takes
 from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
 from py_tensor.tensor import Tensor, tensor_of
@@ -58,9 +57,9 @@ _to_integers = unary_of(ROUND, doc="`round`, to no places.")
 def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
 
-    A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded
-    to integers and scaled back, as in NumPy; to no places the result is correctly rounded in
-    float32. Integers wrap around past their dtype's range. Bools give float32.
+    A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
+    integers and scaled back, as in NumPy; to no places the result is
+    correctly rounded in float32. Integers wrap around past their dtype's range.
 
     Raises
     ------
@@ -70,8 +69,6 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     if out is not None:
         return stored("round", round(a, decimals), out)
     x, places = tensor_of(a, "round"), _places(decimals)
-    if x.dtype.kind == "b":
-        return converted(x, dtypes.DEFAULT_FLOAT)
     if x.dtype.kind not in "fc":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
     scale = float(f"1e{abs(places)}")
