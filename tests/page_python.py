@@ -1,4 +1,4 @@
-"""The page's own Python (web/python) outside of Pyodide, under the name that it has there."""
+"""The page's own Python (web/worker/python) outside of Pyodide, under its name there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PACKAGE = "py_tensor_page"
 
 
 def load(name: str) -> ModuleType:
-    """A module of web/python that needs no browser: `load("completion")`."""
+    """A module of web/worker/python that needs no browser: `load("completion")`."""
     if PACKAGE not in sys.modules:
-        folder = ROOT / "web" / "python"
+        folder = ROOT / "web" / "worker" / "python"
         spec = importlib.util.spec_from_file_location(
             PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]
         )

@@ -163,7 +163,7 @@ def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -
     """Runs the parts, each whatever the others find."""
     if build and IN_BROWSER.intersection(parts):
         # By the Python that has pip: the venv's has none.
-        built = run(Piece("build the page", [sys.executable, "web/build.py"]))
+        built = run(Piece("build the page", [sys.executable, "web/build/build.py"]))
         yield built
         if built.failed:  # an older build must not pass for this one
             parts = [part for part in parts if part not in IN_BROWSER]

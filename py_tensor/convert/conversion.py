@@ -17,7 +17,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE, Device, parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.define import empty_node
@@ -152,6 +152,7 @@ def asarray(
     ValueError
         For NaN in an integer dtype; where `copy` is False, and there must be one.
     """
+    check_order(op, order)
     data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
@@ -162,7 +163,7 @@ def asarray(
         return x
     if x is data and copy is False:
         raise ValueError(f"{op}: a tensor has no order {order} without a copy")
-    return laid_out(op, as_ndarray(x.copy() if x is data else x), order)
+    return laid_out(as_ndarray(x.copy() if x is data else x), order)
 
 
 def _given_by(data: Any) -> Any:

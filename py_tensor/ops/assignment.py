@@ -7,8 +7,8 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from py_tensor.dtypes import bool_, check_cast, of_scalar
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar
+from py_tensor.errors import DTypeError, ShapeError, check_option
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
@@ -149,6 +149,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         bool, unless it is one number.
     """
     _target("copyto", dst)
+    check_option("copyto", "casting", casting, CASTINGS)
     number = number_like(src)
     given = as_given(dst, src, "copyto")
     dtype = given.dtype if number is None else of_scalar(number)

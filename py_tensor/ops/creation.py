@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError
+from py_tensor.errors import ShapeError, check_order
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
@@ -122,14 +122,15 @@ def full(
     TypeError
         For a value that is no number or array.
     """
+    check_order("full", order, "CF")
     if _has_elements(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
         place = None if device is None else parse(device)
         made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
-        return laid_out("full", made, order)
+        return laid_out(made, order)
     value = number_of("full", "fill_value", fill_value)
     target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
-    return laid_out("full", _filled(FULL, shape, value, target, device), order)
+    return laid_out(_filled(FULL, shape, value, target, device), order)
 
 
 def _has_elements(value: object) -> bool:
@@ -155,7 +156,8 @@ def zeros(
     like: Any = None,
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
-    return laid_out("zeros", _filled(ZEROS, shape, 0, _parsed(dtype), device), order)
+    check_order("zeros", order, "CF")
+    return laid_out(_filled(ZEROS, shape, 0, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -168,7 +170,8 @@ def ones(
     like: Any = None,
 ) -> Tensor:
     """A tensor of ones, float32 by default."""
-    return laid_out("ones", _filled(ONES, shape, 1, _parsed(dtype), device), order)
+    check_order("ones", order, "CF")
+    return laid_out(_filled(ONES, shape, 1, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -181,7 +184,8 @@ def empty(
     like: Any = None,
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
-    return laid_out("empty", _filled(EMPTY, shape, 0, _parsed(dtype), device), order)
+    check_order("empty", order, "CF")
+    return laid_out(_filled(EMPTY, shape, 0, _parsed(dtype), device), order)
 
 
 def _like(
@@ -196,7 +200,7 @@ def _like(
     x = tensor_of(x, op.name)
     target = x.dtype if dtype is None else dtypes.parse(dtype)
     made = _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
-    return laid_out(op.name, made, order)
+    return laid_out(made, order)
 
 
 def full_like(
@@ -210,10 +214,12 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """`full` with the shape, dtype and device of `a`, or with others."""
+    check_order("full_like", order)
     if _has_elements(fill_value):
         a = tensor_of(a, "full_like")
         sizes = a.shape if shape is None else shape
-        return full(sizes, fill_value, dtype or a.dtype, order, device=device or a.device)
+        made = full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
+        return laid_out(made, order)
     fill_value = number_of("full_like", "fill_value", fill_value)
     return _like(FULL_LIKE, a, fill_value, dtype, shape, device, order)
 
@@ -228,6 +234,7 @@ def zeros_like(
     device: Any = None,
 ) -> Tensor:
     """Zeros with the shape, dtype and device of `a`, or with others."""
+    check_order("zeros_like", order)
     return _like(ZEROS_LIKE, a, 0, dtype, shape, device, order)
 
 
@@ -241,6 +248,7 @@ def ones_like(
     device: Any = None,
 ) -> Tensor:
     """Ones with the shape, dtype and device of `a`, or with others."""
+    check_order("ones_like", order)
     return _like(ONES_LIKE, a, 1, dtype, shape, device, order)
 
 
@@ -255,6 +263,7 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """`empty` with the shape, dtype and device of `prototype`, or with others."""
+    check_order("empty_like", order)
     return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
 
 
@@ -274,6 +283,7 @@ def eye(
     like: Any = None,
 ) -> Tensor:
     """An ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
+    check_order("eye", order, "CF")
     sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there

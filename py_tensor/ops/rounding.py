@@ -110,7 +110,7 @@ def divmod(
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
     """The results of `floor_divide` and `remainder`; of an integer divided by 0, both are 0."""
-    given: Any = {"dtype": dtype, "casting": casting, "signature": signature}
+    given: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
     both = floor_divide(x1, x2, **given), remainder(x1, x2, **given)
     if where is True and out == (None, None):
         return both

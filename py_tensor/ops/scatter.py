@@ -267,9 +267,10 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     given = 1 if weights is None else _weights(x, weights)
     if x.dtype.kind == "b":
         x = converted(x, dtypes.int32)
-    least, most = (int(v) for v in stack([min(x), max(x)]).tolist()) if x.size else (0, -1)
-    if least < 0:
-        raise ValueError(f"bincount: {least} is negative")
+    unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
+    most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap, to the greatest
+    if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
+        raise ValueError(f"bincount: {int(min(x))} is negative")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
     return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")

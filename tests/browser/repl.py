@@ -64,7 +64,7 @@ def paste(repl: Repl, text: str) -> None:
 
 
 ZERO_DELAY = """async (keys) => {
-    const { EditorView } = await import("./vendor/codemirror.js");
+    const { EditorView } = await import("./page/vendor/codemirror.js");
     for (const key of keys) {
         let field = document.activeElement;
         while (field.shadowRoot?.activeElement) field = field.shadowRoot.activeElement;

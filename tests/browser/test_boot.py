@@ -18,15 +18,14 @@ Run = Callable[[str], dict[str, Any]]
 SERVED = [
     "",
     "index.html",
-    "app.js",
-    "worker.js",
-    "bridge/index.js",
-    "style.css",
-    "icon.svg",
+    "page/app.js",
+    "worker/worker.js",
+    "page/index.css",
+    "page/icon.svg",
     "pyodide/pyodide.mjs",
     "pyodide/pyodide.asm.wasm",
     "pyodide/lock.json",
-    "python/session.py",
+    "worker/python/modules.bin",
 ]
 
 
@@ -80,16 +79,16 @@ class TestServer:
 
         assert content_type("pyodide/pyodide.asm.wasm") == "application/wasm"
         assert content_type("pyodide/pyodide.mjs").startswith("text/javascript")
-        assert content_type("worker.js").startswith("text/javascript")
+        assert content_type("worker/worker.js").startswith("text/javascript")
         assert content_type("").startswith("text/html")
 
     def test_an_unchanged_file_is_not_sent_again(self, server: str) -> None:
-        etag = fetch(server + "app.js").headers["ETag"]
+        etag = fetch(server + "page/app.js").headers["ETag"]
         with pytest.raises(urllib.error.HTTPError) as caught:
-            fetch(server + "app.js", **{"If-None-Match": etag})
+            fetch(server + "page/app.js", **{"If-None-Match": etag})
         assert caught.value.code == 304
 
-    @pytest.mark.parametrize("path", ["repl/", "../build.py", "..%2fbuild.py"])
+    @pytest.mark.parametrize("path", ["page/", "../build/build.py", "..%2fbuild/build.py"])
     def test_nothing_else_is_served(self, server: str, path: str) -> None:
         with pytest.raises(urllib.error.HTTPError) as caught:
             fetch(server + path)
@@ -143,7 +142,7 @@ USUAL = [
     "pt.tensor([1.0, 2.0, 3.0]) * 2",
     "pt.rand(4, 6)",
 ]
-"""First expressions of visitors, of which web/kernels.py knows."""
+"""First expressions of visitors, of which web/build/kernels.py knows."""
 
 STATS = "__import__('json').loads(pt.default_device().backend.bridge.stats())"
 
@@ -366,7 +365,7 @@ class TestFailure:
         expect(banner).to_contain_text(name.partition("*")[0])
         expect(banner.get_by_role("button", name="Try again")).to_be_visible()
 
-    @pytest.mark.parametrize("name", ["app.js", "repl/history.js"])
+    @pytest.mark.parametrize("name", ["page/app.js", "vendor/codemirror.js"])
     def test_a_page_that_does_not_come_whole_says_so(
         self, fresh_page: OpenPage, server: str, name: str
     ) -> None:

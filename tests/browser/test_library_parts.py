@@ -16,7 +16,7 @@ from tests.browser.repl import Repl
 from tests.browser.static_host import static_host
 from tests.browser.test_service_worker import COMPUTE, KEPT_SECONDS, Guest
 
-ARCHIVE = "python/first_use.zip"
+ARCHIVE = "worker/python/first_use.zip"
 MEDIAN = "pt.median(pt.tensor([3.0, 1.0, 2.0])).item()"
 NEEDS_KERNELS = """
 x = pt.tensor([[4.0, 1.0], [1.0, 3.0]])

@@ -35,7 +35,7 @@ def test_a_first_visit(session: AppSession, tmp_path: Path) -> None:
         paths = {path.removeprefix(f"/{FOLDER}/") or "index.html" for path in host.requested}
         files = {path for path in paths if (host.site / path).is_file()}
         of_build = {path.removeprefix(f"builds/{listed['build']}/") for path in files}
-        assert {"index.html", "worker.js", "pyodide/pyodide.asm.wasm"} < of_build
+        assert {"index.html", "worker/worker.js", "pyodide/pyodide.asm.wasm"} < of_build
         assert not of_build & set(listed["onDemand"])
         sizes = {path: transferred(host.site / path) for path in files}
     print(f"{sum(sizes.values()):,} bytes in {len(sizes)} files")

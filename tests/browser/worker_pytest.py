@@ -66,7 +66,7 @@ _PREPARE = f"""
 import sys
 from pyodide.http import pyfetch
 import pyodide_js
-_response = await pyfetch("__tests__/bundle.zip")
+_response = await pyfetch("/__tests__/bundle.zip")
 await _response.unpack_archive(extract_dir={WORKER_ROOT!r}, format="zip")
 await pyodide_js.loadPackage("numpy")
 sys.dont_write_bytecode = True

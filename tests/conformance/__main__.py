@@ -77,7 +77,7 @@ def set_up(device: str) -> Path:
         environment.ensure_node_modules()
         os.environ["CHROMIUM"] = environment.ensure_chromium(python)
         hint = "The page is needed for --device webgpu."
-        environment.call(sys.executable, "web/build.py", hint=hint)
+        environment.call(sys.executable, "web/build/build.py", hint=hint)
     return python
 
 

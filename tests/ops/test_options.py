@@ -58,7 +58,7 @@ def test_castings(name: str, rng: numpy.random.Generator) -> None:
                 CASTS[name](pt, i, f, casting)
             continue
         close(CASTS[name](pt, i, f, casting), expected, f"{name} by {casting}")
-    with pytest.raises(ValueError, match="there is no casting 'most'"):
+    with pytest.raises(ValueError, match=r"casting is 'no', .* not 'most'"):
         CASTS[name](pt, i, f, "most")
 
 
@@ -113,7 +113,7 @@ def test_creation(device: str) -> None:
         assert made.flags.f_contiguous
         assert not made.flags.c_contiguous
         assert (made.shape, made.dtype) == ((2, 3), pt.int32)
-        with pytest.raises(ValueError, match=rf"^{name}: order is one of .*'X'"):
+        with pytest.raises(ValueError, match=rf"^{name}: order is .*'X'"):
             getattr(pt, name)((2, 3), order="X", device=device)
         like = getattr(pt, f"{name}_like")(x, None, "F", False, (4, 2))
         assert like.flags.f_contiguous

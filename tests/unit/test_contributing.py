@@ -91,10 +91,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
         shutil.copytree(ROOT / part, folder / part, ignore=ignore)
     (folder / "tests" / "unit").mkdir(parents=True)
     (folder / "tests" / "ops").mkdir()
-    (folder / "web" / "reference").mkdir(parents=True)
+    (folder / "web" / "build").mkdir(parents=True)
     for path in (
-        "pyproject.toml", "tests/ops/references.py", "web/reference.py",
-        "web/reference/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
+        "pyproject.toml", "tests/ops/references.py", "web/build/reference.py",
+        "web/build/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
     ):  # fmt: skip
         shutil.copy(ROOT / path, folder / path)
     return Copy(folder, apply(folder, "Add an op"), apply(folder, "Add a kernel family"))
@@ -122,9 +122,14 @@ def test_the_added_ops_compute(copy: Copy) -> None:
 
 def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
     """Also before somebody has written an example."""
-    known = ROOT / "web/reference/examples.txt"
-    given = copy.folder / "web/reference/examples.txt"
-    command = ("web/reference.py", str(copy.folder), "tests/ops/references.py", "reference.json")
+    known = ROOT / "web/build/examples.txt"
+    given = copy.folder / "web/build/examples.txt"
+    command = (
+        "web/build/reference.py",
+        str(copy.folder),
+        "tests/ops/references.py",
+        "reference.json",
+    )
     for text, is_complete in ((known.read_text("utf-8"), False), (given.read_text("utf-8"), True)):
         given.write_text(text, "utf-8")
         said = copy.run(*command)
@@ -138,7 +143,7 @@ def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
 
 
 def test_the_added_example_runs(copy: Copy) -> None:
-    example = dict(blocks(section("Add an op")))["web/reference/examples.txt"]
+    example = dict(blocks(section("Add an op")))["web/build/examples.txt"]
     assert doctest.DocTestParser().get_examples(example)
     text = example.replace(
         "deg2rad\n", ">>> import py_tensor as pt; pt.set_default_device('cpu')\n", 1

@@ -1,4 +1,4 @@
-"""What a failed input says as data (web/python/failures.py), by way of the session."""
+"""What a failed input says as data (web/worker/python/failures.py), by way of the session."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from web.python import session as session_module
-from web.python.failures import CHARACTERS, INNERMOST, LINES, OUTERMOST, Failure, Line, Place
-from web.python.session import Outcome, Session
+from web.worker.python import session as session_module
+from web.worker.python.failures import CHARACTERS, INNERMOST, LINES, OUTERMOST, Failure, Line, Place
+from web.worker.python.session import Outcome, Session
 
 Fail = Callable[..., Failure]
 

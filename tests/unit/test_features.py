@@ -9,7 +9,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.absent import FUNCTIONS, METHODS, PARTLY
-from web import features
+from web.build import features
 
 TEXT = features.TARGET.read_text("utf-8")
 VERSION = re.findall(r"public name of NumPy ([\d.]+),", TEXT)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from web.python import benchmarks, contenders, measuring
-from web.python.measuring import (
+from web.worker.python import benchmarks, contenders, measuring
+from web.worker.python.measuring import (
     Answer,
     Chosen,
     Config,

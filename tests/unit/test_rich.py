@@ -19,7 +19,7 @@ import py_tensor as pt
 from py_tensor.display import charts
 from py_tensor.display.screen import set_screen
 
-SOURCE = Path(__file__).parents[2] / "web" / "python"
+SOURCE = Path(__file__).parents[2] / "web" / "worker" / "python"
 PACKAGE = "py_tensor_page"
 
 

@@ -74,7 +74,7 @@ def set_up(*, lists: bool, native: bool) -> Path:
     os.environ["CHROMIUM"] = environment.ensure_chromium(python)
     if native:
         environment.ensure_adapter(python)
-    environment.call(sys.executable, "web/build.py", hint="Without the page there is no run.")
+    environment.call(sys.executable, "web/build/build.py", hint="Without the page there is no run.")
     return python
 
 

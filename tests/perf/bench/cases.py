@@ -1,8 +1,8 @@
 """What the benchmarks of the command line compute, in py_tensor's words: suites of cases, as data.
 
-A case has the form of the panel's (`web/python/benchmarks.py`), whose own cases are used where
-they fit. What the other libraries write for a case stands with them, under the case's name: in
-`pytorch.py` and in `web/bench/peers/*_cases.js`. This module runs on the host, which knows the
+A case has the form of the panel's (`web/worker/python/benchmarks.py`), whose own cases are used
+where they fit. What the other libraries write for a case stands with them, under its name: in
+`pytorch.py` and in `web/worker/peers/*_cases.js`. This module runs on the host, which knows the
 right answers, and in the page's worker, which computes; so it imports nothing that either of them
 lacks.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from web.python import benchmarks
+from web.worker.python import benchmarks
 
 FLOAT = 4  # bytes
 

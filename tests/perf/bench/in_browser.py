@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.app import DIST, AppSession
+from tests.browser.app import AppSession, lay_out
 from tests.environment import ROOT
 from tests.perf.bench.cases import Case
 from tests.perf.bench.contender import MissingError, Sample
@@ -26,7 +26,7 @@ SENT = (
     "tests/perf/bench/cases.py",
     "tests/perf/bench/in_page.py",
     "tests/perf/bench/sampling.py",
-    "web/python/benchmarks.py",
+    "web/worker/python/benchmarks.py",
 )
 """What the worker gets, below a folder of its own."""
 WORKER_ROOT = "/py_tensor_bench"
@@ -40,7 +40,7 @@ _MODULE = 'import(new URL("__bench__/peers.js", location.href).href)'
 _START = f"""
 import sys
 from pyodide.http import pyfetch
-sent = await pyfetch("__bench__/worker.zip")
+sent = await pyfetch("/__bench__/worker.zip")
 await sent.unpack_archive(extract_dir={WORKER_ROOT!r}, format="zip")
 sys.path.insert(0, {WORKER_ROOT!r})
 from tests.perf.bench import in_page, sampling
@@ -57,9 +57,8 @@ class BenchPage:
     def __init__(self, peers: Sequence[str] = ()) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="py_tensor-bench-")
         self._root = root = Path(self._folder.name)
-        for entry in DIST.iterdir():
-            (root / entry.name).symlink_to(entry.resolve())
-        self.served = Served(root / "__bench__" / "operands", "__bench__/operands/")
+        lay_out(root)
+        self.served = Served(root / "__bench__" / "operands", "/__bench__/operands/")
         with zipfile.ZipFile(root / "__bench__" / "worker.zip", "w") as archive:
             for name in SENT:
                 archive.write(ROOT / name, name)
@@ -73,7 +72,7 @@ class BenchPage:
         self._session = AppSession(self._root)
         self._app = self._session.shared
         # It would boot Python once more beside what is timed.
-        self._app.page.context.route("**/boot/snapshot_worker.js", lambda route: route.abort())
+        self._app.page.context.route("**/snapshot_worker.js", lambda route: route.abort())
         self.info = self._app.info
         self.browser = self._session.browser().version
         self.python(_START)

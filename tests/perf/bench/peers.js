@@ -1,11 +1,11 @@
 /**
- * The page's contenders (`web/bench/peers`), for the command line: `in_browser.py` starts them in the page itself
+ * The page's contenders (`web/worker/peers`), for the command line: `in_browser.py` starts them in the page itself
  * and calls the methods of `peers[name]`, and `prepare`, which gets the operands from the server.
  */
 
-/** @typedef {typeof import("../../../web/bench/peers/contender.js")} Contenders */
-/** @typedef {import("../../../web/bench/peers/contender.js").PeerName} PeerName */
-/** @typedef {import("../../../web/bench/peers/contender.js").Finish} Finish */
+/** @typedef {typeof import("../../../web/worker/peers/contender.js")} Contenders */
+/** @typedef {import("../../../web/worker/peers/contender.js").PeerName} PeerName */
+/** @typedef {import("../../../web/worker/peers/contender.js").Finish} Finish */
 
 /**
  * @typedef {object} Spec an operand (`operands.py`)
@@ -14,7 +14,7 @@
  * @property {number[]} shape
  */
 
-/** @type {Record<string, import("../../../web/bench/peers/contender.js").Contender<any>>} */
+/** @type {Record<string, import("../../../web/worker/peers/contender.js").Contender<any>>} */
 export const peers = {};
 
 /**
@@ -22,7 +22,7 @@ export const peers = {};
  * @param {{ software: boolean }} options
  */
 export async function start(name, options) {
-  const url = new URL("bench/peers/contender.js", location.href).href;
+  const url = new URL("sources/worker/peers/contender.js", location.href).href;
   const { startPeer } = /** @type {Contenders} */ (await import(url));
   peers[name] = await startPeer(name, options);
 }

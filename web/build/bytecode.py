@@ -1,0 +1,123 @@
+"""Compiles what a first visit imports; bytecode.mjs runs this in Pyodide, and fetches the results.
+
+In the archive of the standard library, bytecode stands beside the source, which tracebacks and
+`inspect` go on to read; it is taken without a look at the source. Everything else can be installed
+anew, or changed: its bytecode holds the hash of the source that it was made from, and is passed
+over where that is another one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import json
+import marshal
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path("/lib")
+LIBRARY = str(ROOT / "python313.zip")
+PACKAGES = ("py_tensor", "py_tensor_page")
+UNUSED = {
+    *("_pydatetime.py", "_pyio.py", "_py_abc.py", "_threading_local.py"),  # Pyodide has them in C
+    *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py"),  # need sockets
+    *("http/server.py", "mailbox.py", "xmlrpc/client.py", "xmlrpc/server.py"),
+    *("wsgiref/handlers.py", "wsgiref/simple_server.py", "wsgiref/validate.py"),
+    *("multiprocessing/managers.py", "multiprocessing/forkserver.py"),  # need processes
+    *("multiprocessing/heap.py", "multiprocessing/sharedctypes.py"),
+    *("multiprocessing/popen_fork.py", "multiprocessing/popen_forkserver.py"),
+    *("multiprocessing/popen_spawn_posix.py", "multiprocessing/resource_sharer.py", "pty.py"),
+    *("multiprocessing/shared_memory.py", "multiprocessing/spawn.py"),
+    *("multiprocessing/synchronize.py", "multiprocessing/resource_tracker.py"),
+    *("asyncio/__main__.py", "sysconfig/__main__.py"),  # commands of a shell
+    # a terminal's prompt; pydoc needs the pager
+    *("_pyrepl/reader.py", "_pyrepl/unix_console.py", "_pyrepl/readline.py", "_pyrepl/console.py"),
+    *("_pyrepl/completing_reader.py", "_pyrepl/historical_reader.py", "_pyrepl/commands.py"),
+    *("_pyrepl/keymap.py", "_pyrepl/simple_interact.py", "_pyrepl/unix_eventqueue.py"),
+    *("_pyrepl/input.py", "_pyrepl/fancy_termios.py", "_pyrepl/main.py", "_pyrepl/__main__.py"),
+    *("_pyrepl/_minimal_curses.py", "_pyrepl/curses.py", "_pyrepl/_threading_handler.py"),
+    *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
+    # of other systems
+    *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
+    "ctypes/wintypes.py",
+    *("_android_support.py", "_apple_support.py", "_ios_support.py"),
+    # frozen in the interpreter, which hides their lines in tracebacks
+    *("importlib/_bootstrap.py", "importlib/_bootstrap_external.py", "zipimport.py", "ntpath.py"),
+}
+"""Of the archive: what no program in a browser can use, and sources that are never read."""
+UNCOMPILED = {"tarfile.py", "subprocess.py"}
+"""Of the archive: what this build imports and a first visit does not. Their bytecode would take
+84 kB of it, and the limit is 8 MB."""
+ALIKE = "encodings/"
+HASHED, CHECKED = 1, 2
+TIME = (2020, 2, 2, 0, 0, 0)
+"""Of each file in the archive: the same sources give the same bytes."""
+
+
+def bytecode(source: bytes, path: str, *, checked: bool) -> bytes:
+    """The content of the .pyc file of a source at this path, as PEP 552 has it."""
+    code = compile(source, path, "exec", dont_inherit=True, optimize=0)
+    flags = HASHED | (CHECKED if checked else 0)
+    head = importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little")
+    return head + importlib.util.source_hash(source) + marshal.dumps(code)
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Name and file of each module that was imported."""
+    for name, module in sorted(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and spec.origin is not None:
+            yield name, spec.origin
+
+
+def write_library(target: str) -> None:
+    """The archive, and bytecode behind those of its files that were imported.
+
+    Bytecode is stored as it is: it is read at every start, and what is sent is compressed again.
+    So are files that are alike, which together become smaller than each by itself.
+    """
+    wanted = {path for _, path in imported()}
+    whole = io.BytesIO()
+    with zipfile.ZipFile(LIBRARY) as old, zipfile.ZipFile(whole, "w") as new:
+        for name in old.namelist():
+            if name in UNUSED:
+                continue
+            content, path = old.read(name), f"{LIBRARY}/{name}"
+            source = zipfile.ZipInfo(name, TIME)
+            if not name.startswith(ALIKE):
+                source.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(source, content, compresslevel=9)
+            if path in wanted and name not in UNCOMPILED:
+                compiled = bytecode(content, path, checked=False)
+                new.writestr(zipfile.ZipInfo(name + "c", TIME), compiled)
+    write(target, whole.getvalue())
+
+
+def write_packages(target: str) -> None:
+    """Paths below ROOT and sizes, as JSON in a line, then the contents.
+
+    They are the page's Python, and the bytecode of what is imported of it and of the library.
+    """
+    sources = sorted((ROOT / PACKAGES[1]).glob("*.py"))
+    files = {str(path.relative_to(ROOT)): path.read_bytes() for path in sources}
+    for name, path in imported():
+        if name.partition(".")[0] in PACKAGES:
+            cached = Path(importlib.util.cache_from_source(path)).relative_to(ROOT)
+            files[str(cached)] = bytecode(Path(path).read_bytes(), path, checked=True)
+    sizes = [[path, len(content)] for path, content in files.items()]
+    write(target, json.dumps(sizes).encode() + b"\n" + b"".join(files.values()))
+
+
+def write(target: str, content: bytes) -> None:
+    import gzip  # here, as no visit imports it
+
+    Path(target).write_bytes(gzip.compress(content, 9, mtime=0))
+
+
+sys.path.append(str(ROOT))
+importlib.import_module("py_tensor_page.preload")
+write_library("/tmp/python_stdlib.bin")
+write_packages("/tmp/modules.bin")

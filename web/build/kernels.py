@@ -1,0 +1,143 @@
+"""The kernels that a visitor's first expressions need, for the page to compile while Python boots.
+
+usage: python3 web/build/kernels.py WHEEL FOLDER
+
+Writes FOLDER/software.json and FOLDER/gpu.json, for the two kinds of adapters: lists of what
+`Bridge.precompile` takes; and FOLDER/trial.json, what `Bridge.acquire` takes. The library of WHEEL
+generates them itself, over a bridge that notes the pipelines it is given and computes nothing.
+
+A kernel that is not what the library asks for later is compiled in vain, and that is all: they are
+found by their text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of adapter.
+
+    Attributes
+    ----------
+    fallback
+        Whether it is the browser's fallback adapter.
+    failing
+        The implementations that do not pass their trial there (`py_tensor.codegen.trial`).
+    """
+
+    fallback: bool
+    failing: tuple[str, ...] = ()
+
+
+KINDS = {"software": Kind(fallback=True), "gpu": Kind(fallback=False, failing=("native",))}
+"""By the names of the files: SwiftShader, and an NVIDIA GPU, whose fma rounds once."""
+
+EXPRESSIONS = (
+    "pt.linspace(1, 20, 20).reshape(4, 5).sum(0)",
+    "(pt.rand(512, 512) @ pt.rand(512, 512)).mean()",
+    "pt.exp(x := pt.randn(4, 6)) / pt.exp(x).sum(axis=1, keepdims=True)",
+    "pt.ones((4, 4)) @ pt.ones((4, 4))",
+    "pt.ones((2, 3))",
+    "pt.zeros((4, 4))",
+    "pt.arange(10)",
+    "pt.arange(10.0)",
+    "pt.arange(10) * 2",
+    "(pt.arange(16) * 2).sum()",
+    "(pt.linspace(0, 1, 5) * 2).sum()",
+    "pt.linspace(0, 1, 5)",
+    "pt.exp(pt.linspace(0, 1, 5))",
+    "pt.arange(12).reshape(3, 4)",
+    "pt.arange(12).reshape(3, 4).sum()",
+    "pt.rand(4)",
+    "pt.rand(4, 6)",
+    "pt.randn(4, 6)",
+    "pt.tensor([1.0, 2.0, 3.0]) * 2",
+    "pt.tensor([1.0, 2.0, 3.0]) + 1",
+    "(x := pt.tensor([1.0, 2.0, 3.0])) + x",
+    "pt.tensor([1.0, 2.0, 3.0]) + pt.tensor([4.0, 5.0, 6.0])",
+    "pt.tensor([[1.0, 2.0], [3.0, 4.0]]) @ pt.tensor([[1.0, 2.0], [3.0, 4.0]])",
+    "pt.tensor([[1.0, 2.0], [3.0, 4.0]]).T",
+    "pt.tensor([1.0, 2.0, 3.0]).sum()",
+    "pt.tensor([1, 2, 3]).sum()",
+    "pt.tensor([1.0, 2.0, 3.0]).mean()",
+)
+"""Each is computed and printed."""
+
+
+class NotingBridge:
+    """Takes what the library sends, and keeps the pipelines; see `backend/bridge.py`."""
+
+    def __init__(self) -> None:
+        self.pipelines: list[dict[str, Any]] = []
+
+    def definePipeline(  # noqa: N802 - JavaScript's name
+        self, number: int, wgsl: str, label: str, storage_count: int, writable_mask: int, _: bool
+    ) -> None:
+        code = {"wgsl": wgsl, "storageCount": storage_count, "writableMask": writable_mask}
+        if code not in self.pipelines:
+            self.pipelines.append(code)
+
+    def flush(self, *_: int) -> int:
+        return 1
+
+
+def kernels(kind: Kind) -> list[dict[str, Any]]:
+    """The pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
+    import py_tensor as pt
+    from py_tensor.backend.device import GPU_DEVICE
+    from py_tensor.backend.host import host
+    from py_tensor.backend.webgpu import WebGPU
+    from py_tensor.codegen import trial
+    from py_tensor.graph.node import Node
+    from py_tensor.layout import Layout
+
+    class Unread(WebGPU):
+        """Has zeros for results."""
+
+        def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+            size = node.meta.size if layout is None else layout.size
+            return memoryview(bytes(size * node.meta.dtype.itemsize))
+
+    size = 2**30
+    found = {
+        "ok": True,
+        "generation": 1,
+        "adapter": {"isFallbackAdapter": kind.fallback},
+        "features": ["subgroups"],
+        "limits": {
+            "maxBufferSize": size,
+            "maxStorageBufferBindingSize": size,
+            "maxStorageBuffersPerShaderStage": 8,
+            "maxComputeWorkgroupStorageSize": 32768,
+        },
+        "wrong": [int(candidate.implementation in kind.failing) for candidate in trial.CANDIDATES],
+    }
+    bridge: Any = NotingBridge()
+    host.can_wait = lambda: False  # so it waits for nothing, and compiles nothing ahead
+    GPU_DEVICE.use(Unread(bridge, json.dumps(found)))
+    pt.set_default_device(GPU_DEVICE)
+    for expression in EXPRESSIONS:
+        repr(eval(expression, {"pt": pt}))
+    return bridge.pipelines
+
+
+def main() -> int:
+    wheel, folder = sys.argv[1:]
+    sys.path.insert(0, wheel)
+    from py_tensor.codegen import trial
+
+    texts: dict[str, Any] = {name: kernels(kind) for name, kind in KINDS.items()}
+    texts["trial"] = {"wgsl": trial.source(), "counts": len(trial.CANDIDATES)}
+    for name, text in texts.items():
+        Path(folder, f"{name}.json").write_text(json.dumps(text, indent=0), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,344 @@
+"""Writes the page's reference, from the library itself and from the errors that its ops promise.
+
+usage: python3 web/build/reference.py WHEEL REFERENCES OUTPUT
+
+What stands there comes from the library in WHEEL (signatures, docstrings, derivatives), from
+REFERENCES (tests/ops/references.py: dtypes and errors, which no definition can loosen) and, where a
+docstring has no example, from web/build/examples.txt. Needs no NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parent / "examples.txt"
+
+SECTIONS = {
+    "conversion": "Tensors from data",
+    "creation": "Creation",
+    "random": "Random numbers",
+    "elementwise": "Elementwise",
+    "transcendental": "Exponentials and trigonometry",
+    "arithmetic": "Elementwise",
+    "parts": "Elementwise",
+    "integers": "Elementwise",
+    "complex": "Complex numbers",
+    "emath": "Complex numbers",
+    "rounding": "Rounding",
+    "bitwise": "Bits",
+    "packing": "Bits",
+    "reduction": "Reductions",
+    "statistics": "Statistics",
+    "quantiles": "Statistics",
+    "nan_reductions": "Statistics",
+    "histograms": "Statistics",
+    "scan": "Running sums",
+    "differences": "Differences and integrals",
+    "sorting": "Sorting",
+    "scatter": "Searching and counting",
+    "searching": "Searching and counting",
+    "setops": "Sets",
+    "linalg": "Products",
+    "products": "Products",
+    "decompositions": "Linear algebra",
+    "fourier": "Fourier transforms",
+    "normalization": "Normalization",
+    "movement": "Shapes",
+    "attributes": "Shapes",
+    "memory": "Shapes",
+    "namespace": "Tensors from data",
+    "requirements": "Tensors from data",
+    "rearrange": "Rearranging",
+    "joining": "Rearranging",
+    "windows": "Rearranging",
+    "grids": "Grids and indices",
+    "tapers": "Windows of signals",
+    "polynomials": "Polynomials",
+    "fitting": "Polynomials",
+    "functional": "Functions of elements and slices",
+    "gather": "Indexing",
+    "assignment": "Assignment",
+    "tensor": "Tensor",
+    "screen": "Pictures and plots",
+    "formatting": "Looking inside",
+    "explaining": "Looking inside",
+    "profiling": "Looking inside",
+    "tuning": "Looking inside",
+    "kernel": "Kernels of your own",
+    "session": "Device",
+    "device": "Device",
+    "numeric": "Dtypes",
+    "scalar_types": "Dtypes",
+}
+"""The heading for what a module defines, in order; a module that is not here has its own name."""
+
+MODULES = {
+    "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
+    "fft": ("Fourier transforms", ("py_tensor.fft",)),
+    "random": ("Random numbers", ("py_tensor.random",)),
+}
+"""Of public modules: the heading for their functions, and where these are defined, or below it."""
+
+SYMBOLS = {
+    "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//",
+    "__mod__": "%", "__pow__": "**", "__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=",
+    "__gt__": ">", "__ge__": ">=", "__and__": "&", "__or__": "|", "__xor__": "^",
+    "__lshift__": "<<", "__rshift__": ">>",
+}  # fmt: skip
+OTHER_OPERATORS = {"invert": "~x", "negative": "-x", "positive": "+x", "matmul": "x @ y"}
+
+Entry = dict[str, Any]
+
+
+def load_references(path: Path) -> types.ModuleType:
+    """The table of tests/ops/references.py: its numbers, not the functions of NumPy in it."""
+    numpy = types.ModuleType("numpy")
+    numpy.__getattr__ = lambda name: lambda *_, **__: None  # type: ignore[method-assign]
+    before = sys.modules.get("numpy")
+    sys.modules["numpy"] = numpy
+    try:
+        spec = importlib.util.spec_from_file_location("references", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["references"] = module  # its dataclasses look for themselves
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["numpy"]
+        if before is not None:
+            sys.modules["numpy"] = before
+    return module
+
+
+def load_examples(text: str) -> dict[str, str]:
+    """The sessions of examples.txt, by the names above them."""
+    blocks = re.split(r"\n\n(?=[\w.]+\n>>>)", text)[1:]
+    return {name: session.strip() for name, session in (block.split("\n", 1) for block in blocks)}
+
+
+# -- Docstrings ----------------------------------------------------------------------------------
+
+
+def parsed(doc: str) -> Entry:
+    """A docstring in numpydoc form: its paragraphs, its sections, its example's session."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
+    sections: list[Entry] = []
+    example = ""
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        if title == "Examples":
+            lines = body.strip().split("\n")
+            example = "\n".join(line for line in lines if line != ">>> import py_tensor as pt")
+        else:
+            sections.append({"title": title, "items": list(items(body))})
+    return {"text": parts[0].strip(), "sections": sections, "example": example}
+
+
+def items(body: str) -> Iterator[dict[str, str]]:
+    """The entries of a section: each a term, or "name : type", with an indented text below it."""
+    for block in re.split(r"\n(?=\S)", body.strip()):
+        head, _, text = block.partition("\n")
+        name, _, kind = head.partition(" : ")
+        yield {"name": name, "type": kind, "text": inspect.cleandoc(text)}
+
+
+def signature(function: Any) -> str:
+    """Names and defaults, without annotations."""
+    found = inspect.signature(function)
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def without_self(call: str) -> str:
+    return re.sub(r"^\((self|x)(, /)?(, )?", "(", call)
+
+
+# -- Entries -------------------------------------------------------------------------------------
+
+
+class Reference:
+    """Everything public, with what each source says of it."""
+
+    def __init__(self, references: types.ModuleType, examples: dict[str, str]) -> None:
+        import py_tensor as pt
+        from py_tensor.absent import PARTLY
+        from py_tensor.graph.op import NOT_DIFFERENTIABLE
+        from py_tensor.ops.define import REGISTRY
+
+        self.pt = pt
+        self.public = {name: getattr(pt, name) for name in dir(pt)}
+        self.registry = REGISTRY
+        self.partly = PARTLY
+        self.not_differentiable = NOT_DIFFERENTIABLE
+        self.references = references
+        self.examples = examples
+        self.operators = OTHER_OPERATORS | {
+            name: f"x {symbol_of(f)} y" for name, f in references.OPERATORS.items()
+        }
+
+    def entries(self) -> list[Entry]:
+        """By section, and by name in each."""
+        found = [*self.functions(), *self.of_modules(), *self.of_tensor()]
+        unused = set(self.examples) - {entry["name"] for entry in found}
+        if unused:
+            raise ValueError(f"examples.txt: there is nothing public named {sorted(unused)}")
+        order = list(dict.fromkeys((*SECTIONS.values(), *(entry["section"] for entry in found))))
+        return sorted(found, key=lambda e: (order.index(e["section"]), e["name"].lower()))
+
+    def functions(self) -> Iterator[Entry]:
+        """Each public function, under its own name."""
+        names: dict[int, list[str]] = {}
+        for name, value in self.public.items():
+            if inspect.isfunction(value) and not name.startswith("_"):
+                names.setdefault(id(value), []).append(name)
+        for found in names.values():
+            function = self.public[found[0]]
+            name = function.__name__
+            entry = self.entry(name, function, function.__doc__)
+            module = self.module_of(function)
+            entry["section"] = SECTIONS.get(module, module.capitalize())
+            entry["call"] = f"pt.{name}{signature(function)}"
+            entry["aliases"] = sorted(f"pt.{alias}" for alias in found if alias != name)
+            methods = [n for n, f in vars(self.pt.Tensor).items() if f is function and n[0] != "_"]
+            entry["aliases"] = [f"x.{n}" for n in methods] + entry["aliases"]
+            if name in self.operators:
+                entry["aliases"].insert(0, self.operators[name])
+            yield entry
+
+    def of_modules(self) -> Iterator[Entry]:
+        """The functions of public modules, which are no functions of the package itself."""
+        functions = {f for f in self.public.values() if inspect.isfunction(f)}
+        for module, (section, places) in MODULES.items():
+            owner = getattr(self.pt, module)
+            for name in dir(owner):
+                function = getattr(owner, name)
+                if name.startswith("_") or not inspect.isfunction(function):
+                    continue
+                if function in functions or not f"{function.__module__}.".startswith(
+                    tuple(f"{place}." for place in places)
+                ):
+                    continue
+                entry = self.entry(f"{module}.{name}", function, function.__doc__)
+                entry["section"] = section
+                entry["call"] = f"pt.{module}.{name}{signature(function)}"
+                entry["aliases"] = []
+                yield entry
+
+    def of_tensor(self) -> Iterator[Entry]:
+        """What tensors have that no public function has a name for."""
+        functions = {f for f in self.public.values() if inspect.isfunction(f)}
+        for name, value in vars(self.pt.Tensor).items():
+            if name.startswith("_") or value in functions:
+                continue
+            if not (inspect.isfunction(value) or isinstance(value, property)):
+                continue
+            entry = self.entry(f"Tensor.{name}", value, value.__doc__)
+            call = "" if isinstance(value, property) else without_self(signature(value))
+            entry["section"] = "Tensor"
+            entry["call"] = f"x.{name}{call}"
+            entry["aliases"] = []
+            yield entry
+
+    def entry(self, name: str, function: Any, doc: str | None) -> Entry:
+        entry = parsed(doc or "")
+        entry["name"] = name
+        entry["example"] = self.examples.get(name) or entry["example"]
+        if not entry["example"]:
+            print(f"{name}: there is no example, in its docstring or in examples.txt")
+        entry["facts"] = self.facts(name, function) if name in self.registry else []
+        if name in self.partly:
+            entry["facts"].append(["beside NumPy", self.partly[name]])
+        return entry
+
+    def facts(self, name: str, function: Any) -> list[list[str]]:
+        """What is known of an op, as pairs of a term and a text."""
+        table = self.references
+        promised = table.UNARY.get(name) or table.BINARY.get(name)
+        dtypes = (promised or table.REDUCTIONS.get(name)) and self.dtypes(name)
+        facts: list[list[str]] = []
+        if dtypes:
+            facts.append(["dtypes", dtypes])
+        if promised and "float32" in promised.dtypes and promised.dtypes["float32"] != "bool":
+            exact = promised.ulp <= 0.5
+            words = (
+                "exact, or correctly rounded"
+                if exact
+                else f"within {promised.ulp:g} ulp in float32"
+            )
+            facts.append(["accuracy", words + (f" ({promised.reason})" if promised.reason else "")])
+        if takes_tensors(function):
+            facts.append(["derivative", self.derivative(function)])
+        return facts
+
+    def dtypes(self, name: str) -> str:
+        """Each dtype that the GPU has, and what comes of it where that is another."""
+        table = self.references
+        entry = table.UNARY.get(name) or table.BINARY.get(name) or table.REDUCTIONS[name]
+        pairs = ((d, entry.dtypes[d]) for d in table.DTYPES if d in entry.dtypes)
+        return ", ".join(given if given == made else f"{given} → {made}" for given, made in pairs)
+
+    def derivative(self, function: Any) -> str:
+        op = getattr(function, "op", None)
+        if op is None:
+            return "that of the ops it is made of"
+        known = getattr(op, "vjp", None)
+        return "none" if known is None or known is self.not_differentiable else "defined"
+
+    def module_of(self, function: Any) -> str:
+        """The last name of the module that defines a function for the public."""
+        module = function.__module__
+        if not module.endswith(".define"):
+            return module.rpartition(".")[2]
+        for name, found in sys.modules.items():
+            if name.startswith("py_tensor.ops.") and function.__name__ in getattr(
+                found, "__all__", ()
+            ):
+                return name.rpartition(".")[2]
+        raise ValueError(f"no module of py_tensor.ops has {function.__name__} in its __all__")
+
+
+def takes_tensors(function: Any) -> bool:
+    """Whether it computes from the elements of operands, so that it could have a derivative."""
+    found = inspect.signature(function)
+    if function.__name__.endswith("_like") or found.return_annotation == "None":
+        return False
+    first = next(iter(found.parameters.values()), None)
+    return first is not None and ("Operand" in str(first.annotation) or first.name == "operands")
+
+
+class _Probe:
+    """Tells which operator it meets."""
+
+
+for _name, _symbol in SYMBOLS.items():
+    setattr(_Probe, _name, lambda self, other, symbol=_symbol: symbol)
+
+
+def symbol_of(apply: Callable[[Any, Any], Any]) -> str:
+    """The operator that a function of two operands applies."""
+    return apply(_Probe(), _Probe())
+
+
+def main() -> int:
+    wheel, references, output = sys.argv[1:]
+    sys.path.insert(0, wheel)
+    examples = load_examples(EXAMPLES.read_text("utf-8"))
+    entries = Reference(load_references(Path(references)), examples).entries()
+    from py_tensor.absent import FUNCTIONS, METHODS
+
+    absent = {f"x.{name}": instead for name, instead in METHODS.items()}
+    absent |= {f"pt.{name}": instead for name, instead in FUNCTIONS.items()}
+    found = {"entries": entries, "absent": absent}
+    Path(output).write_text(json.dumps(found, ensure_ascii=False, indent=1), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

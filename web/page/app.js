@@ -1,0 +1,27 @@
+/** The page: starts the engine and hangs the parts on it. */
+
+import { leaveSnapshotWhenIdle } from "./boot/keeper.js";
+import { keepForOffline } from "./boot/service_worker.js";
+import { keepSpareWhenIdle } from "./boot/spare.js";
+import { exposePyTensor } from "./embedding.js";
+import { Engine } from "./engine.js";
+import { Console } from "./repl/console.js";
+import { Sharing } from "./repl/share.js";
+import { Sessions } from "./sessions/sessions.js";
+import { startWorker } from "./start.js";
+import { showBusy } from "./ui/busy.js";
+import { askBeforeLeaving } from "./ui/leaving.js";
+import { showStatus } from "./ui/status.js";
+import { setUpTabs } from "./ui/tabs.js";
+
+const engine = new Engine(startWorker);
+exposePyTensor(engine);
+showStatus(engine);
+const repl = new Console(engine);
+showBusy(engine, () => repl.interruptOrCancel());
+new Sessions(engine, repl);
+askBeforeLeaving(engine);
+new Sharing(repl);
+setUpTabs({ engine, repl });
+keepSpareWhenIdle(engine, leaveSnapshotWhenIdle(engine));
+keepForOffline(engine);

@@ -1,0 +1,85 @@
+/** The runs that the browser keeps: in IndexedDB, a bounded number, the oldest given up first. */
+
+import { inStore, within } from "../../worker/boot/database.js";
+import { fromJson } from "./record.js";
+
+/** @typedef {import("./record.js").Run} Run */
+/** @typedef {{ id: string, run: Run }} Kept */
+
+const RUNS = { database: "py_tensor benchmark runs", store: "runs" };
+export const MOST_RUNS = 40;
+const PATIENCE_MS = 5000;
+
+export class KeptRuns {
+  constructor() {
+    /** Newest first. @type {Kept[]} */
+    this.all = [];
+    /** Why they do not outlive the page; null where they do. @type {string | null} */
+    this.problem = null;
+  }
+
+  /** Brings what earlier visits have kept. */
+  async load() {
+    /** @type {string[]} */
+    const texts = (await this.#ask("readonly", (store) => store.getAll())) ?? [];
+    const found = texts.flatMap((text) => {
+      const { id, run } = JSON.parse(text);
+      const read = fromJson(JSON.stringify(run)); // it may be of another build
+      return read.run ? [{ id, run: read.run }] : [];
+    });
+    const here = new Set(this.all.map(({ id }) => id));
+    this.all = this.#inOrder([...this.all, ...found.filter(({ id }) => !here.has(id))]);
+  }
+
+  /**
+   * @param {Run} run
+   * @returns {Promise<Kept>}
+   */
+  async add(run) {
+    const kept = { id: crypto.randomUUID(), run };
+    this.all = this.#inOrder([kept, ...this.all]);
+    for (const { id } of this.all.splice(MOST_RUNS)) await this.#delete(id);
+    await this.save(kept);
+    return kept;
+  }
+
+  /**
+   * Keeps a run as it is now: after it was renamed, say.
+   *
+   * @param {Kept} kept
+   */
+  async save(kept) {
+    await this.#ask("readwrite", (store) => store.put(JSON.stringify(kept), kept.id));
+  }
+
+  /** @param {Kept} kept */
+  async remove(kept) {
+    this.all = this.all.filter((other) => other !== kept);
+    await this.#delete(kept.id);
+  }
+
+  /** @param {string} id */
+  async #delete(id) {
+    await this.#ask("readwrite", (store) => store.delete(id));
+  }
+
+  /** @param {Kept[]} runs */
+  #inOrder(runs) {
+    return runs.sort((a, b) => (a.run.date < b.run.date ? 1 : -1));
+  }
+
+  /**
+   * @template T
+   * @param {IDBTransactionMode} mode
+   * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
+   * @returns {Promise<T | null>} null where the browser keeps nothing: then the page does, while it is open
+   */
+  async #ask(mode, ask) {
+    try {
+      return await within(inStore(RUNS, mode, ask), PATIENCE_MS);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** Pixels on a canvas, each as large as it takes to be seen. */
+
+import { h } from "../ui/dom.js";
+
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {Omit<import("./bundles.js").ImageBundle, "kind">} Image */
+
+/** CSS pixels that a small image is enlarged to, by a whole factor of at most `MOST`. */
+const SMALL = 256;
+const MOST = 16;
+
+export class Picture {
+  /** @param {Image} image */
+  constructor(image) {
+    this.canvas = h("canvas", { className: "picture" });
+    this.hasBitmaps = image.bitmap !== undefined;
+    this.element = h("div", { className: "picture-frame" }, this.canvas);
+    this.show(image);
+  }
+
+  /**
+   * @param {Bundle} bundle
+   * @returns {boolean} false for what this canvas cannot show: it has one kind of context for good
+   */
+  redraw(bundle) {
+    if (bundle.kind !== "image" || this.hasBitmaps !== (bundle.bitmap !== undefined)) return false;
+    const isAlike = bundle.width === this.canvas.width && bundle.height === this.canvas.height;
+    if (isAlike) this.show(bundle);
+    return isAlike;
+  }
+
+  /** @param {Image} image */
+  show({ width, height, scale, label, bitmap, bytes, png }) {
+    const { canvas } = this;
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
+    const factor = scale ?? Math.min(MOST, Math.max(1, Math.floor(SMALL / Math.max(width, height))));
+    const natural = `${width * factor}px`;
+    canvas.style.width = scale === null ? `min(${natural}, ${(90 * width) / height}vh)` : natural;
+    canvas.classList.toggle("fitted", scale === null);
+    canvas.style.aspectRatio = `${width} / ${height}`;
+    canvas.classList.toggle("enlarged", factor > 1);
+    if (label) Object.assign(canvas, { role: "img", ariaLabel: label });
+    if (bitmap) canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
+    else if (bytes) canvas.getContext("2d")?.putImageData(new ImageData(bytes, width, height), 0, 0);
+    else if (png) void decode(png, canvas);
+  }
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} png
+ * @param {HTMLCanvasElement} canvas stays empty where it is none
+ */
+async function decode(png, canvas) {
+  const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" })).catch(() => null);
+  if (bitmap) canvas.getContext("2d")?.drawImage(bitmap, 0, 0);
+  bitmap?.close();
+}

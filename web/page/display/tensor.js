@@ -1,0 +1,182 @@
+/** What is known of a tensor beside its values, and the views of it that are a click away. */
+
+import { inBytes } from "../ui/bytes.js";
+import { h } from "../ui/dom.js";
+import { discard } from "./bundles.js";
+import { Picture } from "./image.js";
+import { pageButton } from "./pager.js";
+import { drawHistogram, drawPlot } from "./plot.js";
+import { drawTable } from "./table.js";
+
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./bundles.js").HeatmapBundle} HeatmapBundle */
+/** @typedef {import("./bundles.js").Plane} Plane */
+/** @typedef {import("./bundles.js").TensorBundle} TensorBundle */
+/** @typedef {import("./bundles.js").ViewName} ViewName */
+/** @typedef {import("./draw.js").Place} Place */
+
+/** @type {Record<ViewName, string>} */
+const NAMES = { table: "Table", plot: "Plot", heatmap: "Heat map", histogram: "Histogram", image: "Image" };
+
+export class TensorPanel {
+  /**
+   * @param {TensorBundle} bundle
+   * @param {Place} place
+   */
+  constructor(bundle, place) {
+    this.bundle = bundle;
+    this.place = place;
+    this.interpreter = place.engine.interpreter; // another one counts its tensors anew
+    /** @type {ViewName | null} */
+    this.open = null;
+    this.asked = 0;
+    this.buttons = bundle.views.map((name) => this.buttonOf(name));
+    const facts = h("span", { className: "tensor-facts" }, factsOf(bundle));
+    const line = h("div", { className: "tensor-line" }, facts);
+    if (this.buttons.length) line.append(h("span", { className: "view-buttons" }, ...this.buttons));
+    this.view = h("div", { className: "view", hidden: true });
+    this.view.setAttribute("role", "group");
+    this.element = h("div", { className: "tensor" }, line, this.view);
+  }
+
+  /** @param {ViewName} name */
+  buttonOf(name) {
+    const button = h("button", { type: "button", className: "view-button", textContent: NAMES[name] });
+    button.ariaPressed = "false";
+    button.addEventListener("click", () => {
+      if (this.open === name) this.close();
+      else this.show(name, {});
+    });
+    button.dataset.view = name;
+    return button;
+  }
+
+  close() {
+    this.asked++;
+    this.mark(null);
+    this.place.around(() => {
+      this.view.hidden = true;
+      this.view.replaceChildren();
+    });
+  }
+
+  /** @param {ViewName | null} name */
+  mark(name) {
+    this.open = name;
+    for (const button of this.buttons) button.ariaPressed = String(button.dataset.view === name);
+  }
+
+  /**
+   * @param {ViewName} name
+   * @param {Record<string, number>} where
+   */
+  async show(name, where) {
+    const asked = ++this.asked;
+    this.mark(name);
+    if (this.interpreter !== this.place.engine.interpreter) {
+      this.fill(name, { kind: "text", text: "This tensor was lost when Python restarted." }, where);
+      return;
+    }
+    this.view.ariaBusy = "true";
+    const outcome = await this.place.engine.view(this.bundle.number, name, where, {
+      onAnswer: (bundle) => (asked === this.asked ? this.fill(name, bundle, where) : discard(bundle)),
+    });
+    if (asked !== this.asked) return;
+    this.view.ariaBusy = "false";
+    if (!outcome.ok) this.fill(name, { kind: "text", text: lastLine(outcome.error) }, where);
+  }
+
+  /**
+   * @param {ViewName} name
+   * @param {Bundle} bundle
+   * @param {Record<string, number>} where
+   */
+  fill(name, bundle, where) {
+    const focused = document.activeElement;
+    const action = focused instanceof HTMLElement && this.view.contains(focused) ? focused.dataset.action : undefined;
+    const go = (/** @type {Record<string, number>} */ change) => this.show(name, { ...where, ...change });
+    this.place.around(() => {
+      this.view.hidden = false;
+      this.view.ariaLabel = NAMES[name];
+      this.view.replaceChildren(...drawView(bundle, go));
+    });
+    if (action) refocus(this.view, action);
+  }
+}
+
+/**
+ * @param {Bundle} bundle
+ * @param {(change: Record<string, number>) => void} go to another part of the tensor
+ * @returns {HTMLElement[]}
+ */
+function drawView(bundle, go) {
+  switch (bundle.kind) {
+    case "table":
+      return [...planeChooser(bundle, go), ...drawTable(bundle, go)];
+    case "heatmap":
+      return [...planeChooser(bundle, go), new Picture({ ...bundle }).element, legendOf(bundle)];
+    case "image":
+      return [new Picture(bundle).element];
+    case "histogram":
+      return [drawHistogram(bundle)];
+    case "plot":
+      return [drawPlot(bundle).element];
+    default:
+      return [h("p", { className: "note" }, "text" in bundle ? String(bundle.text) : "")];
+  }
+}
+
+/**
+ * @param {Plane} plane
+ * @param {(change: Record<string, number>) => void} go
+ */
+function planeChooser({ plane, planes, index }, go) {
+  if (planes < 2) return [];
+  const name = `[${index.join(", ")}, …]`;
+  return [
+    h(
+      "div",
+      { className: "pager" },
+      pageButton("Previous plane", "‹", plane > 0, () => go({ plane: plane - 1, row: 0, column: 0 })),
+      h("span", {}, `Plane ${name}, ${plane + 1} of ${planes.toLocaleString("en")}`),
+      pageButton("Next plane", "›", plane + 1 < planes, () => go({ plane: plane + 1, row: 0, column: 0 })),
+    ),
+  ];
+}
+
+/** @param {HeatmapBundle} bundle */
+function legendOf({ of, width, height }) {
+  const isSmaller = of.width !== width || of.height !== height;
+  const size = `${of.height} × ${of.width}`;
+  const [down, across] = of.steps.map((step) => step.toLocaleString("en"));
+  const isPart = of.steps.some((step) => step > 1);
+  const part = isPart ? ` of 1 in ${down} rows and 1 in ${across} columns` : "";
+  const means = isSmaller ? `${size}, drawn as the means of blocks${part}` : size;
+  const [low, high] = of.ends;
+  const ends = of.ends.length ? [h("span", {}, low), h("span", { className: "colours" }), h("span", {}, high)] : [];
+  return h("div", { className: "heatmap-legend" }, ...ends, h("span", { className: "tensor-facts" }, means));
+}
+
+/**
+ * After a page was turned, the focus is on the button that turned it, or on its counterpart at the end.
+ *
+ * @param {HTMLElement} view
+ * @param {string} action
+ */
+function refocus(view, action) {
+  const buttons = [...view.querySelectorAll("button")];
+  const same = buttons.find((button) => button.dataset.action === action);
+  if (same && !same.disabled) same.focus();
+  else buttons.find((button) => !button.disabled)?.focus();
+}
+
+/** @param {TensorBundle} bundle */
+function factsOf({ shape, dtype, device, bytes }) {
+  const dimensions = shape.length ? shape.join(" × ") : "scalar";
+  return [dimensions, dtype, device, inBytes(bytes)].join(" · ");
+}
+
+/** @param {string | null} error a traceback */
+function lastLine(error) {
+  return error?.trimEnd().split("\n").at(-1) ?? "This view could not be drawn.";
+}

@@ -1,0 +1,301 @@
+/** The reference: every public function with an example, found by name, read one at a time. */
+
+import { urlOf } from "../../worker/files.js";
+import { button, byId, h } from "../ui/dom.js";
+import { codeBlock, highlightedPython } from "../ui/highlight.js";
+import { inline, paragraphs } from "../ui/prose.js";
+import { showConsole } from "../ui/tabs.js";
+import { codeOf, sessionParts } from "./doctest.js";
+
+/** @typedef {import("../repl/console.js").Console} Console */
+
+/**
+ * @typedef {object} Entry (web/build/reference.py)
+ * @property {string} name
+ * @property {string} section
+ * @property {string} call
+ * @property {string[]} aliases
+ * @property {string} text
+ * @property {{ title: string, items: { name: string, type: string, text: string }[] }[]} sections
+ * @property {[term: string, text: string][]} facts
+ * @property {string} example a session with prompts
+ */
+
+/** @param {import("../views.js").Parts} parts */
+export function open({ repl }) {
+  return new Reference(repl);
+}
+
+class Reference {
+  /** @param {Console} repl */
+  constructor(repl) {
+    this.repl = repl;
+    this.root = byId("panel-reference");
+    /** The name of the function that is shown, or "". */
+    this.path = "";
+    this.ready = this.load();
+  }
+
+  async load() {
+    const response = await fetch(urlOf("reference.json"));
+    if (!response.ok) throw new Error(`reference.json: ${response.status}`);
+    /** @type {{ entries: Entry[], absent: Record<string, string> }} absent: what there is in the place of a name */
+    const { entries, absent } = await response.json();
+    this.entries = entries;
+    this.absent = absent;
+    this.search = h("input", { type: "search", placeholder: "Search", autocomplete: "off", spellcheck: false });
+    this.search.setAttribute("aria-label", "Search the reference");
+    this.search.addEventListener("input", () => this.find());
+    this.search.addEventListener("keydown", (event) => this.onSearchKey(event));
+    this.count = h("p", { className: "count" });
+    this.count.setAttribute("role", "status");
+    this.list = h("nav", { className: "index" });
+    this.list.setAttribute("aria-label", "Functions");
+    this.list.addEventListener("keydown", (event) => this.onListKey(event));
+    this.article = h("article", { className: "reading entry-page" });
+    const side = h("div", { className: "side" }, this.search, this.count, this.list);
+    this.root.replaceChildren(h("div", { className: "reference" }, side, this.article));
+    this.find();
+  }
+
+  /** @param {string} path the name of a function, or "" */
+  async show(path) {
+    await this.ready;
+    this.path = path;
+    const entry = this.entry();
+    this.root.firstElementChild?.classList.toggle("has-entry", Boolean(entry));
+    this.markCurrent();
+    this.article?.replaceChildren(...(entry ? this.page(entry) : this.introduction()));
+    if (!entry) return;
+    this.list?.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
+    window.scrollTo({ top: 0 });
+    if (!this.root.querySelector(".side")?.contains(document.activeElement)) {
+      this.article?.querySelector("h2")?.focus({ preventScroll: true });
+    }
+  }
+
+  /** @param {Entry} entry */
+  page(entry) {
+    const code = codeOf(entry.example);
+    const run = button("Run", "button primary", () => {
+      showConsole();
+      this.repl.enter(code);
+    });
+    const open = button("Open in the console", "button", () => {
+      showConsole();
+      this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
+    });
+    return [
+      h("p", { className: "crumbs" }, h("a", { href: "#reference" }, "All functions"), ` · ${entry.section}`),
+      h("h2", { tabIndex: -1 }, entry.name),
+      h("p", { className: "call" }, h("code", {}, highlightedPython(entry.call))),
+      ...(entry.aliases.length ? [h("p", { className: "aliases" }, "Also ", ...listed(entry.aliases))] : []),
+      ...paragraphs(entry.text),
+      ...(entry.facts.length ? [facts(entry.facts)] : []),
+      ...entry.sections.flatMap(section),
+      ...(entry.example ? [h("h3", {}, "Example"), sessionBlock(entry.example)] : []),
+      ...(entry.example ? [h("div", { className: "actions" }, run, open)] : []),
+    ];
+  }
+
+  /** The entry that is shown. */
+  entry() {
+    return this.entries?.find(({ name }) => name === this.path);
+  }
+
+  markCurrent() {
+    for (const link of this.links()) {
+      if (link.dataset.name === this.path) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  /** Show what the words in the search's field are found in: in the index, and in the list of all functions. */
+  find() {
+    const words = this.search?.value.trim().toLowerCase() ?? "";
+    const groups = words ? found(this.entries ?? [], words) : bySection(this.entries ?? []);
+    this.groups = groups;
+    this.list?.replaceChildren(...groups.map(group));
+    this.markCurrent();
+    const count = groups.reduce((sum, [, members]) => sum + members.length, 0);
+    if (this.count) this.count.textContent = words ? (count ? `${count} found` : "No matches.") : "";
+    if (!this.entry()) this.article?.replaceChildren(...this.introduction());
+  }
+
+  introduction() {
+    const words = this.search?.value.trim();
+    if (!words) return introduction(this.path, this.groups ?? []);
+    const absent = Object.entries(this.absent ?? {}).filter(([name]) => isMeant(name, words.toLowerCase()));
+    return [
+      h("h2", {}, `Search: ${words}`),
+      ...absent.map(([name, instead]) => h("p", {}, "There is no ", h("code", {}, name), `: ${instead}.`)),
+      ...overviewOf(this.groups ?? []),
+    ];
+  }
+
+  /** @param {KeyboardEvent} event Enter opens the first that is found, Down goes to it */
+  onSearchKey(event) {
+    const first = this.links()[0];
+    if (event.key === "ArrowDown" && first) {
+      event.preventDefault();
+      first.focus();
+    } else if (event.key === "Enter" && first) {
+      first.click();
+    }
+  }
+
+  /** @param {KeyboardEvent} event Up and Down go through the list, and from its top to the search */
+  onListKey(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const links = this.links();
+    const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement)) + step;
+    if (at < 0) this.search?.focus();
+    else links[at]?.focus();
+  }
+
+  /** @returns {HTMLAnchorElement[]} those that the search has left */
+  links() {
+    return [...(this.list?.querySelectorAll("a") ?? [])];
+  }
+}
+
+/** @typedef {[title: string, members: Entry[]]} Group */
+
+/**
+ * Whether a name that is not there is what one looks for.
+ *
+ * @param {string} name `pt.grad` or `x.grad`
+ * @param {string} words in lower case
+ */
+function isMeant(name, words) {
+  const bare = words.replace(/\(\)$/, "");
+  return name === bare || name.replace(/^\w+\./, "") === bare;
+}
+
+/**
+ * @param {Entry[]} entries
+ * @returns {Group[]}
+ */
+function bySection(entries) {
+  return [...Map.groupBy(entries, ({ section: title }) => title)];
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {string} words in lower case
+ * @returns {Group[]} those named so, the likeliest first; and those whose text has all the words
+ */
+function found(entries, words) {
+  const parts = words.split(/\s+/);
+  /** @type {[entry: Entry, rank: number][]} */
+  const ranked = entries.map((entry) => [entry, rankOf(entry, words)]);
+  const named = ranked.filter(([, rank]) => rank < UNNAMED).sort(([, a], [, b]) => a - b);
+  const others = ranked.filter(
+    ([entry, rank]) => rank === UNNAMED && parts.every((part) => textOf(entry).includes(part)),
+  );
+  /** @type {Group[]} */
+  const groups = [
+    ["By name", named.map(([entry]) => entry)],
+    ["In the text", others.map(([entry]) => entry)],
+  ];
+  return groups.filter(([, members]) => members.length);
+}
+
+const UNNAMED = 3;
+
+/**
+ * @param {Entry} entry
+ * @param {string} words
+ * @returns {number} 0 where it is called so, 1 where it begins so, 2 where the words are part of a name
+ */
+function rankOf({ name, aliases }, words) {
+  const names = [name, ...aliases].map((each) => each.toLowerCase());
+  if (names.includes(words)) return 0;
+  if (names.some((each) => each.startsWith(words))) return 1;
+  return names.some((each) => each.includes(words)) ? 2 : UNNAMED;
+}
+
+/** @param {Entry} entry */
+function textOf({ name, aliases, text, section: title, sections, facts: pairs }) {
+  const items = sections.flatMap((each) => each.items.flatMap((item) => [item.name, item.text]));
+  return [name, ...aliases, title, text, ...items, ...pairs.flat()].join(" ").toLowerCase();
+}
+
+/** @param {Group} group */
+function group([title, members]) {
+  return h("section", {}, h("h2", {}, title), h("ul", {}, ...members.map((entry) => h("li", {}, link(entry)))));
+}
+
+/** @param {Entry} entry */
+function link({ name }) {
+  const made = h("a", { href: `#reference/${name}` }, name);
+  made.dataset.name = name;
+  return made;
+}
+
+/**
+ * @param {string} path that led nowhere, or ""
+ * @param {Group[]} groups of all entries
+ */
+function introduction(path, groups) {
+  const count = groups.reduce((sum, [, members]) => sum + members.length, 0);
+  const missing = path ? [h("p", { className: "note" }, `There is no function “${path}”.`)] : [];
+  return [
+    ...missing,
+    h("h2", {}, "Reference"),
+    ...paragraphs(
+      `${count} functions, methods and properties of \`pt\` (\`py_tensor\`). Names and meaning are NumPy's ` +
+        "wherever NumPy has them. For `pt.random.Generator`, `pt.testing` " +
+        "and `pt.lib.stride_tricks`, use `help` in the console.\n\nEvery entry has an example that the tests run. " +
+        "“Accuracy” is the largest error that the tests allow on any adapter, in units in the last place (ulp).",
+    ),
+    ...overviewOf(groups),
+  ];
+}
+
+/** @param {Group[]} groups */
+function overviewOf(groups) {
+  return groups.length ? [h("div", { className: "overview" }, ...groups.flatMap(overview))] : [];
+}
+
+/** @param {Group} section */
+function overview([title, members]) {
+  const rows = members.flatMap(({ name, text }) => [
+    h("dt", {}, h("a", { href: `#reference/${name}` }, h("code", {}, name))),
+    h("dd", {}, ...inline(text.split("\n\n")[0].replaceAll("\n", " "))),
+  ]);
+  return [h("h3", {}, title), h("dl", { className: "summaries" }, ...rows)];
+}
+
+/** @param {[term: string, text: string][]} pairs */
+function facts(pairs) {
+  return h("dl", { className: "facts" }, ...pairs.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
+}
+
+/** @param {Entry["sections"][number]} section */
+function section({ title, items }) {
+  const rows = items.flatMap(({ name, type, text }) => {
+    const kind = type ? [" ", h("span", { className: "type" }, type)] : [];
+    return [h("dt", {}, h("code", {}, name), ...kind), h("dd", {}, ...inline(text))];
+  });
+  return [h("h3", {}, title), h("dl", { className: "terms" }, ...rows)];
+}
+
+/** @param {string} example */
+function sessionBlock(example) {
+  const fragment = document.createDocumentFragment();
+  for (const { code, output } of sessionParts(example)) {
+    for (const [i, line] of code.split("\n").entries()) {
+      fragment.append(h("span", { className: "prompt" }, i ? "... " : ">>> "), highlightedPython(line), "\n");
+    }
+    if (output) fragment.append(`${output}\n`);
+  }
+  return codeBlock(fragment, "Example");
+}
+
+/** @param {string[]} names */
+function listed(names) {
+  return names.flatMap((name, i) => [...(i ? [", "] : []), h("code", {}, name)]);
+}

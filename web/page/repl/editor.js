@@ -1,0 +1,364 @@
+/** The prompt: CodeMirror, behaving as the input line of a terminal. */
+
+import { byId } from "../ui/dom.js";
+import {
+  bracketMatching,
+  Compartment,
+  classHighlighter,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionStatus,
+  defaultKeymap,
+  EditorState,
+  EditorView,
+  GutterMarker,
+  gutter,
+  highlightSpecialChars,
+  history,
+  historyKeymap,
+  indentLess,
+  indentMore,
+  indentOnInput,
+  indentUnit,
+  keymap,
+  Prec,
+  placeholder,
+  pythonLanguage,
+  syntaxHighlighting,
+  Transaction,
+} from "../vendor/codemirror.js";
+import { complete, completions } from "./completion.js";
+import { History } from "./history.js";
+import { HistorySearch } from "./search.js";
+import { signatures } from "./signature.js";
+import { endsInString, isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
+import { theme } from "./theme.js";
+
+/** @typedef {import("./completion.js").Query} Query */
+
+/**
+ * @typedef {object} EditorEvents
+ * @property {(text: string, isAsPasted: boolean) => void} onEnter
+ * @property {() => void} onInterrupt Ctrl-C with nothing selected
+ * @property {() => void} onClear Ctrl-L
+ * @property {() => boolean} onEscape whether there was something to close
+ * @property {() => void} onResize the text has more lines, or fewer
+ * @property {() => void} onChange the text is another one
+ * @property {Query} query
+ */
+
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "Tab"]);
+
+export class Editor {
+  /** @param {EditorEvents} events */
+  constructor(events) {
+    this.events = events;
+    this.history = new History();
+    /** After Escape, Tab leaves the prompt: nobody is trapped in it. */
+    this.tabLeaves = false;
+    /** What stood here right after a paste. */
+    this.asPasted = "";
+    this.hint = new Compartment();
+    this.view = this.open(byId("input"));
+    this.search = new HistorySearch(this.history, this, byId("prompt"));
+    byId("prompt").addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  /**
+   * CodeMirror takes the place of the plain field that is there until now, with what was typed into it.
+   *
+   * @param {HTMLElement} host
+   */
+  open(host) {
+    const field = /** @type {HTMLTextAreaElement} */ (host.querySelector("textarea"));
+    const hadFocus = document.activeElement === field;
+    const { value, selectionStart, selectionEnd } = field;
+    // Its styles are adopted by the shadow root; a <style> in the document would be refused.
+    const root = host.attachShadow({ mode: "open", delegatesFocus: true });
+    const view = new EditorView({
+      root,
+      parent: root,
+      doc: value,
+      selection: { anchor: selectionStart, head: selectionEnd },
+      extensions: this.extensions(field),
+    });
+    view.contentDOM.ariaDescribedByElements = [byId("keys")];
+    if (hadFocus) view.focus();
+    return view;
+  }
+
+  /** @param {HTMLTextAreaElement} field what it takes the place of */
+  extensions(field) {
+    return [
+      this.keys(),
+      signatures(this.events.query), // Escape hides them, and then does what else it does
+      completions(this.events.query),
+      keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+      history(),
+      highlightSpecialChars(), // or code from a link could read otherwise than it runs
+      pythonLanguage,
+      syntaxHighlighting(classHighlighter),
+      bracketMatching(),
+      closeBrackets(),
+      CLOSED,
+      indentUnit.of("    "),
+      indentOnInput(),
+      EditorView.lineWrapping,
+      prompts,
+      this.hint.of(placeholder(field.placeholder)),
+      EditorView.contentAttributes.of({
+        "aria-label": field.getAttribute("aria-label") ?? "",
+        enterkeyhint: "go",
+      }),
+      EditorView.domEventHandlers({
+        beforeinput: (event) => this.onTypedOver(event),
+        paste: (event) => this.onPaste(event),
+      }),
+      EditorView.domEventObservers({
+        keydown: (event) => this.noteKey(event),
+        blur: () => {
+          this.tabLeaves = false;
+        },
+      }),
+      EditorView.updateListener.of(({ docChanged, geometryChanged }) => {
+        if (docChanged || geometryChanged) this.events.onResize();
+        if (docChanged) this.events.onChange();
+      }),
+      theme,
+    ];
+  }
+
+  /** Those that make it a prompt. (The list of completions has its keys before them.) */
+  keys() {
+    return Prec.high(
+      keymap.of([
+        { key: "Enter", run: () => this.onEnter(), shift: () => this.newLine() },
+        { key: "ArrowUp", run: () => this.recall(-1) },
+        { key: "ArrowDown", run: () => this.recall(1) },
+        { key: "Tab", run: () => this.onTab(), shift: () => !this.leavesByTab && indentLess(this.view) },
+        { key: "Escape", run: () => this.events.onEscape() },
+        { key: "Ctrl-c", run: () => this.onInterrupt() },
+        { key: "Ctrl-l", run: () => this.onClear() },
+        { key: "Ctrl-r", run: () => this.onSearch() },
+      ]),
+    );
+  }
+
+  get text() {
+    return this.view.state.doc.toString();
+  }
+
+  /** @param {string} text */
+  set text(text) {
+    this.view.dispatch({
+      changes: { from: 0, to: this.view.state.doc.length, insert: text },
+      selection: { anchor: text.length },
+      annotations: Transaction.addToHistory.of(false),
+      scrollIntoView: true,
+    });
+  }
+
+  focus() {
+    this.view.contentDOM.focus({ preventScroll: true });
+  }
+
+  hidePlaceholder() {
+    this.view.dispatch({ effects: this.hint.reconfigure([]) });
+  }
+
+  /** @param {string} text put in place of the selection, undoable */
+  insert(text) {
+    this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input" });
+  }
+
+  /** Begin another line, indented as Python would have it; a bracket that closes gets a line of its own. */
+  newLine() {
+    const line = this.lineBeforeCaret();
+    const indent = nextIndent(line);
+    const { from, to } = this.view.state.selection.main;
+    const isBetweenBrackets = /[([{]\s*$/.test(line) && /^[)\]}]/.test(this.view.state.sliceDoc(to));
+    const below = isBetweenBrackets ? `\n${/^[ \t]*/.exec(line)?.[0] ?? ""}` : "";
+    this.view.dispatch({
+      changes: { from, to, insert: `\n${indent}${below}` },
+      selection: { anchor: from + 1 + indent.length },
+      scrollIntoView: true,
+      userEvent: "input",
+    });
+    return true;
+  }
+
+  /** @param {string} text */
+  paste(text) {
+    this.insert(pasted(text));
+    this.asPasted = this.text;
+  }
+
+  /** @param {string} text in place of all that stands here, undoable */
+  replace(text) {
+    this.view.dispatch({ selection: { anchor: 0, head: this.view.state.doc.length } });
+    this.paste(text);
+  }
+
+  lineBeforeCaret() {
+    const { head } = this.view.state.selection.main;
+    return this.view.state.sliceDoc(this.view.state.doc.lineAt(head).from, head);
+  }
+
+  // Keys -------------------------------------------------------------------------------------------
+
+  /** Where the prompt closed the brackets by itself, they do not make an input complete. */
+  onEnter() {
+    const { head } = this.view.state.selection.main;
+    const isInBrackets = /[([{,]\s*$/.test(this.lineBeforeCaret());
+    if (isInBrackets && /^[\s)\]}]*[)\]}]$/.test(this.view.state.sliceDoc(head))) return this.newLine();
+    this.events.onEnter(this.text, this.text === this.asPasted);
+    return true;
+  }
+
+  /** @param {-1 | 1} step */
+  recall(step) {
+    if (!this.isCaretOnEdge(step)) return false;
+    this.walk(step);
+    return true;
+  }
+
+  /**
+   * Put an earlier or a later input of the history here, wherever the caret is.
+   *
+   * @param {-1 | 1} step
+   */
+  walk(step) {
+    const { head } = this.view.state.selection.main;
+    const text = this.history.move(step, this.text, this.view.state.sliceDoc(0, head));
+    if (text !== null) this.text = text;
+  }
+
+  /**
+   * Whether the caret is on the first line as it is shown, or the last.
+   *
+   * @param {-1 | 1} step
+   */
+  isCaretOnEdge(step) {
+    const { state } = this.view;
+    const { head, empty } = state.selection.main;
+    if (!empty) return false;
+    const edge = step < 0 ? 0 : state.doc.length;
+    if (state.doc.lineAt(head).number !== state.doc.lineAt(edge).number) return false;
+    const caret = this.view.coordsAtPos(head);
+    const end = this.view.coordsAtPos(edge);
+    return !caret || !end || (caret.top < end.bottom && end.top < caret.bottom);
+  }
+
+  get leavesByTab() {
+    return this.tabLeaves || !this.view.state.doc.length;
+  }
+
+  /** Tab completes, and indents at the beginning of a line; where it can do neither, it moves the focus. */
+  onTab() {
+    if (this.leavesByTab) return false;
+    const line = this.lineBeforeCaret();
+    if (!this.view.state.selection.main.empty) indentMore(this.view);
+    else if (!line.trim()) this.insert(toNextStep(line));
+    else this.completeOrIndent(line);
+    return true;
+  }
+
+  /** @param {string} line */
+  async completeOrIndent(line) {
+    const isCompleted = await complete(this.events.query, this.view);
+    if (!isCompleted && line.endsWith(" ")) this.insert(toNextStep(line));
+  }
+
+  onInterrupt() {
+    if (!this.view.state.selection.main.empty) return false;
+    this.events.onInterrupt();
+    return true;
+  }
+
+  onClear() {
+    this.events.onClear();
+    return true;
+  }
+
+  onSearch() {
+    this.search.open();
+    return true;
+  }
+
+  /** @param {KeyboardEvent} event */
+  noteKey({ key }) {
+    if (MODIFIERS.has(key)) return;
+    this.tabLeaves = key === "Escape" && completionStatus(this.view.state) !== "active";
+  }
+
+  /**
+   * Text in place of a selection: Chromium's own way would put styles into the markup, which the
+   * page's policy refuses.
+   *
+   * @param {InputEvent} event
+   */
+  onTypedOver({ inputType, isComposing, data }) {
+    const { state } = this.view;
+    const { from, to, empty } = state.selection.main;
+    if (inputType !== "insertText" || isComposing || !data || empty) return false;
+    const insert = () => state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    const isHandled = state.facet(EditorView.inputHandler).some((handle) => handle(this.view, from, to, data, insert));
+    if (!isHandled) this.view.dispatch(insert());
+    return true;
+  }
+
+  /** @param {ClipboardEvent} event */
+  onPaste(event) {
+    const text = event.clipboardData?.getData("text/plain");
+    if (!text) return false;
+    event.preventDefault();
+    this.paste(text);
+    return true;
+  }
+}
+
+/** Brackets alone, outside of strings: quotes are typed at both ends, as in a terminal. */
+const CLOSED = Prec.high(
+  EditorState.languageData.of((state, pos) => {
+    const isInString = endsInString(state.sliceDoc(state.doc.lineAt(pos).from, pos));
+    return [{ closeBrackets: { brackets: isInString ? [] : ["(", "[", "{"] } }];
+  }),
+);
+
+// Prompts ------------------------------------------------------------------------------------------
+
+class Prompt extends GutterMarker {
+  /** @param {string} text */
+  constructor(text) {
+    super();
+    this.text = text;
+  }
+
+  /**
+   * @override
+   * @param {GutterMarker} other
+   */
+  eq(other) {
+    return other instanceof Prompt && other.text === this.text;
+  }
+
+  /** @override */
+  toDOM() {
+    return document.createTextNode(this.text);
+  }
+}
+
+const FIRST = new Prompt(">>>");
+const MORE = new Prompt("...");
+
+/** One to every line; a transcript has its own. */
+const prompts = gutter({
+  class: "cm-prompts",
+  lineMarker: ({ state }, line) => (startsWithPrompt(state) ? null : line.from === 0 ? FIRST : MORE),
+  lineMarkerChange: ({ docChanged }) => docChanged,
+});
+
+/** @param {EditorState} state */
+function startsWithPrompt(state) {
+  return isTranscript(state.doc.line(1).text);
+}

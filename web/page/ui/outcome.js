@@ -1,0 +1,12 @@
+/** How an input ended, in a line: for views that have no transcript. */
+
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+
+/**
+ * @param {Outcome} outcome of an input that failed
+ * @returns {string} the exception and the first line of its message
+ */
+export function reasonOf({ failure, error }) {
+  if (failure) return `${failure.type}: ${failure.message}`.split("\n")[0];
+  return error?.trimEnd().split("\n").at(-1) ?? "It failed.";
+}

@@ -1,0 +1,189 @@
+/** The status bar, and the banner that says what a visitor must know before trusting a timing. */
+
+import { isOutdated } from "../../worker/files.js";
+import { adapterName, isSoftware } from "./adapter.js";
+import { inBytes } from "./bytes.js";
+import { byId, h } from "./dom.js";
+import { watchFigures } from "./figures.js";
+import { StatusPanel } from "./status_panel.js";
+
+/** @typedef {import("../engine.js").Engine} Engine */
+/** @typedef {import("../../worker/protocol.js").Info} Info */
+/** @typedef {"busy" | "gpu" | "software" | "cpu" | "lost" | "failed"} State */
+/** @typedef {[headline: string, explanation: string]} Warning */
+
+/** @param {Engine} engine */
+export function showStatus(engine) {
+  const status = byId("status");
+  const text = byId("status-text");
+  const news = byId("status-news");
+  const amounts = byId("status-figures");
+  const panel = new StatusPanel(engine);
+  const progress = /** @type {HTMLProgressElement} */ (byId("boot-progress"));
+
+  /** @param {State} state @param {string} words */
+  const say = (state, words) => {
+    status.dataset.state = state;
+    if (text.textContent !== words) text.textContent = news.textContent = words;
+    progress.hidden = state !== "busy";
+  };
+
+  /** @type {Info | null} */
+  let info = null;
+
+  engine.addEventListener("progress", (event) => {
+    const { text: words, fraction } = /** @type {CustomEvent} */ (event).detail;
+    say("busy", words);
+    progress.value = fraction;
+    hideBanner();
+  });
+  engine.addEventListener("ready", (event) => {
+    info = /** @type {CustomEvent<Info>} */ (event).detail;
+    say(...stateOf(info));
+    warnAbout(info);
+  });
+  watchFigures(engine, (figures) => {
+    const gpu = figures.gpu ? [`GPU ${inBytes(figures.gpu.live_bytes)}`] : [];
+    amounts.textContent = [...gpu, `Python ${inBytes(figures.heap)}`].join(" · ");
+    panel.show(figures);
+    if (!info || engine.broken) return;
+    const [state, words] = stateOf(info);
+    if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
+    else say(state, figures.generation > 1 ? `${words}, restored after a loss` : words);
+  });
+  engine.addEventListener("missing", (event) => {
+    void warnIfOutdated(/** @type {CustomEvent<{ path: string }>} */ (event).detail.path);
+  });
+  engine.addEventListener("failed", async (event) => {
+    const { error } = /** @type {CustomEvent<{ error: string }>} */ (event).detail;
+    const { broken } = engine;
+    say("failed", "Python did not start");
+    amounts.textContent = "";
+    const outdated = await isOutdated();
+    if (engine.broken !== broken) return; // it was restarted meanwhile
+    const again = h("button", { type: "button", className: "button", textContent: "Try again" });
+    again.addEventListener("click", () => engine.restart());
+    /** @type {Warning} */
+    const failure = ["Python could not be started.", error];
+    if (outdated) showBanner("failed", [failure, OUTDATED], reloadButton(), again);
+    else showBanner("failed", [failure], again);
+  });
+}
+
+/** @type {Warning} */
+const OUTDATED = [
+  "A newer version of this page is available.",
+  "Parts that are not loaded yet are no longer on the server. Reloading restarts Python.",
+];
+
+/**
+ * Something of the page could not be loaded: say so where that is because its server has a newer build.
+ *
+ * @param {string} [path] of what could not be loaded, within the page's folder
+ * @returns {Promise<boolean>} whether it is because of that
+ */
+export async function warnIfOutdated(path) {
+  const outdated = await isOutdated(path);
+  if (outdated) showBanner("outdated", [OUTDATED], reloadButton());
+  return outdated;
+}
+
+function reloadButton() {
+  const reload = h("button", { type: "button", className: "button", textContent: "Reload" });
+  reload.addEventListener("click", () => location.reload());
+  return reload;
+}
+
+/**
+ * @param {Info} info
+ * @returns {[State, string]}
+ */
+function stateOf(info) {
+  if (info.backend !== "webgpu") return ["cpu", "CPU · NumPy"];
+  if (isSoftware(info)) return ["software", `${adapterName(info)} · software adapter`];
+  return ["gpu", `${adapterName(info)} · WebGPU`];
+}
+
+/** What was read, and hidden: a new Python does not say it again. */
+let hidden = "";
+
+/** @param {Info} info */
+function warnAbout(info) {
+  const warnings = warningsOf(info);
+  const said = JSON.stringify(warnings);
+  if (warnings.length === 0 || said === hidden) return;
+  const hide = h("button", { type: "button", className: "button", textContent: "Hide" });
+  hide.addEventListener("click", () => {
+    hidden = said;
+    hideBanner();
+    /** @type {HTMLElement | null} */ (document.querySelector("[role=tab][aria-selected=true]"))?.focus();
+  });
+  showBanner(info.backend === "webgpu" ? "software" : "cpu", warnings, hide);
+}
+
+/**
+ * @param {Info} info
+ * @returns {Warning[]} what this browser or this host lacks, and what to do
+ */
+function warningsOf(info) {
+  /** @type {Warning[]} */
+  const warnings = [];
+  if (info.backend !== "webgpu") {
+    warnings.push(["No WebGPU here: everything runs on the CPU.", withoutWebGPU(info)]);
+  } else if (isSoftware(info)) {
+    warnings.push([
+      "Software adapter, not a GPU.",
+      `${adapterName(info)} runs on the CPU. Results are correct but slow; timings do not reflect a real GPU. ` +
+        "If this machine has a GPU, turn on graphics acceleration in the browser’s settings.",
+    ]);
+  }
+  if (info.backend === "webgpu" && !info.jspi) {
+    warnings.push([
+      "Blocking reads are not supported in this browser (no JSPI).",
+      "Results still show up. To read a value inside your code, use await x.to_numpy_async().",
+    ]);
+  }
+  if (!info.crossOriginIsolated) {
+    warnings.push(["A Python loop cannot be interrupted here (no cross-origin isolation).", withoutIsolation()]);
+  }
+  return warnings;
+}
+
+/** @param {Info} info */
+function withoutWebGPU({ problem }) {
+  if (problem) return `The GPU could not be used (${problem}).`;
+  const advice = "Tensors are on the “cpu” device, which uses NumPy.";
+  if (!window.isSecureContext) return `${advice} Browsers offer WebGPU only to https: and localhost pages.`;
+  return `${advice} Chrome, Edge and Safari 26 support WebGPU on machines with a GPU.`;
+}
+
+function withoutIsolation() {
+  const way = "Ctrl-C interrupts waiting code. For a running loop, it offers to restart Python.";
+  if (window.top !== window) return `${way} Open this page in its own tab for full interrupts.`;
+  if (!window.isSecureContext) return `${way} Browsers isolate only https: and localhost pages.`;
+  return `${way} To enable it, allow this page to use a service worker, or have its host send COOP and COEP headers.`;
+}
+
+/** Of two banners the more urgent one is shown: that the page is outdated is true until it is reloaded. */
+const URGENCY = { software: 0, cpu: 0, outdated: 1, failed: 2 };
+
+/**
+ * @param {keyof typeof URGENCY} kind
+ * @param {Warning[]} warnings
+ * @param {HTMLElement[]} actions
+ */
+function showBanner(kind, warnings, ...actions) {
+  const banner = byId("banner");
+  const shown = banner.hidden ? kind : /** @type {keyof typeof URGENCY} */ (banner.dataset.kind);
+  if (URGENCY[shown] > URGENCY[kind]) return;
+  banner.dataset.kind = kind;
+  const words = warnings.map(([headline, explanation]) => h("p", {}, h("strong", {}, headline), ` ${explanation}`));
+  const text = h("div", { className: "words" }, ...words);
+  banner.replaceChildren(h("div", { className: "banner-text" }, text, ...actions));
+  banner.hidden = false;
+}
+
+function hideBanner() {
+  const banner = byId("banner");
+  if (banner.dataset.kind !== "outdated") banner.hidden = true;
+}

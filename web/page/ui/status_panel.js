@@ -1,0 +1,134 @@
+/** What a click on the status opens: the device, the memory and Python in words, and a new Python. */
+
+import { inBytes } from "./bytes.js";
+import { byId, h } from "./dom.js";
+
+/** @typedef {import("../engine.js").Engine} Engine */
+/** @typedef {import("../../worker/protocol.js").Info} Info */
+/** @typedef {import("./figures.js").Figures} Figures */
+/** @typedef {{ title: string, rows: Row[] }} Device */
+/** @typedef {[label: string, text: string]} Row */
+
+const GAP = 6;
+const MARGIN = 8;
+
+export class StatusPanel {
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.engine = engine;
+    this.element = byId("status-panel");
+    this.button = byId("status-button");
+    /** @type {Info | null} */
+    this.info = null;
+    /** @type {Figures | null} */
+    this.figures = null;
+    /** @type {Device | null} as it was told last */
+    this.device = null;
+    // Made once: a button that a redrawing takes away under a finger hears no click.
+    const [memory, python, rows] = [h("dl"), h("dl"), h("dl")];
+    this.lists = { memory, python, rows };
+    this.title = h("h2");
+    this.element.append(h("h2", {}, "Memory"), memory, h("h2", {}, "Python"), python, this.actions(), this.title, rows);
+    this.listen();
+  }
+
+  listen() {
+    this.element.addEventListener("toggle", (event) => {
+      const isOpen = /** @type {ToggleEvent} */ (event).newState === "open";
+      this.button.setAttribute("aria-expanded", String(isOpen));
+      if (isOpen) this.open();
+    });
+    this.engine.addEventListener("ready", (event) => {
+      this.info = /** @type {CustomEvent<Info>} */ (event).detail;
+      this.device = null;
+    });
+    for (const type of ["ready", "spare", "change"]) this.engine.addEventListener(type, () => this.drawIfOpen());
+    window.addEventListener("resize", () => this.place());
+  }
+
+  /** @param {Figures} figures */
+  show(figures) {
+    if (figures.generation !== this.figures?.generation) this.device = null;
+    this.figures = figures;
+    this.drawIfOpen();
+  }
+
+  get isOpen() {
+    return this.element.matches(":popover-open");
+  }
+
+  async open() {
+    this.draw();
+    this.device ??= await this.engine.query("device", {});
+    this.drawIfOpen();
+  }
+
+  drawIfOpen() {
+    if (this.isOpen) this.draw();
+  }
+
+  draw() {
+    this.lists.memory.replaceChildren(...elementsOf(this.memory()));
+    this.lists.python.replaceChildren(...elementsOf(this.python()));
+    this.title.textContent = this.device?.title ?? "";
+    this.lists.rows.replaceChildren(...elementsOf(this.device?.rows ?? []));
+    this.place();
+  }
+
+  /** @returns {Row[]} */
+  memory() {
+    if (!this.figures) return [];
+    const { gpu, heap } = this.figures;
+    /** @type {Row[]} */
+    const rows = [["Python", inBytes(heap)]];
+    if (!gpu) return rows;
+    const parts = [
+      `${inBytes(gpu.live_bytes)} in use`,
+      `${inBytes(gpu.pooled_bytes)} kept for reuse`,
+      `peak ${inBytes(gpu.peak_bytes)}`,
+    ];
+    return [["GPU", parts.join(", ")], ...rows];
+  }
+
+  /** @returns {Row[]} */
+  python() {
+    if (!this.info) return [];
+    const { python, pyodide, version, boot, jspi, crossOriginIsolated } = this.info;
+    return [
+      ["versions", `py_tensor ${version}, Python ${python}, Pyodide ${pyodide}`],
+      ["startup", boot === "snapshot" ? "from a snapshot of an earlier visit" : "fresh"],
+      ["blocking reads", jspi ? "supported (JSPI)" : "not supported (no JSPI): use await"],
+      [
+        "Ctrl-C",
+        crossOriginIsolated ? "interrupts loops and waits" : "interrupts waits only (the page is not isolated)",
+      ],
+      ["restart", this.engine.spare ? "instant (a standby Python is ready)" : "boots Python again"],
+    ];
+  }
+
+  actions() {
+    const restart = h("button", { type: "button", className: "button danger", id: "restart-now" }, "Restart Python");
+    restart.addEventListener("click", () => {
+      this.element.hidePopover();
+      this.engine.restart();
+    });
+    const words = h("p", {}, "All variables are lost. The transcript stays.");
+    return h("div", { className: "status-actions" }, restart, words);
+  }
+
+  /** Below the button, as far to its right end as the window allows. */
+  place() {
+    if (!this.isOpen) return;
+    const { bottom, right } = this.button.getBoundingClientRect();
+    const width = this.element.offsetWidth;
+    const left = Math.min(right - width, document.documentElement.clientWidth - width - MARGIN);
+    this.element.style.top = `${bottom + GAP}px`;
+    this.element.style.left = `${Math.max(MARGIN, left)}px`;
+    this.element.style.maxHeight = `${window.innerHeight - bottom - GAP - MARGIN}px`;
+  }
+}
+
+/** @param {Row[]} rows */
+function elementsOf(rows) {
+  return rows.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, text)]);
+}

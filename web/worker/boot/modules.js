@@ -1,0 +1,34 @@
+/** The page's Python, and the bytecode of it and of the library, as web/build/bytecode.mjs packed them. */
+
+import { fetchFile, unpacked } from "../files.js";
+
+/** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
+/** @typedef {{ path: string, data: Uint8Array }} File its path is below /lib */
+
+const NEWLINE = 10;
+
+/** @returns {Promise<File[]>} */
+export async function fetchModules() {
+  const response = unpacked(await fetchFile("worker/python/modules.bin"));
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  let at = bytes.indexOf(NEWLINE) + 1;
+  /** @type {[path: string, size: number][]} */
+  const sizes = JSON.parse(new TextDecoder().decode(bytes.subarray(0, at)));
+  return sizes.map(([path, size]) => {
+    at += size;
+    return { path, data: bytes.subarray(at - size, at) };
+  });
+}
+
+/**
+ * Put them where Python looks for them. Bytecode is used where it was made from the source that is there.
+ *
+ * @param {PyodideInterface} py
+ * @param {File[]} files
+ */
+export function installModules(py, files) {
+  for (const { path, data } of files) {
+    py.FS.mkdirTree(`/lib/${path.slice(0, path.lastIndexOf("/"))}`);
+    py.FS.writeFile(`/lib/${path}`, data);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The worker of one contender that is not py_tensor's (tfjs, jax-js), or of the probes of the device: it takes
+ * one request after another (`link.js`), so neither Python nor the page shares its thread with what is timed.
+ */
+
+import { startPeer } from "./peers/contender.js";
+import { probeLimits } from "./peers/probes.js";
+
+/** @typedef {import("./peers/contender.js").Contender<any>} Contender */
+/** @typedef {import("./peers/contender.js").PeerName} PeerName */
+
+/** @type {Contender | null} */
+let peer = null;
+
+/** @returns {Contender} */
+function started() {
+  if (!peer) throw new Error("the library has not been started");
+  if (peer.isLost) throw new Error("its device was lost");
+  return peer;
+}
+
+/** What can be asked for; each takes what `link.js` was given, and answers with what JSON can hold. */
+const METHODS = {
+  /** @param {{ name: PeerName, software: boolean }} about */
+  async start({ name, software }) {
+    peer = await startPeer(name, { software });
+    return peer.library.version;
+  },
+  /** @param {import("./peers/contender.js").CaseSpec} about */
+  prepare: (about) => started().prepare(about),
+  first: () => started().first(),
+  /** @param {{ count: number, kept: number }} about */
+  sample: (about) => started().sample(about),
+  /** @param {{ count: number, kept: number }} about */
+  meter: (about) => started().metered(about),
+  /** @param {{ call: number, places: number[] }} about */
+  values: (about) => started().values(about),
+  release: () => started().release(),
+  /** @param {{ software: boolean }} about */
+  probe: (about) => probeLimits(about),
+};
+
+/** @typedef {keyof typeof METHODS} Method */
+
+let last = Promise.resolve();
+
+self.addEventListener("message", ({ data }) => {
+  const { id, method, about } = /** @type {{ id: number, method: Method, about: any }} */ (data);
+  last = last.then(async () => {
+    try {
+      self.postMessage({ id, answer: (await METHODS[method](about)) ?? null });
+    } catch (error) {
+      self.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
+    }
+  });
+});

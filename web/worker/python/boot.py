@@ -1,0 +1,336 @@
+"""Ties the session to Pyodide: what the worker (worker.js) calls."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import types
+import warnings
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyodide
+import pyodide.ffi
+import pyodide.webloop
+from pyodide.ffi import ConversionError, can_run_sync, run_sync, to_js
+
+from . import benchmarks, status
+from .completion import Completer
+from .inspection import help_on
+from .interrupts import Interrupts
+from .loader import FirstUseFinder, Load, VendoredFinder
+from .rich import Port, Rich
+from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
+
+if TYPE_CHECKING:
+    from . import contenders
+
+Request = Callable[[], Awaitable[str | None]]
+"""Asks the page for a line; None where the page has nowhere to type it."""
+
+RECURSION_LIMIT = 500
+"""Below Python's 1,000: a recursion that passes through C (`__repr__` that calls `repr`, a sort key
+that sorts) takes up the stack of the worker at about 700, which kills Python instead of raising."""
+
+
+class Console:
+    """The worker's handle on Python: text in, JSON out."""
+
+    def __init__(
+        self,
+        emit: Emit,
+        request: Request,
+        packages: str,
+        load: Load,
+        fetch_first_use: Callable[[], Any],
+        port: Port,
+        end_promises: Callable[[bool], None],
+    ) -> None:
+        sys.setrecursionlimit(RECURSION_LIMIT)
+        redirect_streams(emit, asking(request))
+        providers = json.loads(packages)
+        global _interrupts
+        self._interrupts = _interrupts = Interrupts(providers, end_promises)
+        # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
+        asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
+        finder = VendoredFinder(providers, load, self._interrupts.deferred)
+        sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
+        sys.meta_path.append(finder)
+        importlib.import_module("py_tensor.backend.host").host.wait_by(run_sync_of_bridge)
+        pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
+        main = types.ModuleType("__main__")
+        sys.modules["__main__"] = (
+            main  # so that pickling, dataclasses and the like find their module
+        )
+        self._rich = Rich(port, interruptible_run_sync, can_run_sync, flush_output)
+        self._rich.install()
+        self._session = Session(
+            main.__dict__,
+            hidden_folders(),
+            can_run_sync,
+            finder.load_imports,
+            self._rich.describe,
+            self._interrupts.check,
+        )
+        self._interrupts.install(self._session)
+        builtins.exit = builtins.quit = Quit()
+        warnings.formatwarning = format_warning
+        sys.displayhook = self._session.display
+        completer = Completer(main.__dict__, providers)
+        self._answers: dict[str, Callable[..., Any]] = {
+            "complete": completer.complete,
+            "describe": completer.describe,
+            "signature": completer.signature,
+            "figures": status.figures,
+            "device": status.device,
+        }
+
+    async def start(self) -> str:
+        """Import the library, find the device, and say what was found."""
+        import py_tensor as pt
+
+        self._session.namespace["pt"] = pt
+        problem = None
+        try:
+            device = await pt.init()
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            pt.set_default_device("cpu")
+            device = pt.device_info()
+        info = {
+            "version": getattr(pt, "__version__", ""),
+            "python": sys.version.split()[0],
+            "jspi": can_run_sync(),
+            "problem": problem,
+            "device": device,
+            "suites": benchmarks.describe(),
+        }
+        gc.freeze()  # collections pass over what is there for good: each full one took 10 ms
+        return json.dumps(info, default=str)
+
+    async def run(self, source: str) -> str:
+        self._rich.begin()
+        return (await self._session.run(source)).to_json()
+
+    async def help(self, request: str) -> str:
+        """Find what the help panel shows; `request` is the page's command as JSON."""
+        given = json.loads(request)
+        expression = given["expression"]
+        if given["isCall"] and "help" in self._session.namespace:  # one of the user's own
+            return await self.run(given["source"])
+        found: dict[str, Any] | str = ""
+
+        async def look() -> None:
+            nonlocal found
+            try:
+                names = self._session.namespace
+                found = help_on(names, expression, source=given["wantsSource"])
+            except Exception as error:  # of whatever object it looked at
+                found = f"Help on {expression} failed with {type(error).__name__}: {error}"
+
+        outcome = await self._session.call(look)
+        if not outcome.ok:
+            return outcome.to_json()
+        if isinstance(found, dict):
+            return Outcome(True, help=found).to_json()
+        if given["isCall"]:
+            return await self.run(given["source"])
+        return Outcome(False, error=found).to_json()
+
+    async def benchmark(self, config: str, report: Callable[[str], None], links: Any) -> str:
+        """Run what `config` (JSON) says; every step goes to `report` as JSON.
+
+        `config` holds the fields of `measuring.Config`, whether the adapter is `software`, and
+        whether the device's `limits` are to be measured first. `links` (web/worker/peers/link.js)
+        reaches the other libraries.
+        """
+        given = json.loads(config)
+        software, limits = given.pop("software"), given.pop("limits")
+
+        def tell(step: dict[str, Any]) -> None:
+            report(json.dumps(step))
+
+        async def ask(name: str, method: str, about: dict[str, Any], arrays: Sequence[Any]) -> Any:
+            return json.loads(
+                await links.ask(name, method, json.dumps(about), to_js([*arrays], depth=2))
+            )
+
+        async def work() -> None:
+            import py_tensor as pt
+
+            from . import contenders, measuring
+
+            def peer(name: str) -> contenders.Peer:
+                return contenders.Peer(name, ask, lambda: links.isOpen(name), software=software)
+
+            chosen = measuring.Config.of(given)
+            if limits:
+                tell({"event": "limits", **await measured_limits(ask, software=software)})
+            those = contenders.contenders(
+                chosen.contenders, pt, can_run_sync, peer, software=software
+            )
+            await measuring.run(chosen, those, tell)
+
+        return (await self._session.call(work)).to_json()
+
+    async def view(self, request: str) -> str:
+        """Show a view of a tensor; `request` is the page's command as JSON."""
+        return (await self._session.call(lambda: self._rich.view(request))).to_json()
+
+    async def draw(self, request: str, frame: Any) -> str:
+        """Show a live picture of the gallery.
+
+        `request` is the page's command as JSON; `frame` a Uint32Array of pixels, or None.
+        """
+        pixels = None if frame is None else frame.to_memoryview()
+        return (await self._session.call(lambda: self._rich.draw(request, pixels))).to_json()
+
+    def query(self, method: str, arguments: str) -> str:
+        """Answer a question about the session, between inputs: JSON in and out.
+
+        Nothing is awaited, and nothing printed. What fails, and what is not known, is "null".
+        """
+        try:
+            return json.dumps(self._answers[method](**json.loads(arguments)))
+        except BaseException:  # of whatever object it looked at; an interrupt came too late
+            return "null"
+
+    def resize(self, columns: int) -> None:
+        """Fit what is printed from now on into so many columns."""
+        import py_tensor as pt
+
+        os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, hence argparse
+        os.environ["TQDM_NCOLS"] = str(columns)  # which looks for no terminal here
+        pt.set_printoptions(linewidth=columns)
+
+    def begin(self) -> None:
+        """A command begins."""
+        self._interrupts.begin()
+
+    def interrupt(self) -> None:
+        """End what the program waits for."""
+        self._interrupts.told()
+
+
+class Quit:
+    """What `exit` and `quit` are here."""
+
+    def __repr__(self) -> str:
+        return NOTHING_TO_EXIT
+
+    def __call__(self, code: object = None) -> None:
+        raise SystemExit(code)
+
+
+_format_warning = warnings.formatwarning
+
+
+def format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning's text; without a place where that is of our own."""
+    if filename.startswith(str(Path(__file__).parent)):
+        return f"{category.__name__}: {message}\n"
+    return _format_warning(message, category, filename, lineno, line)
+
+
+def flush_output() -> None:
+    """Send what was printed and not sent yet."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+
+async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, Any]:
+    """What web/worker/peers/probes.js finds, as `limits`; `problem` is why something is missing."""
+    try:
+        return {"limits": await ask("limits", "probe", {"software": software}, [])}
+    except Exception as error:
+        return {"limits": {"problem": str(error)}}
+
+
+def hidden_folders() -> list[str]:
+    """Where the frames live that a user's traceback leaves out."""
+    specs = (importlib.util.find_spec(name) for name in ("py_tensor", "pyodide", "_pyodide"))
+    found = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
+    return [str(folder) for folder in (*found, Path(__file__).parent)]
+
+
+def asking(request: Request) -> Ask:
+    """What reads a line for sys.stdin: it waits until the page has one."""
+
+    def ask() -> str:
+        line = interruptible_run_sync(request()) if can_run_sync() else None
+        if not isinstance(line, str):
+            raise OSError(
+                "there is no input to read here: assign the value instead of asking for it"
+            )
+        return line
+
+    return ask
+
+
+_interrupts: Interrupts
+"""Those of the console there is."""
+
+
+def run_sync_of_bridge(promise: Any) -> Any:
+    """Pyodide's `run_sync` for promises that the bridge ends, when it is told of an interrupt.
+
+    One that comes when the promise is kept, and Python has not gone on yet, counts as well.
+    """
+    with _interrupts.waiting():
+        try:
+            return run_sync(promise)
+        except ConversionError:
+            # A promise can be converted; but an interrupt on the way there turns into this error.
+            raise KeyboardInterrupt from None
+
+
+def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
+    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
+
+    What the task raises does not pass through JavaScript: Pyodide would print it on the way.
+    An interrupt that comes when the task is over, or has not begun yet, counts as well.
+    """
+    is_begun, result = False, None
+    error: BaseException | None = None
+
+    async def work() -> None:
+        nonlocal is_begun, result, error
+        is_begun = True
+        try:
+            result = await awaitable
+        except BaseException as raised:
+            error = raised
+
+    try:
+        with _interrupts.waiting() as wait:
+            wait.awaited = task = asyncio.ensure_future(work())
+            try:
+                run_sync(task)
+            except ConversionError:
+                if is_begun:
+                    raise
+                # A task can be converted; but an interrupt on the way there turns into this.
+                raise KeyboardInterrupt from None
+            finally:
+                if not is_begun:
+                    task.cancel()
+                    if asyncio.iscoroutine(awaitable):
+                        awaitable.close()
+            if error is not None:
+                raise error
+    finally:
+        error = None  # it refers to this frame
+    return result

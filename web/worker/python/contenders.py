@@ -1,0 +1,243 @@
+"""Those whom the benchmarks time (`measuring.Contender`): py_tensor, NumPy, other libraries."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from .benchmarks import Case
+from .measuring import Contender, First, Metered, MissingError, as_seen
+
+OURS = "py_tensor"
+NUMPY = "NumPy"
+
+Ask = Callable[[str, str, dict[str, Any], Sequence[Any]], Awaitable[Any]]
+"""Asks another library's worker: its name, the method, what it is about, and arrays beside that."""
+
+
+class PyTensor:
+    """py_tensor on its default device.
+
+    Parameters
+    ----------
+    pt : module
+        py_tensor.
+    can_block : callable
+        Whether a blocking read works; else the asynchronous forms are awaited, and neither
+        compiling nor the GPU can be timed.
+    software : bool
+        Whether the adapter is the CPU in disguise.
+    """
+
+    name = OURS
+
+    def __init__(self, pt: Any, can_block: Callable[[], bool], *, software: bool) -> None:
+        self.version: str | None = pt.__version__
+        self.on_gpu = not software
+        self._pt = pt
+        self._can_block = can_block
+        self._operands: list[Any] = []
+        self._calls: list[list[Any]] = []
+        self._numbers: list[float] = []
+        self._has_clock: bool | None = None
+
+    async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
+        if str(self._pt.default_device()) != "webgpu":
+            raise MissingError("no WebGPU here: it would be NumPy once more")
+        if self._has_clock is None:
+            self._has_clock = self._find_clock()
+        self._case = case
+        self._operands += [
+            as_seen(self._pt.tensor(array), operand)
+            for array, operand in zip(operands, case.operands, strict=True)
+        ]
+        self._pt.realize(*self._operands)
+        await self._synchronize()
+
+    def _find_clock(self) -> bool:
+        if not self._can_block():
+            return False
+        try:
+            with self._pt.profile():
+                pass
+        except self._pt.DeviceError:
+            return False
+        return True
+
+    async def first(self) -> First:
+        if not self._has_clock:
+            return First(await self.sample(1, 1), None)
+        with self._pt.profile() as profile:
+            seconds = await self.sample(1, 1)
+        return First(seconds, sum(c.time for c in profile.compilations) / 1e9)
+
+    async def sample(self, count: int, kept: int) -> float:
+        self._calls = []
+        self._numbers.clear()
+        case, pt = self._case, self._pt
+        group: list[list[Any]] = []
+        started = time.perf_counter()
+        for number in range(count):
+            result = case.op(pt, *self._operands)
+            if case.finish == "number":
+                self._numbers.append(await self._number(result))
+                continue
+            group.append(result if isinstance(result, list) else [result])
+            if case.finish == "each" or case.ops > 1:
+                pt.realize(*group[-1])
+            if case.finish == "each":
+                await self._synchronize()
+            if len(group) == kept or number == count - 1:
+                pt.realize(*(x for call in group for x in call))
+                self._calls, group = group, []
+        await self._synchronize()
+        return time.perf_counter() - started
+
+    async def _number(self, x: Any) -> float:
+        return float(x) if self._can_block() else float(await x.to_numpy_async())
+
+    async def _synchronize(self) -> None:
+        if self._can_block():
+            self._pt.synchronize()
+        else:
+            await self._pt.synchronize_async()
+
+    async def values(self, call: int, places: Sequence[int]) -> list[float]:
+        if self._numbers:
+            return [self._numbers[call]]
+        return _at([await self._array(x) for x in self._calls[call]], places)
+
+    async def _array(self, x: Any) -> Any:
+        return x.numpy() if self._can_block() else await x.to_numpy_async()
+
+    async def metered(self, count: int, kept: int) -> Metered:
+        from py_tensor.counting import stats
+
+        before = stats()
+        timing = self._pt.profile() if self._has_clock else contextlib.nullcontext()
+        with timing as profile:
+            await self.sample(count, kept)
+            after = stats()
+        gpu = None if profile is None else profile.time / 1e9
+        dispatches, submits = (after[name] - before[name] for name in ("dispatches", "submits"))
+        return Metered(gpu, dispatches, submits)
+
+    async def release(self) -> None:
+        self._calls.clear()
+        self._numbers.clear()
+        self._operands.clear()
+        self._pt.empty_cache()
+
+
+class NumPy:
+    """NumPy in the same Python."""
+
+    name = NUMPY
+    on_gpu = False
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self._operands: list[Any] = []
+        self._calls: list[Any] = []
+
+    async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
+        import numpy as np
+
+        self.version = np.__version__
+        self._case = case
+        self._operands += [as_seen(a, o) for a, o in zip(operands, case.operands, strict=True)]
+
+    async def first(self) -> First:
+        return First(await self.sample(1, 1), None)
+
+    async def sample(self, count: int, kept: int) -> float:
+        import numpy as np
+
+        self._calls = []
+        case = self._case
+        group: list[Any] = []
+        started = time.perf_counter()
+        for number in range(count):
+            result = case.op(np, *self._operands)
+            group.append(float(result) if case.finish == "number" else result)
+            if len(group) == kept or number == count - 1:
+                self._calls, group = group, []
+        return time.perf_counter() - started
+
+    async def values(self, call: int, places: Sequence[int]) -> list[float]:
+        result = self._calls[call]
+        return _at(result if isinstance(result, list) else [result], places)
+
+    async def metered(self, count: int, kept: int) -> Metered:
+        return Metered()
+
+    async def release(self) -> None:
+        self._calls.clear()
+        self._operands.clear()
+
+
+class Peer:
+    """A library in a worker of its own, whose clock is read there (web/worker/peer_worker.js)."""
+
+    def __init__(self, name: str, ask: Ask, is_open: Callable[[], bool], *, software: bool) -> None:
+        self.name = name
+        self.version: str | None = None
+        self._ask = ask
+        self._is_open = is_open
+        self._software = software
+        self.on_gpu = not software
+
+    async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
+        if not self._is_open():  # at first, and again where a case before has failed
+            about = {"name": self.name, "software": self._software}
+            self.version = await self._ask(self.name, "start", about, [])
+        about = {
+            "name": case.name,
+            "finish": case.finish,
+            "operands": [{"shape": list(operand.shape)} for operand in operands],
+        }
+        parts = [operand.reshape(-1) for operand in operands]
+        if not await self._ask(self.name, "prepare", about, parts):
+            raise MissingError("")
+
+    async def first(self) -> First:
+        return First(**await self._ask(self.name, "first", {}, []))
+
+    async def sample(self, count: int, kept: int) -> float:
+        return await self._ask(self.name, "sample", {"count": count, "kept": kept}, [])
+
+    async def values(self, call: int, places: Sequence[int]) -> list[float]:
+        return await self._ask(self.name, "values", {"call": call, "places": list(places)}, [])
+
+    async def metered(self, count: int, kept: int) -> Metered:
+        return Metered(**await self._ask(self.name, "meter", {"count": count, "kept": kept}, []))
+
+    async def release(self) -> None:
+        if self._is_open():
+            await self._ask(self.name, "release", {}, [])
+
+
+def contenders(
+    names: Sequence[str],
+    pt: Any,
+    can_block: Callable[[], bool],
+    peer: Callable[[str], Contender],
+    *,
+    software: bool,
+) -> list[Contender]:
+    """Those of these names, in this order; what is not ours and not NumPy is a `peer`."""
+    made: dict[str, Callable[[], Contender]] = {
+        OURS: lambda: PyTensor(pt, can_block, software=software),
+        NUMPY: NumPy,
+    }
+    return [made[name]() if name in made else peer(name) for name in names]
+
+
+def _at(arrays: Sequence[Any], places: Sequence[int]) -> list[float]:
+    """Elements of arrays of one size, as if they were one flat array."""
+    import numpy as np
+
+    whole = np.concatenate([np.asarray(array).reshape(-1) for array in arrays])
+    return whole[np.asarray(places)].tolist()

@@ -1,0 +1,286 @@
+"""What went wrong, as data that the page can draw: the message, and the user's own lines.
+
+Made from the same `traceback.TracebackException` as the traceback's text: both say the same.
+Columns are those that Python keeps for each instruction (PEP 657). Nothing here needs a browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import linecache
+import os
+import re
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+STANDARD_LIBRARY = (str(Path(asyncio.__file__).parents[1]) + os.sep, "<frozen ")
+"""How the file names of its frames begin."""
+
+INPUT = re.compile(r"<input (\d+)>")
+"""The file name of an input."""
+
+LINES = 5
+"""Of a statement, so many are shown."""
+CHARACTERS = 160
+"""Of a line, so many are shown on either side of what is marked, and so many of that."""
+OUTERMOST, INNERMOST = 3, 5
+"""Of the user's frames, so many are kept at either end."""
+CHAIN = 4
+"""So many causes of causes, and groups in groups, are described."""
+EXCEPTIONS = 10
+"""Of a group."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A source line: what is at fault in it stands apart from what is around that."""
+
+    number: int
+    before: str
+    marked: str
+    """Empty where it is all of the statement."""
+    after: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the user's code was."""
+
+    input: int | None
+    """The number of the input; None for a file."""
+    file: str
+    function: str
+    """"<module>" at the top level."""
+    lines: tuple[Line, ...]
+    """The statement, without its indentation."""
+    repeated: int = 0
+    """How often the same call stood there again, one inside the other."""
+    skipped: int = 0
+    """How many places that called this one, and each other, were left out."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception, with what led to it."""
+
+    type: str
+    message: str
+    """All that Python says of it: suggestions and notes too."""
+    input: int
+    """The number of the input that failed."""
+    places: tuple[Place, ...]
+    """Of the user's own code, innermost last."""
+    hides: bool
+    """Whether the traceback has frames that are not here."""
+    link: Literal["cause", "context"] | None = None
+    """Whether `origin` was raised from (`raise ... from`), or being handled."""
+    origin: Failure | None = None
+    exceptions: tuple[Failure, ...] = ()
+    """Of a group."""
+
+
+UNFETCHED = re.compile(r"Can't fetch metadata for '([^']*)'")
+"""How micropip begins what it says of a package for which no index has an answer."""
+
+INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
+"""How a line for a shell begins that installs a package."""
+
+PACKAGES = (
+    "this page has the standard library, NumPy and micropip, and can only install wheels hosted on"
+    " this site, not from PyPI: `await micropip.install(url)`"
+)
+
+
+def clarify(error: BaseException) -> None:
+    """Have an error about a package, or a parameter, say in place what there is."""
+    if type(error) is TypeError:
+        from py_tensor.absent import clarify_keyword
+
+        clarify_keyword(error)
+    elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
+        error.args = (f"micropip: '{found[1]}' cannot be installed by its name: {PACKAGES}",)
+    elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
+        error.msg = f"{error.msg}; {PACKAGES}"
+
+
+def _lacks_package(error: ImportError | SyntaxError) -> bool:
+    """Whether it says no more than that a package is not there, or that this is no shell."""
+    if isinstance(error, ImportError):
+        is_whole = "." not in (error.name or "")
+        return is_whole and str(error) == f"No module named '{error.name}'"
+    return INSTALLER.match((error.text or "").lstrip()) is not None and PACKAGES not in error.msg
+
+
+def describe(
+    report: traceback.TracebackException, error: BaseException, number: int, depth: int = CHAIN
+) -> Failure:
+    """What a traceback says.
+
+    Parameters
+    ----------
+    report
+        Of `error`, with the frames that are to be considered.
+    number
+        Of the input that failed.
+    depth
+        How far to go into causes and groups.
+    """
+    stack = list(report.stack or ())
+    places = list(_places(stack))
+    hides = len(places) < len(stack)
+    if isinstance(error, SyntaxError) and (place := _syntax_place(report)):
+        places.append(place)
+    skipped = len(places) - OUTERMOST - INNERMOST
+    if skipped > 0:
+        places[OUTERMOST:-INNERMOST] = []
+        places[OUTERMOST] = replace(places[OUTERMOST], skipped=skipped)
+    link, origin = _origin(report, error) if depth else (None, None)
+    inner = report.exceptions if depth and isinstance(error, BaseExceptionGroup) else None
+    return Failure(
+        type=type(error).__qualname__,
+        message=_message(report, error),
+        input=number,
+        places=tuple(places),
+        hides=hides or skipped > 0,
+        link=link,
+        origin=describe(*origin, number, depth - 1) if origin else None,
+        exceptions=tuple(
+            describe(part, each, number, depth - 1)
+            for part, each in zip((inner or ())[:EXCEPTIONS], _members(error), strict=False)
+        ),
+    )
+
+
+def _origin(
+    report: traceback.TracebackException, error: BaseException
+) -> tuple[
+    Literal["cause", "context"] | None, tuple[traceback.TracebackException, BaseException] | None
+]:
+    """What it was raised from, or else what was being handled, as Python's traceback has it."""
+    if report.__cause__ is not None and error.__cause__ is not None:
+        return "cause", (report.__cause__, error.__cause__)
+    shown = report.__context__ is not None and not report.__suppress_context__
+    if shown and report.__context__ is not None and error.__context__ is not None:
+        return "context", (report.__context__, error.__context__)
+    return None, None
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    return error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+
+
+def _message(report: traceback.TracebackException, error: BaseException) -> str:
+    """What stands behind the exception's name."""
+    if isinstance(error, SyntaxError):
+        notes = getattr(report, "__notes__", None) or ()
+        return "\n".join([report.msg or "invalid syntax", *map(str, notes)])
+    text = "".join(report.format_exception_only()).rstrip("\n")
+    module = type(error).__module__
+    name = type(error).__qualname__
+    name = name if module in ("builtins", "__main__") else f"{module}.{name}"
+    return text.removeprefix(name).removeprefix(":").strip("\n").removeprefix(" ")
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+def input_number(filename: str) -> int | None:
+    """Of a file name of an input; None for every other one."""
+    found = INPUT.fullmatch(filename)
+    return int(found[1]) if found else None
+
+
+def _places(stack: list[traceback.FrameSummary]) -> Iterator[Place]:
+    """The user's own, one for each run of frames that are alike."""
+    own = (frame for frame in stack if _is_users(frame))
+    for _, alike in groupby(own, lambda frame: (frame.filename, frame.lineno, frame.name)):
+        frame, *others = alike
+        yield Place(
+            input=input_number(frame.filename),
+            file=frame.filename,
+            function=frame.name,
+            lines=_lines(frame),
+            repeated=len(others),
+        )
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    if input_number(frame.filename) is not None:
+        return True
+    if frame.filename.startswith(STANDARD_LIBRARY) or "site-packages" in frame.filename:
+        return False
+    return bool(frame.line)  # generated code has none
+
+
+def _lines(frame: traceback.FrameSummary) -> tuple[Line, ...]:
+    """The statement's lines, with the range that Python blames."""
+    first = frame.lineno or 1
+    last = max(first, frame.end_lineno or first)
+    texts = [linecache.getline(frame.filename, n).rstrip() for n in range(first, last + 1)]
+    if not any(texts):
+        return ()
+    begin = _column(texts[0], frame.colno)
+    end = _column(texts[-1], frame.end_colno)
+    return _marked(first, texts, begin, end)
+
+
+def _syntax_place(report: traceback.TracebackException) -> Place | None:
+    """Where the parser gave up."""
+    text, filename = report.text, report.filename or ""
+    if not text or report.lineno is None or not report.offset:
+        return None
+    first = int(report.lineno)
+    whole = linecache.getline(filename, first).rstrip() or text.rstrip()
+    begin = report.offset - 1
+    end = (report.end_offset or 0) - 1
+    on_one_line = getattr(report, "end_lineno", None) in (None, report.lineno)
+    end = end if on_one_line and end > begin else begin + 1
+    # Past the end of the line there is still something to point at.
+    lines = _marked(first, [whole.ljust(end)], begin, end, even_if_all=True)
+    return Place(input_number(filename), filename, "<module>", lines)
+
+
+def _column(text: str, offset: int | None) -> int | None:
+    """From an offset in UTF-8 bytes to one in characters."""
+    if offset is None:
+        return None
+    return len(text.encode()[:offset].decode(errors="replace"))
+
+
+def _marked(
+    first: int, texts: list[str], begin: int | None, end: int | None, even_if_all: bool = False
+) -> tuple[Line, ...]:
+    """Lines, cut to what can be shown; what lies between two columns stands apart.
+
+    `begin` is of the first line, `end` of the last one; None marks nothing.
+    """
+    indents = [len(text) - len(text.lstrip()) for text in texts if text]
+    common = min(indents, default=0)
+    lines: list[Line] = []
+    for i, text in enumerate(texts[:LINES]):
+        start = begin if i == 0 else len(text) - len(text.lstrip())
+        stop = end if i == len(texts) - 1 else len(text)
+        if start is None or stop is None:
+            start = stop = len(text)
+        at = min(max(start, common), len(text))
+        to = min(max(stop, at), len(text))
+        before, marked, after = text[common:at], text[at:to], text[to:]
+        lines.append(Line(first + i, _tail(before), _head(marked), _head(after)))
+    if not even_if_all and not any(line.before.strip() or line.after.strip() for line in lines):
+        whole = [
+            Line(line.number, line.before + line.marked + line.after, "", "") for line in lines
+        ]
+        return tuple(whole)
+    return tuple(lines)
+
+
+def _head(text: str) -> str:
+    return text if len(text) <= CHARACTERS else text[:CHARACTERS] + "…"
+
+
+def _tail(text: str) -> str:
+    return text if len(text) <= CHARACTERS else "…" + text[-CHARACTERS:]

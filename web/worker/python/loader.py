@@ -1,0 +1,126 @@
+"""Vendored packages, and parts of the library, load by themselves when they are first imported.
+
+What an input's own `import` lines name is loaded before it runs. `VendoredFinder` covers the rest:
+imports inside functions, modules and the library (`x.numpy()`). It needs a wait that blocks.
+`FirstUseFinder` has the modules of the library that no start imports.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import io
+import sys
+import zipfile
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyodide.code import find_imports
+from pyodide.ffi import can_run_sync, run_sync
+
+Load = Callable[[str], Awaitable[Any]]
+
+
+class VendoredFinder:
+    """The last on `sys.meta_path`: loads the wheel that provides a module nobody else found.
+
+    Parameters
+    ----------
+    packages
+        From a module's name to the name of the package in the lock file that provides it.
+    load
+        Loads a package by its name.
+    deferred
+        Defers interrupts: a wheel is not left half unpacked.
+    """
+
+    def __init__(
+        self,
+        packages: Mapping[str, str],
+        load: Load,
+        deferred: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._packages = packages
+        self._load = load
+        self._deferred = deferred
+        self._loading: set[str] = set()
+
+    async def load_imports(self, source: str) -> None:
+        """Load what the `import` lines of `source` name."""
+        if "import" not in source:
+            return
+        for name in find_imports(source):
+            if name in self._packages and name not in sys.modules:
+                with self._deferred():
+                    await self._load(self._packages[name])
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        package = self._packages.get(name)
+        if path is not None or package is None or package in self._loading or not can_run_sync():
+            return None
+        self._loading.add(package)
+        try:
+            with self._deferred():
+                run_sync(self._load(package))
+        finally:
+            self._loading.discard(package)
+        importlib.invalidate_caches()
+        found = importlib.machinery.PathFinder.find_spec(name)
+        if found is None:
+            message = f"{name} could not be loaded from the server of this page"
+            raise ModuleNotFoundError(message, name=name)
+        return found
+
+
+class FirstUseFinder:
+    """Unpacks the modules of the library that no start imports, when the first of them is imported.
+
+    All of them are in one archive (web/build/build.py: FIRST_USE). Nothing else runs while it
+    comes: the library may import one between a plan and its submit, where nothing may suspend.
+
+    Parameters
+    ----------
+    fetch
+        Gives the archive as a Uint8Array; or why it did not come, in words.
+    deferred
+        Defers interrupts: the archive is not left half unpacked.
+    """
+
+    def __init__(
+        self, fetch: Callable[[], Any], deferred: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._fetch = fetch
+        self._deferred = deferred
+        self._is_unpacked = False
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        if self._is_unpacked or path is None or not name.startswith("py_tensor."):
+            return None
+        with self._deferred():
+            found = self._fetch()
+            if isinstance(found, str):
+                raise ImportError(f"{name} could not be loaded: {found}", name=name)
+            folder = Path(str(sys.modules["py_tensor"].__file__)).parents[1]
+            try:
+                with zipfile.ZipFile(io.BytesIO(found.to_bytes())) as archive:
+                    archive.extractall(folder)
+            except (zipfile.BadZipFile, zlib.error) as error:
+                words = f"{name} could not be loaded: the server of this page sent a damaged file"
+                raise ImportError(f"{words} ({error})", name=name) from None
+            self._is_unpacked = True
+        importlib.invalidate_caches()
+        return importlib.machinery.PathFinder.find_spec(name, path)

@@ -1,0 +1,460 @@
+/**
+ * The service worker: the page without a network, never a mixture of two builds, and cross-origin
+ * isolated where the host sets no headers.
+ *
+ * The page addresses its files below builds/BUILD/. A build is kept whole or not at all: each file of its
+ * list (files.json, made by build.py) with the hash that stands there. So whatever a page asks for later
+ * comes from its own build, even when the server has a newer one alone. All else goes to the server.
+ *
+ * A browser may damage what it keeps. So whatever is read from a cache is checked, as what is downloaded is;
+ * what does not fit is deleted, and fetched again.
+ */
+
+/**
+ * What the answers carry, serve.py's headers: build.py writes them here.
+ *
+ * @type {Record<string, string>}
+ */
+const HEADERS = {};
+
+/**
+ * The type of a file, by the end of its name, serve.py's: build.py writes them here.
+ *
+ * @type {Record<string, string>}
+ */
+const TYPES = {};
+
+/**
+ * @typedef {object} FilesOfBuild
+ * @property {string} build
+ * @property {Record<string, string>} files the SHA-256 of each, by its path
+ * @property {string[]} onDemand those of them that are kept when they are used
+ * @property {string[]} onReturn those of onDemand that are kept at the second visit, too
+ *
+ * @typedef {{ current: string | null, previous: string | null }} Kept builds; open pages may be of the previous one
+ */
+
+const SCOPE = new URL("./", self.location.href).href;
+const FOLDER = "builds/";
+/** Caches belong to an origin, which may hold several pages. */
+const CACHE = `py_tensor ${SCOPE}`;
+/** So long a visit waits to hear whether there is a new build. */
+const PATIENCE_MS = 200;
+/** A new build is fetched when the page has had time to start. */
+const FETCHED_AFTER_MS = 3000;
+const DOWNLOADS_AT_A_TIME = 6;
+/** So long what the server has is taken to be what it had: a page asks for many files at once. */
+const LIST_REMEMBERED_MS = 5000;
+/** The header with the hash of a record of ours: `kept`, or the list of a build. */
+const DIGEST = "Content-SHA256";
+const POLICY = "Content-Security-Policy";
+
+/** What pages of builds that were not kept asked for while this worker was awake. @type {Set<string>} */
+const used = new Set();
+
+const worker = /** @type {any} */ (self);
+
+worker.addEventListener("install", () => worker.skipWaiting());
+
+// The page of a first visit too has its later files from here, once its build is kept.
+worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+
+worker.addEventListener("message", (/** @type {any} */ event) => {
+  if (event.data === "keep") event.waitUntil(keepServed());
+});
+
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  /** @type {Request} */
+  const request = event.request;
+  const { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || !(origin + pathname).startsWith(SCOPE)) return;
+  const path = (origin + pathname).slice(SCOPE.length);
+  const [, build, file] = new RegExp(`^${FOLDER}([0-9a-f]+)/(.+)$`).exec(path) ?? [];
+  if (build) {
+    const asked = fileOf(build, file, request);
+    event.respondWith(asked.catch(() => fetch(request)));
+    event.waitUntil(asked.then(() => (used.has(file) ? keepUsed(file) : null)));
+  } else if (request.mode === "navigate" && (path === "" || path === "index.html")) {
+    const visit = answerVisit(request);
+    event.respondWith(visit.then(({ response }) => response).catch(() => fetch(request)));
+    event.waitUntil(visit.then(({ isCurrent }) => (isCurrent ? null : pause(FETCHED_AFTER_MS).then(keepServed))));
+  } else {
+    event.respondWith(fromServer(request));
+  }
+});
+
+// Answers ------------------------------------------------------------------------------------------
+
+/**
+ * The page: of the build that is kept, unless the server says soon enough that it has another.
+ *
+ * @param {Request} request
+ * @returns {Promise<{ response: Response, isCurrent: boolean }>} isCurrent: there is nothing newer to fetch
+ */
+async function answerVisit(request) {
+  const { current } = await readKept();
+  if (current === null) return { response: await fromServer(request), isCurrent: true }; // the page will ask to keep it
+  const served = await Promise.race([servedBuild(), pause(PATIENCE_MS)]).catch(() => null);
+  if (served && served !== current) {
+    const response = await fromServer(request).catch(() => null);
+    if (response?.ok) return { response, isCurrent: false };
+  }
+  return { response: await fileOf(current, "index.html", request), isCurrent: served === current };
+}
+
+/**
+ * A file as the server has it now. A copy that the browser has is asked about: it may be of an older build.
+ *
+ * @param {Request} request
+ */
+async function fromServer(request) {
+  const response = await fetch(new Request(request, { cache: "no-cache" }));
+  const hasPolicy = request.mode === "navigate" || request.destination === "worker";
+  return hasPolicy && response.type === "basic" ? answer(response, response.body) : response;
+}
+
+/**
+ * A file of a build. Of a kept one, what is kept on demand is fetched at its first use.
+ *
+ * @param {string} build
+ * @param {string} path
+ * @param {Request} request
+ * @returns {Promise<Response>}
+ */
+async function fileOf(build, path, request) {
+  const list = await readList(build);
+  if (!list) {
+    used.add(path);
+    return (await unchanged(build, path)) ?? fromServer(request);
+  }
+  if (!(path in list.files)) return new Response(null, { status: 404, statusText: "Not Found" });
+  const found = await keptFile(list, path);
+  if (found) return forPage(found, path, list);
+  const file = await download(list, path);
+  if (!file) {
+    // Of a whole build only what is damaged can be gone: the next visit has to be the server's.
+    if (!list.onDemand.includes(path)) await caches.delete(CACHE);
+    return new Response(null, { status: 410, statusText: "Gone" });
+  }
+  // Where there is no room, it is used all the same.
+  await put(cacheOf(build), path, file.clone()).catch(() => {});
+  return forPage(file, path, list);
+}
+
+/**
+ * A file of a build that is not kept yet, where it is the same as in the one that is.
+ *
+ * @param {string} build
+ * @param {string} path
+ * @returns {Promise<Response | undefined>}
+ */
+async function unchanged(build, path) {
+  const { current } = await readKept();
+  if (current === null) return undefined;
+  const [older, list] = await Promise.all([readList(current), servedList(build).catch(() => null)]);
+  return list && older?.files[path] === list.files[path] ? keptFile(older, path) : undefined;
+}
+
+/**
+ * @param {Response} response of the server
+ * @param {BodyInit | null} body
+ * @returns {Response} with our headers; a policy that the host has set stays
+ */
+function answer(response, body) {
+  const { status, statusText } = response;
+  const headers = new Headers(HEADERS);
+  for (const name of ["Content-Type", POLICY]) {
+    const value = response.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  return new Response(body, { status, statusText, headers });
+}
+
+/**
+ * @param {Response} file as the list has it
+ * @param {string} path
+ * @param {FilesOfBuild} list
+ * @returns {Promise<Response>} as a page gets it: of the page itself, with the addresses of the build
+ */
+async function forPage(file, path, list) {
+  return path === "index.html" ? answer(file, addressed(await file.text(), list)) : file;
+}
+
+// What is kept -------------------------------------------------------------------------------------
+
+/** @type {Promise<void> | null} */
+let keeping = null;
+
+/** Keep the build that the server has now. One that is kept in part is gone on with. */
+function keepServed() {
+  keeping ??= keepList().finally(() => {
+    keeping = null;
+  });
+  return keeping;
+}
+
+async function keepList() {
+  /** @type {FilesOfBuild} */
+  const list = await (await fromServer(new Request(`${SCOPE}files.json`))).json();
+  let kept = await readKept();
+  if (list.build !== kept.current) {
+    await removeAllBut([kept.current, kept.previous, list.build]); // what an earlier try left, for want of room
+    if (!(await readList(list.build))) await downloadAll(list, kept.current);
+    kept = { current: list.build, previous: kept.current };
+    await write(CACHE, "kept", kept);
+  } else {
+    for (const path of list.onReturn) await fileOf(list.build, path, new Request(addressOf(list.build, path)));
+  }
+  await removeAllBut([kept.current, kept.previous]);
+}
+
+/** @param {(string | null)[]} builds */
+async function removeAllBut(builds) {
+  const wanted = builds.map((build) => cacheOf(build ?? ""));
+  const ours = (await caches.keys()).filter((name) => name.startsWith(cacheOf("")));
+  for (const build of lists.keys()) if (!builds.includes(build)) lists.delete(build);
+  await Promise.all(ours.filter((name) => !wanted.includes(name)).map((name) => caches.delete(name)));
+}
+
+/**
+ * The list is kept last: where it is, the build is whole.
+ *
+ * @param {FilesOfBuild} list
+ * @param {string | null} olderBuild a kept one, whose files are taken where they are the same
+ */
+async function downloadAll(list, olderBuild) {
+  const older = olderBuild === null ? undefined : await readList(olderBuild);
+  const paths = Object.keys(list.files);
+
+  const next = async () => {
+    for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
+      if (await keptFile(list, path)) continue;
+      const known = older?.files[path] === list.files[path] ? await keptFile(older, path) : undefined;
+      const isOnDemand = list.onDemand.includes(path);
+      const file = known ?? (await download(list, path, isOnDemand && !used.has(path)));
+      if (file) await put(cacheOf(list.build), path, file);
+      else if (!isOnDemand) throw new Error(`${path} is not of the build ${list.build}`);
+    }
+  };
+  await Promise.all(Array.from({ length: DOWNLOADS_AT_A_TIME }, next));
+  await write(cacheOf(list.build), "files.json", list);
+}
+
+/**
+ * @param {FilesOfBuild} list
+ * @param {string} path
+ * @param {boolean} isIdle whether to take it only if the browser has it: the page has used it before
+ * @returns {Promise<Response | null>} null where the server's file is not that of the list
+ */
+async function download(list, path, isIdle = false) {
+  /** @param {string} build */
+  const downloadFrom = async (build) => {
+    const asked = fetch(addressOf(build, path), {
+      mode: "same-origin",
+      cache: isIdle ? "only-if-cached" : "no-cache",
+    });
+    const response = await (isIdle ? asked.catch(() => null) : asked);
+    if (!response?.ok) return null;
+    const bytes = await response.arrayBuffer();
+    return (await hashOf(bytes)) === list.files[path] ? keepable(response, path, bytes) : null;
+  };
+  const file = await downloadFrom(list.build);
+  if (file || isIdle) return file;
+  // The server may have the same file in the build that it has now: NumPy, say.
+  const served = await servedBuild();
+  return served && served !== list.build ? downloadFrom(served) : null;
+}
+
+/**
+ * Keep what a page has used that was there before its build was kept. The browser has it: it is asked about.
+ *
+ * @param {string} path
+ */
+async function keepUsed(path) {
+  await keeping?.catch(() => {});
+  const { current } = await readKept();
+  const list = current === null ? undefined : await readList(current);
+  if (!list?.onDemand.includes(path)) return;
+  await fileOf(list.build, path, new Request(addressOf(list.build, path)));
+}
+
+/**
+ * @param {string} html
+ * @param {FilesOfBuild} list
+ * @returns {string} the page with the addresses of its files below builds/BUILD/ (as build.py writes it)
+ */
+function addressed(html, { build, files }) {
+  return html.replaceAll(/\b(src|href)="([^"]+)"/g, (whole, attribute, path) =>
+    path in files ? `${attribute}="${FOLDER}${build}/${path}"` : whole,
+  );
+}
+
+/** @type {Map<string, FilesOfBuild>} those that have been read, as long as they are kept */
+const lists = new Map();
+
+/** @returns {Promise<Kept>} null for a build whose list is gone, which is not whole then */
+async function readKept() {
+  /** @type {Kept | undefined} */
+  const kept = await read(CACHE, "kept");
+  const whole = async (/** @type {string | null | undefined} */ build) => {
+    return build && (await readList(build)) ? build : null;
+  };
+  return { current: await whole(kept?.current), previous: await whole(kept?.previous) };
+}
+
+/**
+ * @param {string} build
+ * @returns {Promise<FilesOfBuild | undefined>} of a build that is kept whole
+ */
+async function readList(build) {
+  const found = lists.get(build) ?? (await read(cacheOf(build), "files.json"));
+  if (found) lists.set(build, found);
+  return found;
+}
+
+// Reading and writing caches -----------------------------------------------------------------------
+
+/**
+ * @param {FilesOfBuild} list
+ * @param {string} path
+ * @returns {Promise<Response | undefined>} the kept file, if it is there and what the list says
+ */
+function keptFile(list, path) {
+  return intact(cacheOf(list.build), path, (response) => hasOurHeaders(response, path) && list.files[path]);
+}
+
+/**
+ * @param {string} cacheName
+ * @param {string} path
+ * @returns {Promise<any>} the record, if it is there and as it was written
+ */
+async function read(cacheName, path) {
+  const found = await intact(cacheName, path, (response) => response.headers.get(DIGEST));
+  return found?.json();
+}
+
+/**
+ * @param {string} cacheName
+ * @param {string} path
+ * @param {unknown} value
+ */
+async function write(cacheName, path, value) {
+  const text = JSON.stringify(value);
+  const digest = await hashOf(new TextEncoder().encode(text));
+  await put(cacheName, path, new Response(text, { headers: { [DIGEST]: digest } }));
+}
+
+/**
+ * What is in a cache, checked. What is damaged is deleted, and as good as not there.
+ *
+ * @param {string} cacheName
+ * @param {string} path
+ * @param {(response: Response) => string | null | false} digestOf what the SHA-256 has to be
+ * @returns {Promise<Response | undefined>} as the browser keeps it: with the code that it has compiled
+ */
+async function intact(cacheName, path, digestOf) {
+  const find = () => caches.match(SCOPE + path, { cacheName });
+  try {
+    const [found, checked] = await Promise.all([find(), find()]);
+    if (!found || !checked) return undefined;
+    const bytes = await checked.arrayBuffer();
+    if (found.status === 200 && (await hashOf(bytes)) === digestOf(found)) return found;
+  } catch {
+    // It cannot even be read.
+  }
+  const cache = await caches.open(cacheName).catch(() => null);
+  await cache?.delete(SCOPE + path).catch(() => {});
+  return undefined;
+}
+
+/**
+ * @param {string} cacheName
+ * @param {string} path
+ * @param {Response} response
+ */
+async function put(cacheName, path, response) {
+  const cache = await caches.open(cacheName);
+  await cache.put(SCOPE + path, response);
+}
+
+/**
+ * @param {Response} response of the server
+ * @param {string} path
+ * @param {ArrayBuffer} bytes
+ * @returns {Response} with the type of its name, whatever the host takes it for
+ */
+function keepable(response, path, bytes) {
+  const kept = answer(response, bytes);
+  kept.headers.set("Content-Type", typeOf(path));
+  return kept;
+}
+
+/**
+ * @param {Response} response
+ * @param {string} path
+ * @returns {boolean} whether `keepable` may have made it; a policy may be the host's
+ */
+function hasOurHeaders({ headers }, path) {
+  const wanted = { ...HEADERS, "Content-Type": typeOf(path) };
+  const others = Object.entries(wanted).filter(([name]) => name !== POLICY);
+  return headers.has(POLICY) && others.every(([name, value]) => headers.get(name) === value);
+}
+
+/** @param {string} path */
+function typeOf(path) {
+  return TYPES[/\.[^./]*$/.exec(path)?.[0] ?? ""] ?? TYPES[""];
+}
+
+/**
+ * @param {string} build
+ * @param {string} path
+ */
+function addressOf(build, path) {
+  return `${SCOPE}${FOLDER}${build}/${path}`;
+}
+
+/** @param {string} build */
+function cacheOf(build) {
+  return `${CACHE} ${build}`;
+}
+
+/** @type {Promise<FilesOfBuild> | null} */
+let served = null;
+let servedAskedAt = Number.NEGATIVE_INFINITY;
+
+/**
+ * @param {string} build
+ * @returns {Promise<FilesOfBuild | null>} its list, if it is what the server has
+ */
+async function servedList(build) {
+  const known = await served?.catch(() => null);
+  if (known?.build !== build && performance.now() - servedAskedAt > LIST_REMEMBERED_MS) {
+    servedAskedAt = performance.now();
+    served = fromServer(new Request(`${SCOPE}files.json`)).then((response) => response.json());
+  }
+  const list = await served;
+  return list?.build === build ? list : null;
+}
+
+/** @returns {Promise<string | undefined>} the build that the server has */
+async function servedBuild() {
+  const response = await fetch(`${SCOPE}build.json`, { cache: "no-cache" });
+  return (await response.json()).build;
+}
+
+/**
+ * @param {number} ms
+ * @returns {Promise<void>}
+ */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * @param {BufferSource} bytes
+ * @returns {Promise<string>} their SHA-256
+ */
+async function hashOf(bytes) {
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
