@@ -479,12 +479,16 @@ class Tensor(Methods):
         """How the memory may be used: ``x.flags.writeable``."""
         return Flags(self)
 
-    def copy(self, order: str = "C") -> Tensor:
-        """A tensor with the same elements and memory of its own.
+    def copy(self, order: str | None = "C") -> Tensor:
+        """A tensor with the same elements and memory of its own, in row-major order.
 
-        Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
+        Of `order` "F" it is a view of one with the axes reversed, which is column-major. Memory is
+        taken when one of the two is written to.
         """
         check_order("copy", order)
+        if order in ("F", "f") and self.ndim > 1:
+            reverse: Any = self
+            return reverse.T.copy().T
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()
