@@ -210,6 +210,8 @@ class Tensor(Methods):
             """The node of a view after a write; or what is not there, and what there is instead."""
             if name == "_node" and type(self._alias) is View:
                 return self._made_current(self._alias)
+            if name in ("_alias", "_node"):  # of a tensor that an error left half made
+                raise AttributeError(name)
             if name in _OF_SCALARS.get(self.dtype.kind, ()) and self.is_scalar:
                 value = self.item()
                 return (
