@@ -339,7 +339,13 @@ class Tensor(Methods):
 
         return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
 
-    def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
+    def _record(
+        self,
+        make: Callable[[Node], Node],
+        take: Callable[[Node], None],
+        *,
+        replacing: bool = False,
+    ) -> Node:
         """Record what is made of this tensor's node, and have it taken before the tensor changes.
 
         Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
@@ -349,7 +355,7 @@ class Tensor(Methods):
             before = self._node
             node = make(before)
             if node.storage is None:
-                node.meta.device.record(node)
+                node.meta.device.record(node, replacing=replacing)
             with _WRITING:
                 if self._node is before:
                     take(node)
@@ -427,7 +433,11 @@ class Tensor(Methods):
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
 
-        self._record(make, take)  # what is computed for room meanwhile is the old node
+        if self._alias is not None:  # so that views keep nothing of what is written over
+            with _WRITING:
+                self._forget_views()
+        # What is computed for room meanwhile is the old node.
+        self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
         """Have each view make its node anew when it is used next."""
@@ -469,12 +479,16 @@ class Tensor(Methods):
         """How the memory may be used: ``x.flags.writeable``."""
         return Flags(self)
 
-    def copy(self, order: str = "C") -> Tensor:
-        """A tensor with the same elements and memory of its own.
+    def copy(self, order: str | None = "C") -> Tensor:
+        """A tensor with the same elements and memory of its own, in row-major order.
 
-        Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
+        Of `order` "F" it is a view of one with the axes reversed, which is column-major. Memory is
+        taken when one of the two is written to.
         """
         check_order("copy", order)
+        if order in ("F", "f") and self.ndim > 1:
+            reverse: Any = self
+            return reverse.T.copy().T
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()

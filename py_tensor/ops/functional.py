@@ -11,6 +11,7 @@ from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
@@ -81,7 +82,9 @@ class vectorize:  # noqa: N801 - NumPy's name
     pyfunc : callable
         Of one or several scalars. It gives a scalar, or a tuple of them.
     otypes : optional
-        The dtypes of the results, as a list; by default those of the scalars.
+        The dtypes of the results, as a list. By default those of the scalars; where operands are
+        bools, or have other dtypes than Python's numbers, those that the function gives for the
+        first elements in their dtypes: it is called once more.
     excluded : set, optional
         Numbers and names of the operands that are passed on as they are.
     signature : str, optional
@@ -123,9 +126,10 @@ class vectorize:  # noqa: N801 - NumPy's name
             raise ValueError("vectorize: of no elements the result has no dtype without otypes")
         many = bool(found) and isinstance(found[0], tuple)
         columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
-        types = self.otypes or [None] * len(columns)
+        types = self.otypes or self._types_of(named, len(operands), varied, spread, len(columns))
+        place = spread[0].device if spread else None
         made = [
-            reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype)), shape)
+            reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype), device=place), shape)
             for column, dtype in zip(columns, types, strict=True)
         ]
         return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
@@ -174,6 +178,26 @@ class vectorize:  # noqa: N801 - NumPy's name
             made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
         return tuple(made) if len(made) > 1 else made[0]
 
+    def _types_of(
+        self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
+    ) -> Sequence[Any]:
+        """The dtypes of what it gives for the first elements, in their own dtypes.
+
+        None of each where Python's numbers have the dtypes of the operands by themselves, and of a
+        function that takes Python's numbers alone.
+        """
+        if all(x.dtype in _BY_THEMSELVES for x in spread):
+            return [None] * many
+        own = {key: _first(x) for key, x in zip(varied, spread, strict=True)}
+        given = named | own
+        places = [given.pop(i) for i in range(n)]
+        try:
+            found: Any = self.pyfunc(*places, **given)
+        except TypeError:
+            return [None] * many
+        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+        return [getattr(y, "dtype", None) for y in results]
+
 
 Core = tuple[str, ...]
 
@@ -201,6 +225,15 @@ def _fit(
     for name, n in zip(core, own, strict=True):
         if sizes.setdefault(name, n) != n:
             raise ShapeError(f"vectorize: {name} of {signature} is {sizes[name]}, and {n}")
+
+
+_BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
+
+
+def _first(x: Tensor) -> Tensor:
+    """The first element, on the host."""
+    element = reshape(x, -1)[0].item()
+    return copy_or_scalar(tensor_of(element, "vectorize", dtype=x.dtype, device=CPU_DEVICE))
 
 
 class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
@@ -327,6 +360,9 @@ def piecewise(
     """
     x = tensor_of(x, "piecewise")
     conditions = cast("list[Any]", condlist if isinstance(condlist, list) else [condlist])
+    if not isinstance(condlist, list) and getattr(condlist, "ndim", 0) > x.ndim:
+        conditions = list(condlist)  # along the first axis
+    funclist = list(funclist)
     if conditions and isinstance(conditions[0], bool) and x.ndim:
         conditions = [conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):

@@ -449,15 +449,15 @@ def ravel_multi_index(
     found = places[0]
     for more in places[1:]:
         found = found + more
-    return found
+    return converted(found, dtypes.DEFAULT_INT) if found.dtype.kind == "u" else found
 
 
-def _units(op: str, shape: Shape, order: str) -> tuple[int, ...]:
+def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
-    return row_major(shape) if order in ("C", "c") else tuple(reversed(row_major(shape[::-1])))
+    return tuple(reversed(row_major(shape[::-1]))) if order in ("F", "f") else row_major(shape)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
