@@ -187,6 +187,10 @@ class AppSession:
             self._browsers[kind] = self._launch(*kind)
         return self._browsers[kind]
 
+    def another_browser(self) -> Browser:
+        """One for a test that ruins it."""
+        return self._launch(webgpu=True, canvas=False)
+
     def _launch(self, webgpu: bool, canvas: bool) -> Browser:
         executable = find_chromium()
         if executable is None:

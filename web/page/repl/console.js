@@ -73,6 +73,11 @@ export class Console {
       if (isUpdate) this.displays.update(number, bundle);
       else this.transcript.showStray(this.displays.create(number, bundle));
     });
+    const sayWhatIsLost = () => {
+      if (this.editor.history.isDamaged)
+        this.transcript.note("The saved input history was damaged. What is left is kept.");
+    };
+    this.engine.addEventListener("ready", sayWhatIsLost, { once: true });
     this.engine.addEventListener("ready", (event) => {
       const info = /** @type {CustomEvent<Info>} */ (event).detail;
       const versions = `py_tensor ${info.version} · Python ${info.python} · pt is imported`;
