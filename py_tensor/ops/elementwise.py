@@ -520,7 +520,7 @@ def power(
     return _power(x, y)
 
 
-register(power, POWER, method=False)
+register(power, POWER, method=False, ulp=4, operator="__pow__")
 count_operands(power, 2)
 
 

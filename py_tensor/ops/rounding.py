@@ -9,6 +9,7 @@ from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.define import (
+    EXACT,
     UnaryMethod,
     count_operands,
     install,
@@ -131,7 +132,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 
 
 around = round
-register(round, ROUND)
+register(round, ROUND, ulp=EXACT)
 register(divmod, method=False)
 count_operands(divmod, 2, 2)
 install("__round__", _round)
