@@ -619,6 +619,16 @@ class TestForeignObjects:
         expect(image).to_have_js_property("naturalWidth", 1)
         assert transcript.page.evaluate("window.hit") is None
 
+    def test_a_picture_may_hold_lone_surrogates(self, transcript: Shown) -> None:
+        transcript.app.run(FOREIGN)
+        logged = len(transcript.app.logged)
+        svg = (
+            r"""'<svg xmlns="http://www.w3.org/2000/svg" width="30"><!-- \ud800 \udfff --></svg>'"""
+        )
+        image = transcript.run(f"Foreign(svg={svg})").locator("img")
+        expect(image).to_have_js_property("naturalWidth", 30)
+        assert transcript.app.logged[logged:] == []
+
     def test_a_form_that_fails_is_passed_over(self, transcript: Shown) -> None:
         transcript.run("class Bad:\n    def _repr_html_(self): raise ValueError\n")
         assert transcript.run("Bad()").locator(".result").inner_text().startswith("<__main__.Bad")

@@ -76,7 +76,7 @@ class TestBar:
         app.run("x = pt.ones(3) + 1; x.realize(); import py_tensor_bridge")
         app.run("py_tensor_bridge.loseDevice()")
         text = app.page.locator("#status-text")
-        expect(text).to_have_text("Device lost: new tensors work, old ones are gone")
+        expect(text).to_have_text("GPU device lost: old tensors are gone, new ones work")
         assert "DeviceLostError" in app.run("x.tolist()")["error"]
         assert app.run("(pt.ones(3) + 1).tolist()")["result"] == "[2.0, 2.0, 2.0]"
         expect(text).to_contain_text("restored after a loss")
@@ -223,7 +223,7 @@ class TestRestart:
         expect(repl.entries).to_have_count(1)
         expect(repl.last(".result")).to_have_text("'on the screen'")
         expect(app.page.locator("#transcript .note").last).to_have_text(
-            "Python was restarted. Its variables are gone."
+            "Python was restarted. All variables are lost."
         )
         assert app.run("x = pt.rand(3); (x == x).all().item()")["result"] == "True"
         assert interrupted(app.page, "while True: pass")["error"].endswith("KeyboardInterrupt")

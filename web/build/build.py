@@ -36,7 +36,7 @@ from html import escape
 from pathlib import Path
 
 from notices import NoLicenseError, notices
-from serve import CONTENT_SECURITY_POLICY, HEADERS
+from serve import CONTENT_SECURITY_POLICY, HEADERS, MIME_TYPES
 
 BUILD = Path(__file__).resolve().parent
 WEB = BUILD.parent
@@ -262,12 +262,15 @@ def addressed(html: str, files: Container[Path], folder: Path) -> str:
 
 
 def service_worker() -> str:
-    """sw.js with the headers that it sets."""
+    """sw.js with the headers that it sets, and the types of files."""
     headers = {name: value for name, value in HEADERS.items() if name != "Cache-Control"}
-    before, stand_in, after = SERVICE_WORKER.read_text("utf-8").partition("HEADERS = {}")
-    if not stand_in:
-        raise BuildError(f"{SERVICE_WORKER} has no `HEADERS = {{}}` to write the headers to")
-    return f"{before}HEADERS = {json.dumps(headers, indent=2)}{after}"
+    text = SERVICE_WORKER.read_text("utf-8")
+    for name, values in (("HEADERS", headers), ("TYPES", MIME_TYPES)):
+        before, stand_in, after = text.partition(f"const {name} = {{}}")
+        if not stand_in:
+            raise BuildError(f"{SERVICE_WORKER} has no `const {name} = {{}}` to write to")
+        text = f"{before}const {name} = {json.dumps(values, indent=2)}{after}"
+    return text
 
 
 def third_party(bundled: Iterable[str], packages: Iterable[Package]) -> str:

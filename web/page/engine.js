@@ -2,7 +2,7 @@
  * The page's side of the worker: starts it, queues what is to run, interrupts, restarts.
  *
  * Events: "progress" {text, fraction}, "ready" Info, "failed" {error}, "change" (busy or idle),
- * "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "stuck" (an interrupt has no
+ * "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "files" Changes, "stuck" (an interrupt has no
  * effect), "spare" (there is one, or none any more), "missing" {path} (that file of the page could
  * not be loaded).
  */
@@ -24,6 +24,7 @@ import { Interpreter } from "./interpreter.js";
 
 /**
  * @typedef {object} Listener what a run tells while it runs
+ * @property {object} [chain] what is of one chain does not run after one of it has failed
  * @property {() => void} [onStart]
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
@@ -40,6 +41,7 @@ import { Interpreter } from "./interpreter.js";
  * @property {(outcome: Outcome) => void} resolve
  */
 
+const RUNNING = "Running";
 const BENCHMARKS = "Running the benchmarks";
 /** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
 const BOOT_SILENCE_MS = 60_000;
@@ -56,6 +58,9 @@ export class Engine extends EventTarget {
     /** @type {Job | null} */
     this.current = null;
     this.isReady = false;
+    /** Nothing runs before this is done in a new Python. @type {() => Promise<void>} */
+    this.prepare = async () => {};
+    this.isPrepared = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} until an interrupt counts as swallowed */
     this.patience = undefined;
     /** @type {string | null} why Python could not be started */
@@ -84,12 +89,19 @@ export class Engine extends EventTarget {
     return this.current?.label === BENCHMARKS;
   }
 
+  /** Whether something runs, or waits to, that the user has begun: no view of a tensor, no picture of the gallery. */
+  get isWorking() {
+    const jobs = this.current ? [this.current, ...this.queue] : this.queue;
+    return jobs.some(({ label }) => label === RUNNING || label === BENCHMARKS);
+  }
+
   // Starting ---------------------------------------------------------------------------------------
 
   start() {
     // One that never came to its end must not be tried again and again.
     const distrusted = !this.isReady && this.boot === "snapshot";
     this.isReady = false;
+    this.isPrepared = false;
     this.broken = null;
     this.boot = "plain";
     /** @type {PromiseWithResolvers<Info>} */
@@ -128,6 +140,15 @@ export class Engine extends EventTarget {
     }, BOOT_SILENCE_MS);
   }
 
+  /** What was typed meanwhile runs as soon as all is prepared. */
+  async beginRunning() {
+    const { interpreter } = this;
+    await this.prepare();
+    if (this.interpreter !== interpreter || !this.isReady) return; // there is another one meanwhile
+    this.isPrepared = true;
+    this.advance();
+  }
+
   /** @param {string} error */
   fail(error) {
     clearTimeout(this.watchdog);
@@ -144,7 +165,7 @@ export class Engine extends EventTarget {
    * @param {string} reason
    */
   restart(reason = "Python was restarted.") {
-    this.restarted = `${reason} Its variables are gone.`;
+    this.restarted = `${reason} All variables are lost.`;
     this.abandon(reason);
     this.interpreter?.end();
     this.start();
@@ -170,7 +191,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   run(source, listener = {}) {
-    return this.enqueue("Running", (id) => ({ kind: "run", id, source }), listener);
+    return this.enqueue(RUNNING, (id) => ({ kind: "run", id, source }), listener);
   }
 
   /**
@@ -182,7 +203,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   help(request, source, listener) {
-    return this.enqueue("Running", (id) => ({ kind: "help", id, source, ...request }), listener);
+    return this.enqueue(RUNNING, (id) => ({ kind: "help", id, source, ...request }), listener);
   }
 
   /**
@@ -265,7 +286,7 @@ export class Engine extends EventTarget {
   }
 
   advance() {
-    if (!this.isReady || this.current) return;
+    if (!this.isPrepared || this.current) return;
     this.current = this.queue.shift() ?? null;
     const { current: job } = this;
     if (job) {
@@ -315,11 +336,16 @@ export class Engine extends EventTarget {
     this.interpreter?.calm();
   }
 
-  /** Drop what has not begun yet, and tell it so. */
-  dropQueued() {
-    const dropped = this.queue;
-    this.queue = [];
-    for (const job of dropped) job.resolve(failed("Not run: what ran before it was interrupted."));
+  /**
+   * Drop what has not begun yet, and tell it so.
+   *
+   * @param {(listener: Listener) => boolean} [isMeant] by default everything
+   * @param {string} [reason]
+   */
+  dropQueued(isMeant = () => true, reason = "Not run: the input before it was interrupted.") {
+    const dropped = this.queue.filter(({ listener }) => isMeant(listener));
+    this.queue = this.queue.filter((job) => !dropped.includes(job));
+    for (const job of dropped) job.resolve({ ...failed(reason), isDropped: true });
   }
 
   // The worker's messages --------------------------------------------------------------------------
@@ -338,7 +364,7 @@ export class Engine extends EventTarget {
         if (this.columns) this.resize(this.columns);
         this.readiness?.resolve(report.info);
         this.dispatchEvent(new CustomEvent("ready", { detail: report.info }));
-        this.advance();
+        void this.beginRunning();
         break;
       case "failed":
         this.boot = "plain"; // it has come to an end: the snapshot is not to blame
@@ -362,6 +388,9 @@ export class Engine extends EventTarget {
       case "answered":
         this.queries.get(report.id)?.(report.value);
         this.queries.delete(report.id);
+        break;
+      case "files":
+        this.dispatchEvent(new CustomEvent("files", { detail: report }));
         break;
       case "missing":
         this.dispatchEvent(new CustomEvent("missing", { detail: report }));
@@ -413,6 +442,8 @@ export class Engine extends EventTarget {
     this.stopInterrupting();
     this.current = null;
     job.resolve(outcome);
+    const { chain } = job.listener;
+    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an input before it failed.");
     this.advance();
   }
 }

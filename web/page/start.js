@@ -37,7 +37,7 @@ function sayWhatIsMissing() {
   reload.textContent = "Reload";
   reload.addEventListener("click", () => location.reload());
   const words = Object.assign(document.createElement("p"), { className: "words" });
-  words.textContent = "A part of this page could not be loaded. Its server may have a newer version by now.";
+  words.textContent = "Part of this page could not be loaded. The server may have a newer version.";
   const text = Object.assign(document.createElement("div"), { className: "banner-text" });
   text.append(words, reload);
   const banner = /** @type {HTMLElement} */ (document.getElementById("banner"));

@@ -57,6 +57,7 @@ export const SPARE = "py_tensor spare";
  * @property {boolean} interrupted
  * @property {Bundle | null} [rich] what is shown beside `result` or in its place
  * @property {import("../page/repl/help.js").Help | null} [help] what the help panel shows
+ * @property {boolean} [isDropped] it was not run: what ran before it was interrupted, or failed
  *
  * @typedef {object} Failure an exception, as data (failures.py)
  * @property {string} type
@@ -85,6 +86,8 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null, distrusted: boolean }} BootCommand
  *   distrusted: a boot from the snapshot came to nothing, so do without
  * @typedef {{ kind: "begin" }} BeginCommand to a spare: be the page's Python
+ * @typedef {{ kind: "restore", files: import("../page/sessions/store.js").File[] }} RestoreCommand files of the user that an
+ *   earlier Python had
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "help", id: number, source: string } & import("../page/repl/text.js").HelpRequest} HelpCommand
  *   source: of the input that asks for it
@@ -100,7 +103,7 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of
  *   the session, as JSON (`Console.query` in boot.py)
- * @typedef {BootCommand | BeginCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
+ * @typedef {BootCommand | BeginCommand | RestoreCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
  *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | FrameCommand} Command
  *   from the page to the worker
  *
@@ -127,10 +130,11 @@ export const SPARE = "py_tensor spare";
  *   command that runs
  * @typedef {{ kind: "done", id: number, outcome: Outcome }} DoneEvent
  * @typedef {{ kind: "answered", id: number, value: string }} AnsweredEvent the answer to a query, as JSON
+ * @typedef {{ kind: "files" } & import("./boot/home.js").Changes} FilesEvent the user's files have changed
  * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself is gone
  * @typedef {{ kind: "missing", path: string }} MissingEvent this file of the page may be gone: what needs it has failed
  * @typedef {ProgressEvent | StandingByEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | AskingEvent
- *   | DisplayEvent | DoneEvent | AnsweredEvent | CrashedEvent | MissingEvent} Report
+ *   | DisplayEvent | DoneEvent | AnsweredEvent | FilesEvent | CrashedEvent | MissingEvent} Report
  *   from the worker to the page
  */
 

@@ -4,6 +4,7 @@
  */
 
 import { prepareGpu } from "./boot/gpu.js";
+import { Home } from "./boot/home.js";
 import { Signals } from "./boot/signals.js";
 import { StartUp } from "./boot/startup.js";
 import { DisplayPort } from "./display_port.js";
@@ -24,6 +25,8 @@ const host = /** @type {import("../bridge/heap.js").PyodideHost} */ ({});
 /** The Python object that runs things (python/boot.py). @type {any} */
 let python;
 let signals = new Signals(null);
+/** The files of the user, once Python is there. @type {Home} */
+let home;
 /** @type {number | null} the command that runs now */
 let current = null;
 /** Those who wait for a line; the page is asked for the first one's. @type {((line?: string) => void)[]} */
@@ -35,6 +38,8 @@ let answered = 0;
 const FIRST_USE = "worker/python/first_use.zip";
 /** So long after Python is there the user's first command, if it came at once, has what it needs. */
 const AFTER_READY_MS = 1000;
+/** So often it is looked for files that a program has written, while the program waits. */
+const LOOK_MS = 3000;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
@@ -117,6 +122,8 @@ async function boot({ interruptBuffer, distrusted }) {
     await begun;
     found = await start(); // with another device, where that one was lost
   }
+  home = new Home(/** @type {any} */ (py).FS);
+  setInterval(() => current !== null && reportFiles(), LOOK_MS);
   report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
   setTimeout(startCompiling, AFTER_READY_MS);
 }
@@ -202,8 +209,17 @@ async function perform(id, start) {
   signals.clear();
   outbox.flush();
   dropQuestions();
+  reportFiles();
   current = null;
   report({ kind: "done", id, outcome });
+}
+
+/** Tell the page of files that were written or removed. */
+function reportFiles() {
+  const changes = home.changes();
+  if (!changes) return;
+  const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
+  report({ kind: "files", ...changes }, transfer);
 }
 
 /**
@@ -350,6 +366,9 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "begin":
       begin();
+      break;
+    case "restore":
+      home.restore(command.files);
       break;
     case "run":
       perform(command.id, () => python.run(command.source));

@@ -15,7 +15,8 @@
  * @property {number | null} scale CSS pixels for each of its own; null: as fits
  * @property {string} label empty where the picture stands in something that has one
  * @property {ImageBitmap} [bitmap] either this,
- * @property {Uint8ClampedArray<ArrayBuffer>} [bytes] or its pixels
+ * @property {Uint8ClampedArray<ArrayBuffer>} [bytes] or its pixels,
+ * @property {Uint8Array<ArrayBuffer>} [png] or, of an earlier visit, a PNG
  *
  * @typedef {object} Series
  * @property {string} label

@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { discard } from "./bundles.js";
 import { draw } from "./draw.js";
+import { restorable, storable } from "./keeping.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").DisplayEvent} DisplayEvent */
@@ -24,6 +25,8 @@ export class Displays {
     this.around = around;
     /** @type {Map<number, Shown>} */
     this.shown = new Map();
+    /** @type {WeakMap<Element, Shown>} */
+    this.byElement = new WeakMap();
     engine.addEventListener("ready", () => this.shown.clear()); // another Python counts anew
   }
 
@@ -35,11 +38,39 @@ export class Displays {
   create(number, bundle) {
     const shown = new Shown(bundle, this);
     this.shown.set(number, shown);
+    this.byElement.set(shown.element, shown);
     for (const oldest of this.shown.keys()) {
       if (this.shown.size <= UPDATABLE) break;
       this.shown.delete(oldest);
     }
     return shown.element;
+  }
+
+  /**
+   * @param {Element} element of a display
+   * @returns {Promise<Bundle | null>} what it shows now, as the browser can store it
+   */
+  async storable(element) {
+    const shown = this.byElement.get(element);
+    return shown ? storable(shown.facts, shown.element) : null;
+  }
+
+  /**
+   * @param {Bundle} bundle of an earlier visit: what Python knew of it is gone
+   * @returns {HTMLElement} to be put into the transcript
+   */
+  restored(bundle) {
+    const shown = new Shown(restorable(bundle), this);
+    this.byElement.set(shown.element, shown);
+    return shown.element;
+  }
+
+  /**
+   * @param {Bundle} bundle of a result of an earlier visit
+   * @returns {HTMLElement}
+   */
+  restoredResult(bundle) {
+    return draw(restorable(bundle), this).element;
   }
 
   /**
@@ -74,6 +105,7 @@ class Shown {
    */
   constructor(bundle, displays) {
     this.displays = displays;
+    this.facts = factsOf(bundle);
     this.drawn = draw(bundle, displays);
     // An animation is not read out.
     this.element = h("div", { className: "display", ariaLive: "off" }, this.drawn.element);
@@ -81,10 +113,21 @@ class Shown {
 
   /** @param {Bundle} bundle */
   replace(bundle) {
+    this.facts = factsOf(bundle);
     if (this.drawn.redraw?.(bundle)) return;
     this.displays.around(() => {
       this.drawn = draw(bundle, this.displays);
       this.element.replaceChildren(this.drawn.element);
     });
   }
+}
+
+/**
+ * @param {Bundle} bundle
+ * @returns {Bundle} without the pixels, which are on the canvas
+ */
+function factsOf(bundle) {
+  if (bundle.kind !== "image") return bundle;
+  const { bitmap: _bitmap, bytes: _bytes, ...facts } = bundle;
+  return facts;
 }

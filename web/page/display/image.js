@@ -30,7 +30,7 @@ export class Picture {
   }
 
   /** @param {Image} image */
-  show({ width, height, scale, label, bitmap, bytes }) {
+  show({ width, height, scale, label, bitmap, bytes, png }) {
     const { canvas } = this;
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
@@ -43,5 +43,16 @@ export class Picture {
     if (label) Object.assign(canvas, { role: "img", ariaLabel: label });
     if (bitmap) canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
     else if (bytes) canvas.getContext("2d")?.putImageData(new ImageData(bytes, width, height), 0, 0);
+    else if (png) void decode(png, canvas);
   }
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} png
+ * @param {HTMLCanvasElement} canvas stays empty where it is none
+ */
+async function decode(png, canvas) {
+  const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" })).catch(() => null);
+  if (bitmap) canvas.getContext("2d")?.drawImage(bitmap, 0, 0);
+  bitmap?.close();
 }

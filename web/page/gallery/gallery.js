@@ -68,7 +68,7 @@ class Gallery {
 
   /** @param {Example[]} examples */
   overview(examples) {
-    const words = "Short programs to read, run and change. Each one runs in the console, on your GPU.";
+    const words = "Short programs to read, run and edit. They run in the console, on your GPU.";
     const cards = examples.map((example) => h("li", {}, card(example)));
     return [
       h("h2", { className: "visually-hidden" }, "Gallery"),
@@ -91,7 +91,7 @@ class Gallery {
     });
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(example.code, `“${example.title}” is below, ready to be changed. Enter runs it.`);
+      this.repl.offer(example.code, `“${example.title}” is at the prompt, ready to edit. Press Enter to run it.`);
     });
     const copy = copyButton("button quiet", () => example.code);
     return [

@@ -76,7 +76,7 @@ class Learn {
       event.preventDefault();
       this.follow();
     });
-    this.said = h("p", { className: "note" }, "It is followed as soon as Python has started.");
+    this.said = h("p", { className: "note" }, "Traced as soon as Python is ready.");
     this.said.setAttribute("role", "status");
     this.parts = SECTIONS.map((section) => ({ section, yours: h("div", { className: "yours" }) }));
     const chips = OTHERS.map((code) => {
@@ -92,13 +92,17 @@ class Learn {
         "article",
         { className: "reading learn" },
         h("h2", {}, "How it works"),
-        h("p", { className: "lead" }, "What happens between an expression and its numbers, shown on one of yours."),
+        h(
+          "p",
+          { className: "lead" },
+          "What happens between an expression and its result, shown on an expression of your own.",
+        ),
         this.form,
         h("div", { className: "chips others" }, ...chips),
         h(
           "p",
           { className: "hint" },
-          ...inline("`x` and `w` are of shape (64, 64), `y` is (64,). The console's names work too."),
+          ...inline("`x` and `w` have shape (64, 64), `y` has shape (64,). Console variables work too."),
         ),
         this.said,
         ...this.parts.map(({ section, yours }, i) => sectionElement(section, i, yours)),
@@ -119,7 +123,7 @@ class Learn {
     this.root.classList.toggle("stale", !outcome.ok && this.followed !== "");
     if (!outcome.ok) {
       this.said.textContent = reasonOf(outcome);
-      const still = ["Below it is still ", h("code", {}, this.followed), "."];
+      const still = ["Still showing ", h("code", {}, this.followed), "."];
       if (this.followed) this.said.append(" ", h("span", { className: "still" }, ...still));
       return;
     }
@@ -131,7 +135,7 @@ class Learn {
     const times = runs > length ? `, run ${runs} times in all` : "";
     const kernels = trace.stream
       ? `${length} ${length === 1 ? "kernel" : "kernels"}${times}`
-      : `no kernel, as ${trace.device === "cpu" ? "the CPU computes it" : "it is stored already"}`;
+      : `no kernels: ${trace.device === "cpu" ? "computed on the CPU" : "already stored"}`;
     const nodes = trace.nodes.length;
     this.said.textContent = `${nodes} ${nodes === 1 ? "node" : "nodes"}, ${kernels}.`;
     for (const { section, yours } of this.parts ?? []) yours.replaceChildren(...section.yours(trace));

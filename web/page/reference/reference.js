@@ -83,7 +83,7 @@ class Reference {
     });
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(code, `The example of ${entry.name} is below. Enter runs it.`);
+      this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
     });
     return [
       h("p", { className: "crumbs" }, h("a", { href: "#reference" }, "All functions"), ` · ${entry.section}`),
@@ -118,7 +118,7 @@ class Reference {
     this.list?.replaceChildren(...groups.map(group));
     this.markCurrent();
     const count = groups.reduce((sum, [, members]) => sum + members.length, 0);
-    if (this.count) this.count.textContent = words ? (count ? `${count} found` : "Nothing is found.") : "";
+    if (this.count) this.count.textContent = words ? (count ? `${count} found` : "No matches.") : "";
     if (!this.entry()) this.article?.replaceChildren(...this.introduction());
   }
 
@@ -246,11 +246,10 @@ function introduction(path, groups) {
     ...missing,
     h("h2", {}, "Reference"),
     ...paragraphs(
-      `${count} functions, methods and properties of \`pt\`, which is \`py_tensor\`. They have NumPy's names and ` +
-        "NumPy's meaning wherever NumPy has them. `help` in the console shows what is in `pt.random.Generator`, `pt.testing` " +
-        "and `pt.lib.stride_tricks`.\n\nEach has an example, and each example is run by the " +
-        "tests. An accuracy is the largest error that the tests allow, in units in the last place (ulp), for every " +
-        "adapter.",
+      `${count} functions, methods and properties of \`pt\` (\`py_tensor\`). Names and meaning are NumPy's ` +
+        "wherever NumPy has them. For `pt.random.Generator`, `pt.testing` " +
+        "and `pt.lib.stride_tricks`, use `help` in the console.\n\nEvery entry has an example that the tests run. " +
+        "“Accuracy” is the largest error that the tests allow on any adapter, in units in the last place (ulp).",
     ),
     ...overviewOf(groups),
   ];

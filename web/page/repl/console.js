@@ -18,6 +18,14 @@ import { Transcript } from "./transcript.js";
 /** @typedef {import("./help.js").Help} Help */
 /** @typedef {import("./transcript.js").Entry} Entry */
 
+/**
+ * @typedef {object} Keeper hears of what the console shows, to keep it
+ * @property {(entry: Entry, source: string) => void} entered
+ * @property {(entry: Entry) => void} changed it runs, and may have shown more
+ * @property {(entry: Entry, outcome: import("../../worker/protocol.js").Outcome) => void} finished
+ * @property {() => void} drafted the prompt holds another text
+ */
+
 /** So long after an answer, what is typed answers the next question, should there be one. */
 const TYPING_AHEAD_MS = 150;
 
@@ -30,6 +38,8 @@ export class Console {
     this.displays = new Displays(engine, (change) => this.transcript.keepingEnd(change));
     /** What the prompt held right after code was put into it. */
     this.offered = "";
+    /** @type {Keeper | null} */
+    this.keeper = null;
     this.help = new HelpPanel(this.screen, () => this.editor.focus());
     this.editor = new Editor({
       onEnter: (text, isAsPasted) => this.submit(text, isAsPasted),
@@ -37,6 +47,7 @@ export class Console {
       onClear: () => this.transcript.clear(),
       onEscape: () => this.closeHelp(),
       onResize: () => this.transcript.scrollToEnd(),
+      onChange: () => this.keeper?.drafted(),
       query: (method, args) => engine.query(method, args),
     });
     watchColumns(byId("transcript"), (columns) => engine.resize(columns));
@@ -96,19 +107,33 @@ export class Console {
     const entry = this.transcript.add(source);
     const reason = this.reasonToWait();
     if (reason) entry.wait(reason);
-    this.run(source, entry);
+    this.keeper?.entered(entry, source);
+    void this.run(source, entry);
   }
 
   /**
    * @param {string} source
    * @param {Entry} entry
+   * @param {object} [chain] what is of one chain does not run after one of it has failed
+   * @returns {Promise<import("../../worker/protocol.js").Outcome>}
    */
-  async run(source, entry) {
+  async run(source, entry, chain) {
+    const { keeper } = this;
     /** @type {import("../engine.js").Listener} */
     const listener = {
-      onStart: () => entry.start(),
-      onOutput: (stream, text) => entry.print(text, stream),
-      onDisplay: (number, bundle) => entry.show(this.displays.create(number, bundle)),
+      chain,
+      onStart: () => {
+        entry.start();
+        keeper?.changed(entry);
+      },
+      onOutput: (stream, text) => {
+        entry.print(text, stream);
+        keeper?.changed(entry);
+      },
+      onDisplay: (number, bundle) => {
+        entry.show(this.displays.create(number, bundle));
+        keeper?.changed(entry);
+      },
       onAsking: (question) => this.ask(entry, question),
     };
     const request = helpRequest(source);
@@ -119,6 +144,8 @@ export class Console {
       if (rest && !outcome.interrupted) this.editor.text = [this.editor.text, rest].filter(Boolean).join("\n");
     });
     if (outcome.help) this.showHelp(outcome.help, entry);
+    keeper?.finished(entry, outcome);
+    return outcome;
   }
 
   /**
@@ -139,8 +166,8 @@ export class Console {
 
   /** Where that is not plain to see from the entry above. */
   reasonToWait() {
-    if (this.engine.isBenchmarking) return "This runs when the benchmarks have ended.";
-    return this.engine.isReady || this.engine.broken ? null : "This runs when Python has started.";
+    if (this.engine.isBenchmarking) return "This runs when the benchmarks are done.";
+    return this.engine.isReady || this.engine.broken ? null : "This runs when Python is ready.";
   }
 
   /**
@@ -229,7 +256,7 @@ export class Console {
     this.editor.focus();
     this.editor.replace(code);
     this.offered = this.editor.text;
-    this.transcript.note(isKept ? `${note} Undo brings back what you had typed.` : note);
+    this.transcript.note(isKept ? `${note} Undo restores what you had typed.` : note);
     this.transcript.scrollToEnd();
   }
 

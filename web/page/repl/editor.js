@@ -43,6 +43,7 @@ import { theme } from "./theme.js";
  * @property {() => void} onClear Ctrl-L
  * @property {() => boolean} onEscape whether there was something to close
  * @property {() => void} onResize the text has more lines, or fewer
+ * @property {() => void} onChange the text is another one
  * @property {Query} query
  */
 
@@ -121,6 +122,7 @@ export class Editor {
       }),
       EditorView.updateListener.of(({ docChanged, geometryChanged }) => {
         if (docChanged || geometryChanged) this.events.onResize();
+        if (docChanged) this.events.onChange();
       }),
       theme,
     ];

@@ -29,15 +29,48 @@ export class Transcript {
     this.drawStray = () => {};
     /** What is shown no more, and yet is of the session. @type {import("./export.js").Cell[]} */
     this.gone = [];
+    /** Is told of what was cleared, and of what was brought back. */
+    this.onCleared = (/** @type {Element[]} */ _elements, /** @type {boolean} */ _isCleared) => {};
   }
 
   /** @param {string} source */
   add(source) {
-    const entry = new Entry(source, this);
+    const entry = this.entryOf(source);
     this.append(entry.element);
     this.focus.add(entry.element);
     this.scrollToEnd();
     return entry;
+  }
+
+  /**
+   * @param {string} source
+   * @returns {Entry} that stands nowhere yet
+   */
+  entryOf(source) {
+    return new Entry(source, this);
+  }
+
+  /**
+   * Have entries of an earlier visit stand above what is here.
+   *
+   * @param {Entry[]} hidden that are of the session, and not shown
+   * @param {Entry[]} shown
+   * @param {Node} note says what they are
+   */
+  restore(hidden, shown, note) {
+    const kept = shown.slice(-ENTRIES).map(({ element }) => element);
+    const unseen = [...hidden, ...shown.slice(0, -ENTRIES)].map(({ element }) => element);
+    this.gone.unshift(...cellsOf(unseen));
+    this.keepingEnd(() => this.root.prepend(...kept, note));
+    for (const element of kept) this.focus.add(element);
+    this.scrollToEnd();
+  }
+
+  /** Nothing of it is of the session any more. */
+  empty() {
+    this.root.replaceChildren();
+    this.gone = [];
+    this.stray = null;
   }
 
   /** @param {string} text a line of ours, not of Python */
@@ -90,8 +123,10 @@ export class Transcript {
     undo.addEventListener("click", () => {
       note.replaceWith(...cleared);
       this.gone = this.gone.filter((cell) => !cells.includes(cell));
+      this.onCleared(cleared, false);
     });
     this.root.prepend(note);
+    this.onCleared(cleared, true);
   }
 
   /** All inputs of the session and what came of them, those that were cleared too. */

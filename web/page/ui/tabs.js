@@ -92,8 +92,8 @@ class Tabs {
       const outdated = await warnIfOutdated();
       if (view in this.views) return; // it was chosen once more meanwhile
       const words = outdated
-        ? `A newer version of this page is there: reload it to see this part (${error}).`
-        : `This part of the page could not be loaded (${error}). Choose it again to try once more.`;
+        ? `A newer version of this page is available; reload to see this part (${error}).`
+        : `This part of the page could not be loaded (${error}). Select it again to retry.`;
       byId(`panel-${view}`).replaceChildren(h("p", { className: "note" }, words));
     }
   }

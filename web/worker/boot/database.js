@@ -23,6 +23,9 @@ export async function inStore(place, mode, ask) {
   }
 }
 
+/** A database gave no answer in time. */
+export class Silent extends Error {}
+
 /** A patience is as many short waits: time in which this thread is busy, and hears no answer, is one of them. */
 const WAITS = 10;
 
@@ -30,7 +33,7 @@ const WAITS = 10;
  * @template T
  * @param {Promise<T>} asked
  * @param {number} patience ms
- * @returns {Promise<T>} rejected where the answer does not come in time: a database may never give one
+ * @returns {Promise<T>} rejected by `Silent` where the answer does not come in time: a database may never give one
  */
 export async function within(asked, patience) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -39,7 +42,7 @@ export async function within(asked, patience) {
   const late = new Promise((_, reject) => {
     let left = WAITS;
     const wait = () => {
-      if (left === 0) reject(new Error("the browser's storage does not answer"));
+      if (left === 0) reject(new Silent("the browser's storage does not answer"));
       else timer = setTimeout(wait, patience / WAITS);
       left -= 1;
     };

@@ -1,0 +1,31 @@
+/** Displays across visits: what the browser stores of them, and what can be shown of that without their Python. */
+
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+
+/** Canvases are no larger in any browser. */
+const LARGEST = 16_384;
+
+/**
+ * @param {Bundle} bundle
+ * @param {HTMLElement} element that shows it
+ * @returns {Promise<Bundle | null>} null where nothing can be stored
+ */
+export async function storable(bundle, element) {
+  if (bundle.kind !== "image") return bundle;
+  const canvas = element.querySelector("canvas");
+  /** @type {Blob | null} */
+  const blob = canvas && (await new Promise((resolve) => canvas.toBlob(resolve)));
+  return blob && { ...bundle, png: new Uint8Array(await blob.arrayBuffer()) };
+}
+
+/**
+ * @param {Bundle} bundle as it was stored
+ * @returns {Bundle} that asks nothing of Python
+ */
+export function restorable(bundle) {
+  if (bundle.kind === "tensor") return { ...bundle, views: [] }; // the tensor itself is gone
+  if (bundle.kind !== "image") return bundle;
+  const { width, height, png } = bundle;
+  const isSound = [width, height].every((size) => size >= 1 && size <= LARGEST) && png instanceof Uint8Array;
+  return isSound ? bundle : { kind: "text", text: "This picture could not be read." };
+}

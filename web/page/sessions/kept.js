@@ -1,0 +1,300 @@
+/** One session, kept as it grows: its inputs with what they show, and the files of the user. */
+
+import { helpRequest } from "../repl/text.js";
+import { partsOf, sizeOf, stateOf, storableOutcome } from "./record.js";
+import * as store from "./store.js";
+
+/** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../display/displays.js").Displays} Displays */
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+/** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("./record.js").Record} Record */
+/** @typedef {import("./record.js").State} State */
+/** @typedef {import("./store.js").About} About */
+
+/**
+ * @typedef {object} Input
+ * @property {number} n its place in the session
+ * @property {string} source
+ * @property {State} state
+ * @property {number} at when it was entered, ms since 1970
+ * @property {Entry} entry
+ * @property {Outcome | null} outcome
+ * @property {number} bytes as they were counted last
+ * @property {boolean} isCleared
+ * @property {boolean} isTrimmed
+ */
+
+/** So many bytes of inputs and outputs are kept; then outputs are dropped, the oldest first. */
+const MOST_BYTES = 32 * 2 ** 20;
+/** An input whose outputs take more than this is kept without them. */
+const MOST_BYTES_OF_ONE = 8 * 2 ** 20;
+/** While an input runs, what it shows is written this often, or less where writing takes long. */
+const CHECKPOINT_MS = 1500;
+/** Of the time that passes, writing takes no more than one part in so many. */
+const SHARE = 20;
+
+export class KeptSession {
+  /**
+   * @param {About} about
+   * @param {Displays} displays
+   * @param {(error: unknown) => void} onProblem hears of what could not be written; null: something was
+   */
+  constructor(about, displays, onProblem) {
+    this.about = about;
+    this.displays = displays;
+    this.onProblem = onProblem;
+    /** In order. @type {Input[]} */
+    this.inputs = [];
+    /** @type {WeakMap<Entry, Input>} */
+    this.byEntry = new WeakMap();
+    /** The size of each file. @type {Map<string, number>} */
+    this.files = new Map();
+    /** What is to be written. @type {Set<Input>} */
+    this.dirty = new Set();
+    /** Files that are to be written, and (null) to be removed. @type {Map<string, store.File["bytes"] | null>} */
+    this.dirtyFiles = new Map();
+    /** Whether it is to be in the store, even without inputs. */
+    this.isWanted = false;
+    /** Whether there is something of it in the store. */
+    this.isStored = false;
+    /** Nothing is written before it is known which session this is, and after the storage was found to be of no use. */
+    this.isOn = false;
+    /** One thing is written after another. */
+    this.queue = Promise.resolve();
+    this.pause = CHECKPOINT_MS;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+  }
+
+  /** Begin to write. */
+  start() {
+    this.isOn = true;
+    void this.write();
+  }
+
+  /**
+   * Be a session that is in the store. What was entered meanwhile comes behind its inputs.
+   *
+   * @param {About} about
+   * @param {Input[]} inputs
+   * @param {number} last the number of its last record
+   */
+  adopt(about, inputs, last) {
+    const entered = this.inputs;
+    for (const [i, input] of entered.entries()) input.n = last + 1 + i;
+    this.about = about;
+    this.inputs = [...inputs, ...entered];
+    for (const input of inputs) this.byEntry.set(input.entry, input);
+    this.isStored = this.isWanted = true;
+    this.count();
+  }
+
+  /** Those that ran to their end, and those that have not begun; but requests for help. */
+  get runnable() {
+    return this.inputs.filter(({ state, source }) => (state === "done" || state === "waiting") && !helpRequest(source));
+  }
+
+  // What the console tells -------------------------------------------------------------------------
+
+  /**
+   * @param {Entry} entry
+   * @param {string} source
+   */
+  enter(entry, source) {
+    /** @type {Input} */
+    const input = {
+      n: (this.inputs.at(-1)?.n ?? 0) + 1,
+      source,
+      state: "waiting",
+      at: Date.now(),
+      entry,
+      outcome: null,
+      bytes: 0,
+      isCleared: false,
+      isTrimmed: false,
+    };
+    this.inputs.push(input);
+    this.byEntry.set(entry, input);
+    this.dirty.add(input);
+    void this.write();
+  }
+
+  /**
+   * An input is run once more, and its new outputs take the place of those it has.
+   *
+   * @param {Input} input
+   * @param {Entry} entry that shows them
+   * @returns {() => void} takes that back
+   */
+  replace(input, entry) {
+    const before = { ...input };
+    input.entry = entry;
+    this.byEntry.set(entry, input);
+    return () => {
+      const { isCleared } = input;
+      Object.assign(input, before, { isCleared });
+      this.dirty.add(input);
+      void this.write();
+    };
+  }
+
+  /** @param {Entry} entry that runs, and may have shown more */
+  change(entry) {
+    const input = this.byEntry.get(entry);
+    if (!input) return;
+    input.state = "running";
+    input.outcome = null;
+    input.isTrimmed = false;
+    this.dirty.add(input);
+    this.timer ??= setTimeout(() => void this.write(), this.pause);
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Outcome} outcome
+   */
+  finish(entry, outcome) {
+    const input = this.byEntry.get(entry);
+    if (!input) return;
+    input.state = stateOf(outcome);
+    input.outcome = storableOutcome(outcome);
+    this.dirty.add(input);
+    void this.write();
+  }
+
+  /**
+   * @param {Element[]} elements
+   * @param {boolean} isCleared from view, or brought back
+   */
+  async clear(elements, isCleared) {
+    const meant = this.inputs.filter(({ entry }) => elements.includes(entry.element));
+    for (const input of meant) input.isCleared = isCleared;
+    await this.queue;
+    const numbers = meant.filter((input) => !this.dirty.has(input)).map(({ n }) => n);
+    if (this.isOn && numbers.length) await this.attempt(store.markCleared(this.about.id, numbers, isCleared));
+  }
+
+  /** @param {Changes} changes */
+  keepFiles({ changed, removed }) {
+    for (const { path, bytes } of changed) {
+      this.files.set(path, bytes.byteLength);
+      this.dirtyFiles.set(path, bytes);
+    }
+    for (const path of removed) {
+      this.files.delete(path);
+      this.dirtyFiles.set(path, null);
+    }
+    this.about.files = this.files.size;
+    this.about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
+    void this.write();
+  }
+
+  /** @returns {Promise<store.File[]>} */
+  async readFiles() {
+    if (!this.isOn || !this.about.files) return [];
+    await this.queue;
+    const files = await store.readFiles(this.about.id).catch(() => []);
+    this.files = new Map(files.map(({ path, bytes }) => [path, bytes.byteLength]));
+    return files;
+  }
+
+  // Writing ----------------------------------------------------------------------------------------
+
+  /** Write what has changed; what cannot be written stays to be written. */
+  write() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.queue = this.queue.then(() => this.writeNow());
+    return this.queue;
+  }
+
+  async writeNow() {
+    const isChanged = this.dirty.size > 0 || this.dirtyFiles.size > 0;
+    if (!this.isOn || (!isChanged && (this.isStored || !this.isWanted))) return;
+    const began = performance.now();
+    await this.attempt(this.writeAll());
+    this.pause = Math.max(CHECKPOINT_MS, SHARE * (performance.now() - began));
+  }
+
+  /** @param {Promise<void>} work */
+  async attempt(work) {
+    try {
+      await work;
+      this.isStored = true;
+      this.onProblem(null);
+    } catch (error) {
+      this.onProblem(error);
+    }
+  }
+
+  async writeAll() {
+    if (!this.isStored) await store.putAbout({ ...this.about });
+    for (const input of this.dirty) {
+      this.dirty.delete(input);
+      try {
+        await this.writeOne(input);
+      } catch (error) {
+        this.dirty.add(input);
+        throw error;
+      }
+    }
+    if (this.dirtyFiles.size) await this.writeFiles();
+  }
+
+  async writeFiles() {
+    const batch = [...this.dirtyFiles];
+    const changed = batch.flatMap(([path, bytes]) => (bytes ? [{ path, bytes }] : []));
+    const removed = batch.flatMap(([path, bytes]) => (bytes ? [] : [path]));
+    this.about.changed = Date.now();
+    await store.putFiles({ ...this.about }, changed, removed);
+    for (const [path, bytes] of batch) if (this.dirtyFiles.get(path) === bytes) this.dirtyFiles.delete(path);
+  }
+
+  /** @param {Input} input */
+  async writeOne(input) {
+    if (!input.isTrimmed) {
+      const parts = await partsOf(input.entry, this.displays);
+      const { source, state, at, outcome, isCleared } = input;
+      /** @type {Record} */
+      const record = { source, state, at, parts, outcome, isCleared, isTrimmed: false };
+      input.bytes = sizeOf(record);
+      if (input.bytes <= MOST_BYTES_OF_ONE) {
+        this.about.changed = Date.now();
+        const surplus = this.count();
+        await store.putInput({ ...this.about }, input.n, record);
+        for (const oldest of surplus) await this.trim(oldest);
+        return;
+      }
+    }
+    await this.trim(input);
+  }
+
+  /** @param {Input} input whose outputs are dropped */
+  async trim(input) {
+    const { source, state, at, isCleared } = input;
+    /** @type {Record} */
+    const record = { source, state, at, parts: [], outcome: null, isCleared, isTrimmed: true };
+    input.isTrimmed = true;
+    input.bytes = sizeOf(record);
+    this.count();
+    await store.putInput({ ...this.about }, input.n, record);
+  }
+
+  /** @returns {Input[]} the oldest inputs, whose outputs have to go */
+  count() {
+    const { about, inputs } = this;
+    about.inputs = inputs.length;
+    about.bytes = inputs.reduce((sum, { bytes }) => sum + bytes, 0);
+    /** @type {Input[]} */
+    const surplus = [];
+    let rest = about.bytes;
+    for (const input of inputs.slice(0, -1)) {
+      if (rest <= MOST_BYTES) break;
+      if (input.isTrimmed || input.state === "running" || input.state === "waiting") continue;
+      rest -= input.bytes;
+      surplus.push(input);
+    }
+    return surplus;
+  }
+}

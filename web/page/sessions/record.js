@@ -1,0 +1,172 @@
+/**
+ * An input and what came of it, as data that the browser can store, and back. Outputs are kept as what they are drawn
+ * from, never as markup: what is restored passes through the same functions as what Python shows, and so can run
+ * no script.
+ */
+
+import { problemsWith } from "../bench/validate.js";
+import { h } from "../ui/dom.js";
+
+/** @typedef {import("../display/bundles.js").Bundle} Bundle */
+/** @typedef {import("../display/displays.js").Displays} Displays */
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+/** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("../repl/transcript.js").Transcript} Transcript */
+/** @typedef {{ text: string, className: string }} Run printed characters of one look */
+/** @typedef {"waiting" | "running" | "done" | "failed" | "interrupted"} State */
+
+/**
+ * @typedef {{ kind: "printed", runs: Run[], isCut: boolean } | { kind: "display", bundle: Bundle }} Part
+ *
+ * @typedef {object} Record
+ * @property {string} source
+ * @property {State} state
+ * @property {number} at when it was entered, ms since 1970
+ * @property {Part[]} parts in order
+ * @property {Outcome | null} outcome null while it runs, and where its outputs were dropped
+ * @property {boolean} isCleared from view
+ * @property {boolean} isTrimmed its outputs were dropped
+ */
+
+const text = { type: "string" };
+const maybeText = { type: ["string", "null"] };
+const flag = { type: "boolean" };
+const SCHEMA = {
+  type: "object",
+  required: ["source", "state", "at", "parts", "outcome", "isCleared", "isTrimmed"],
+  properties: {
+    source: text,
+    state: { enum: ["waiting", "running", "done", "failed", "interrupted"] },
+    at: { type: "number" },
+    parts: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["kind"],
+        properties: {
+          kind: { enum: ["printed", "display"] },
+          runs: {
+            type: "array",
+            items: { type: "object", required: ["text", "className"], properties: { text, className: text } },
+          },
+          isCut: flag,
+          bundle: { type: "object", required: ["kind"], properties: { kind: text } },
+        },
+      },
+    },
+    outcome: {
+      type: ["object", "null"],
+      required: ["ok", "result", "error", "full_error", "failure", "interrupted"],
+      properties: { ok: flag, result: maybeText, error: maybeText, full_error: maybeText, interrupted: flag },
+    },
+    isCleared: flag,
+    isTrimmed: flag,
+  },
+};
+/** The looks that printed text can have (repl/terminal.js). */
+const LOOKS = /^(?:(?:stdout|stderr|typed|bold|dim|italic|underline|colour-\d)(?: |$))*$/;
+
+/**
+ * @param {Entry} entry
+ * @param {Displays} displays
+ * @returns {Promise<Part[]>} what it shows besides its result
+ */
+export async function partsOf(entry, displays) {
+  entry.draw();
+  /** @type {Part[]} */
+  const parts = [];
+  for (const element of [...entry.element.children]) {
+    if (element.matches("pre.printed")) parts.push(printed(element));
+    const bundle = element.matches(".display") ? await displays.storable(element) : null;
+    if (bundle) parts.push({ kind: "display", bundle });
+  }
+  return parts;
+}
+
+/**
+ * @param {Element} element
+ * @returns {Part}
+ */
+function printed(element) {
+  const root = /** @type {HTMLElement} */ (element.firstElementChild);
+  const runs = [...root.children].map(({ textContent, className }) => ({ text: textContent ?? "", className }));
+  return { kind: "printed", runs, isCut: root.dataset.isCut !== undefined };
+}
+
+/**
+ * @param {Outcome} outcome
+ * @returns {Outcome} what the browser can store of it
+ */
+export function storableOutcome({ ok, result, error, full_error, failure, interrupted, rich }) {
+  return { ok, result, error, full_error, failure, interrupted, rich: rich ?? null };
+}
+
+/**
+ * @param {Outcome} outcome
+ * @returns {State}
+ */
+export function stateOf({ ok, interrupted }) {
+  if (ok) return "done";
+  return interrupted ? "interrupted" : "failed";
+}
+
+/**
+ * @param {unknown} value
+ * @returns {Record | null} null where it is none
+ */
+export function asRecord(value) {
+  return problemsWith(SCHEMA, value).length ? null : /** @type {Record} */ (value);
+}
+
+/**
+ * @param {unknown} value that the browser can store
+ * @returns {number} about how many bytes it takes
+ */
+export function sizeOf(value) {
+  if (typeof value === "string") return 2 * value.length;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.entries(value).reduce((sum, [name, part]) => sum + 2 * name.length + sizeOf(part), 0);
+}
+
+/** What is said of an input that did not come to its end. */
+const UNFINISHED = {
+  waiting: "Not run: the page was left before it began.",
+  running: "Cut off: the page was left while this ran.",
+};
+
+/**
+ * @param {Record} record
+ * @param {Transcript} transcript
+ * @param {Displays} displays
+ * @param {string} trimmed what is said where outputs were dropped
+ * @returns {Entry} not in the transcript yet
+ * @throws whatever the drawing of a damaged record does
+ */
+export function restoredEntry(record, transcript, displays, trimmed) {
+  const { source, state, parts, outcome } = record;
+  const entry = transcript.entryOf(source);
+  for (const part of parts) {
+    if (part.kind === "printed") entry.element.append(printedAgain(part.runs, part.isCut));
+    else entry.element.append(displays.restored(part.bundle));
+  }
+  if (outcome) entry.finish(outcome, (bundle) => displays.restoredResult(bundle));
+  else entry.element.className = state === "done" ? "entry done" : "entry failed";
+  const words = record.isTrimmed ? trimmed : state === "waiting" || state === "running" ? UNFINISHED[state] : "";
+  if (words) entry.element.append(h("p", { className: "note" }, words));
+  entry.element.classList.add("restored");
+  return entry;
+}
+
+/**
+ * @param {Run[]} runs
+ * @param {boolean} isCut
+ */
+function printedAgain(runs, isCut) {
+  const spans = runs.map(({ text: words, className }) =>
+    h("span", { className: LOOKS.test(className) ? className : "" }, words),
+  );
+  const root = h("span", {}, ...spans);
+  if (isCut) root.dataset.isCut = "";
+  return h("pre", { className: "printed" }, root);
+}

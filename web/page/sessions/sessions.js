@@ -1,0 +1,463 @@
+/**
+ * The sessions of this browser, and the one that this tab has open. It is kept as it grows, and is there again after a
+ * reload, a crash or a closed tab; its variables, which are Python's, are not.
+ *
+ * A tab that is reloaded goes on with its session. A new tab gets the session that was used last; where another tab has
+ * it open, a new one. Where the browser stores nothing, or no more, the page says so once, and works on.
+ */
+
+import { button, h } from "../ui/dom.js";
+import { claim } from "./claim.js";
+import { KeptSession } from "./kept.js";
+import { SessionMenu } from "./menu.js";
+import { asRecord, restoredEntry, sizeOf } from "./record.js";
+import * as store from "./store.js";
+import { count, moment } from "./words.js";
+
+/** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../engine.js").Engine} Engine */
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+/** @typedef {import("../repl/console.js").Console} Console */
+/** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("./kept.js").Input} Input */
+/** @typedef {import("./store.js").About} About */
+
+const MOST_SESSIONS = 50;
+const NAME_LENGTH = 60;
+/** So long a tab that was reloaded waits for itself to be gone. */
+const OWN_PATIENCE_MS = 2000;
+/** So long a new tab waits for one that was just closed. */
+const PATIENCE_MS = 300;
+/** Drafts are written at each stroke of a key, and a longer one would take its time. */
+const LONGEST_DRAFT = 200_000;
+
+const OWN = "py_tensor.session";
+const DRAFT = "py_tensor.draft ";
+
+const TRIMMED = "The outputs of this input were dropped: a session keeps 32 MiB of them, the newest first.";
+const FULL = "The browser’s storage is full: what is new is not kept. Delete a session to make room.";
+const REFUSED = "The browser stores nothing for this page (a private window or a setting): this session ends with it.";
+const SILENT = "The browser’s storage does not answer: this session ends with the page.";
+const DAMAGED = "The stored sessions were damaged and had to be removed. A new session is kept from here on.";
+const MANY = `${MOST_SESSIONS} sessions are kept already, so this one is not. Delete one of them first.`;
+
+export class Sessions {
+  /**
+   * @param {Engine} engine
+   * @param {Console} repl
+   */
+  constructor(engine, repl) {
+    this.engine = engine;
+    this.repl = repl;
+    /** What is wrong with the storage, in a sentence. @type {string | null} */
+    this.problem = null;
+    /** Lets another tab have the session. */
+    this.release = () => {};
+    /** Says that the session was restored. @type {HTMLElement | null} */
+    this.note = null;
+    /** Whether it is known which session this is. */
+    this.isOpen = false;
+    this.session = this.blank([]);
+    this.menu = new SessionMenu(this);
+    this.opened = this.openFirst();
+    this.listen();
+  }
+
+  listen() {
+    const { engine, repl } = this;
+    repl.keeper = {
+      entered: (entry, source) => this.session.enter(entry, source),
+      changed: (entry) => this.session.change(entry),
+      finished: (entry, outcome) => this.session.finish(entry, outcome),
+      drafted: () => this.keepDraft(),
+    };
+    repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    engine.prepare = () => this.giveFiles();
+    engine.addEventListener("ready", () => repl.transcript.scrollToEnd(), { once: true }); // there may be a banner now
+    engine.addEventListener("files", (event) => this.keepFiles(/** @type {CustomEvent<Changes>} */ (event).detail));
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) void this.session.write();
+    });
+  }
+
+  // Opening ----------------------------------------------------------------------------------------
+
+  async openFirst() {
+    try {
+      const all = await store.listSessions();
+      const own = all.find(({ id }) => id === read("sessionStorage", OWN));
+      const wanted = own ?? (navigator.locks ? all.at(0) : undefined);
+      const release = wanted && (await claim(wanted.id, own ? OWN_PATIENCE_MS : PATIENCE_MS));
+      if (wanted && release) {
+        this.release = release;
+        await this.resume(wanted);
+        return;
+      }
+      await this.begin(all);
+      if (wanted) this.sayElsewhere(wanted);
+    } catch (error) {
+      this.fail(error);
+      await this.begin([]);
+    }
+  }
+
+  /**
+   * @param {About[]} all there are
+   * @returns {KeptSession} a new one, of which nothing is stored before there is something in it
+   */
+  blank(all) {
+    const names = new Set(all.map(({ name }) => name));
+    let i = 1;
+    while (names.has(`Session ${i}`)) i++;
+    const now = Date.now();
+    const id = `${now.toString(36)}-${Math.random().toString(36).slice(2)}`;
+    /** @type {About} */
+    const about = {
+      format: 1,
+      id,
+      name: `Session ${i}`,
+      created: now,
+      changed: now,
+      inputs: 0,
+      bytes: 0,
+      files: 0,
+      fileBytes: 0,
+    };
+    return new KeptSession(about, this.repl.displays, (error) => (error === null ? this.recover() : this.fail(error)));
+  }
+
+  /** @param {About[]} all there are */
+  async begin(all) {
+    const { session } = this;
+    session.about.name = this.blank(all).about.name;
+    this.release = (await claim(session.about.id, PATIENCE_MS)) ?? (() => {});
+    write("sessionStorage", OWN, session.about.id);
+    if (all.length >= MOST_SESSIONS) this.say(MANY);
+    else if (this.problem !== REFUSED && this.problem !== SILENT) session.start();
+    this.takeDraft();
+    this.menu.name();
+  }
+
+  /**
+   * Go on with a session that is stored.
+   *
+   * @param {About} about whose lock this tab has
+   */
+  async resume(about) {
+    const found = await store.readInputs(about.id);
+    const restored = found.flatMap(({ n, record }) => this.restored(n, record) ?? []);
+    const { session, repl } = this;
+    session.adopt({ ...about }, restored, found.at(-1)?.n ?? 0);
+    write("sessionStorage", OWN, about.id);
+    const hidden = restored.filter(({ isCleared }) => isCleared);
+    const shown = restored.filter(({ isCleared }) => !isCleared);
+    if (found.length) {
+      this.note = this.restoredNote(about, hidden.length, found.length - restored.length);
+      repl.transcript.restore(hidden.map(entryOf), shown.map(entryOf), this.note);
+    }
+    this.takeDraft();
+    session.start();
+    this.menu.name();
+  }
+
+  /** What is in the prompt already stays, and the draft is in the history then. */
+  takeDraft() {
+    const { editor } = this.repl;
+    const draft = read("localStorage", DRAFT + this.session.about.id);
+    if (draft && editor.text) editor.history.add(draft);
+    else if (draft) editor.text = draft;
+    this.isOpen = true;
+    this.keepDraft();
+  }
+
+  /**
+   * @param {number} n
+   * @param {unknown} value of its record
+   * @returns {Input | null} null where it is damaged
+   */
+  restored(n, value) {
+    const record = asRecord(value);
+    if (!record) return null;
+    try {
+      const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
+      const { source, state, at, outcome, isCleared, isTrimmed } = record;
+      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed };
+    } catch {
+      return null;
+    }
+  }
+
+  /**
+   * @param {About} about
+   * @param {number} hidden
+   * @param {number} damaged
+   */
+  restoredNote(about, hidden, damaged) {
+    const words = [`Restored from ${moment(about.changed)}. Variables are not kept.`];
+    if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
+    if (damaged)
+      words.push(`${count(damaged, "input")} could not be read and ${damaged === 1 ? "is" : "are"} left out.`);
+    const actions = this.session.runnable.length ? [button("Run all again", "button", () => void this.runAgain())] : [];
+    return h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")), ...actions);
+  }
+
+  /** @param {About} other is open in another tab */
+  sayElsewhere(other) {
+    const words = `“${other.name}” is open in another tab, so this tab has a new session.`;
+    const copy = button("Open a copy", "button", () => void this.openCopy(other));
+    this.repl.transcript.append(h("p", { className: "note kept-note" }, h("span", {}, words), copy));
+  }
+
+  // Changing ---------------------------------------------------------------------------------------
+
+  /**
+   * Have another session here, in a new Python.
+   *
+   * @param {() => Promise<void>} open
+   */
+  async change(open) {
+    const { engine, repl, session, release } = this;
+    engine.restart("Another session was opened.");
+    engine.restarted = null; // nothing of this session is gone
+    let opened = () => {};
+    /** @type {Promise<void>} */
+    this.opened = new Promise((resolve) => {
+      opened = resolve;
+    });
+    await session.write();
+    session.isOn = false;
+    this.isOpen = false;
+    this.session = this.blank([]);
+    this.note = null;
+    repl.transcript.empty();
+    repl.editor.text = "";
+    release();
+    try {
+      await open();
+    } catch (error) {
+      this.fail(error);
+      await this.begin([]);
+    } finally {
+      opened();
+    }
+    repl.editor.focus();
+  }
+
+  /** Begin another one. */
+  async openNew() {
+    const all = await this.list();
+    await this.change(() => this.begin(all));
+  }
+
+  /**
+   * @param {About} about
+   * @returns {Promise<boolean>} false where another tab has it open
+   */
+  async open(about) {
+    const release = await claim(about.id, PATIENCE_MS);
+    if (!release) return false;
+    await this.change(async () => {
+      this.release = release;
+      await this.resume(about);
+    });
+    return true;
+  }
+
+  /** @param {About} other that another tab has open */
+  async openCopy(other) {
+    const all = await this.list();
+    if (all.length >= MOST_SESSIONS) {
+      this.say(MANY);
+      return;
+    }
+    const now = Date.now();
+    const copy = {
+      ...other,
+      id: this.blank([]).about.id,
+      name: `${other.name} (copy)`.slice(0, NAME_LENGTH),
+      created: now,
+    };
+    try {
+      await store.copySession(other.id, copy);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    await this.open(copy);
+  }
+
+  /** @param {string} name of this session from now on */
+  async rename(name) {
+    const { session } = this;
+    session.about.name = name.trim().slice(0, NAME_LENGTH) || session.about.name;
+    session.isWanted = true;
+    this.menu.name();
+    if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
+  }
+
+  /**
+   * For good, with its files.
+   *
+   * @param {About} about this session, or one that no tab has open
+   */
+  async remove(about) {
+    const isThis = about.id === this.session.about.id;
+    const remove = async () => {
+      await store.removeSession(about.id).catch((error) => this.fail(error));
+      forget(DRAFT + about.id);
+      this.recover();
+    };
+    if (!isThis) {
+      const release = await claim(about.id, PATIENCE_MS);
+      if (!release) return;
+      await remove();
+      release();
+      await this.session.write();
+      return;
+    }
+    await this.change(async () => {
+      await remove();
+      await this.begin(await this.list());
+    });
+  }
+
+  /** Remove all that is in this session; it keeps its name. */
+  async clear() {
+    const { name } = this.session.about;
+    await this.remove(this.session.about);
+    await this.rename(name);
+  }
+
+  /** @returns {Promise<About[]>} */
+  async list() {
+    return store.listSessions().catch(() => []);
+  }
+
+  // Running again ----------------------------------------------------------------------------------
+
+  /** Run every input once more, in its place; those that failed or were interrupted stay as they are. */
+  async runAgain() {
+    const { session, repl } = this;
+    this.note?.querySelector("button")?.remove();
+    repl.editor.focus();
+    const chain = {};
+    const runs = session.runnable.map((input) => {
+      const { entry: old } = input;
+      const entry = repl.transcript.entryOf(input.source);
+      if (old.element.isConnected) old.element.replaceWith(entry.element);
+      repl.transcript.focus.add(entry.element);
+      const takeBack = session.replace(input, entry);
+      return { entry, old, takeBack, outcome: repl.run(input.source, entry, chain) };
+    });
+    let left = 0;
+    for (const { entry, old, takeBack, outcome } of runs) {
+      if (!(await outcome).isDropped) continue;
+      entry.element.replaceWith(old.element);
+      takeBack();
+      left += 1;
+    }
+    repl.transcript.note(
+      left
+        ? `${count(runs.length - left, "input")} ran again; ${left} after the one that did not succeed ${left === 1 ? "was" : "were"} not run.`
+        : `${count(runs.length, "input")} ran again.`,
+    );
+  }
+
+  // Around the inputs ------------------------------------------------------------------------------
+
+  keepDraft() {
+    const { session, repl } = this;
+    const { text } = repl.editor;
+    if (!this.isOpen || text.length > LONGEST_DRAFT) return;
+    if (text) write("localStorage", DRAFT + session.about.id, text);
+    else forget(DRAFT + session.about.id);
+    session.isWanted ||= text !== "";
+    if (!session.isStored) void session.write();
+  }
+
+  /** A new Python gets the files of the session before anything runs. */
+  async giveFiles() {
+    await this.opened;
+    const files = await this.session.readFiles();
+    const transfer = files.map(({ bytes }) => bytes.buffer);
+    if (files.length) this.engine.post({ kind: "restore", files }, transfer);
+  }
+
+  /** @param {Changes} changes */
+  async keepFiles(changes) {
+    const { session } = this;
+    const { refused } = changes;
+    const names = refused.length > 3 ? `${refused.length} files` : refused.join(", ");
+    if (refused.length)
+      this.repl.transcript.note(`Not kept for later visits: ${names}. A session keeps 32 MiB of files.`);
+    await this.opened;
+    session.keepFiles(changes);
+  }
+
+  // Problems ---------------------------------------------------------------------------------------
+
+  /** @param {unknown} error of the storage */
+  fail(error) {
+    const name = store.nameOf(error);
+    if (error instanceof store.Damaged) this.say(DAMAGED);
+    else if (name === "QuotaExceededError") this.say(FULL);
+    else {
+      this.say(error instanceof store.Silent ? SILENT : REFUSED);
+      this.session.isOn = false;
+    }
+  }
+
+  /** It works again. */
+  recover() {
+    if (this.problem !== FULL) return;
+    this.problem = null;
+  }
+
+  /** @param {string} words of which the user hears once */
+  say(words) {
+    if (words === this.problem) return;
+    this.problem = words;
+    this.repl.transcript.note(words);
+  }
+}
+
+/** @param {Input} input */
+function entryOf({ entry }) {
+  return entry;
+}
+
+/** @typedef {"localStorage" | "sessionStorage"} StorageName even to ask for one may fail */
+
+/**
+ * @param {StorageName} storage
+ * @param {string} key
+ */
+function read(storage, key) {
+  try {
+    return window[storage].getItem(key);
+  } catch {
+    return null; // none, or it is refused
+  }
+}
+
+/**
+ * @param {StorageName} storage
+ * @param {string} key
+ * @param {string} value
+ */
+function write(storage, key, value) {
+  try {
+    window[storage].setItem(key, value);
+  } catch {
+    // None, or it is full: the next visit begins without it.
+  }
+}
+
+/** @param {string} key of a draft */
+function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // There is no storage.
+  }
+}

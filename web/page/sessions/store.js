@@ -1,0 +1,183 @@
+/**
+ * Sessions as the browser keeps them: IndexedDB, one record for what is said about a session, one for each input
+ * and one for each file. An input is written by itself, so a session grows without being written again.
+ */
+
+import { inStore, Silent, within } from "../../worker/boot/database.js";
+
+/**
+ * @typedef {object} About a session, without what is in it
+ * @property {1} format
+ * @property {string} id
+ * @property {string} name
+ * @property {number} created ms since 1970
+ * @property {number} changed likewise
+ * @property {number} inputs how many it has
+ * @property {number} bytes of its inputs and outputs
+ * @property {number} files how many it has
+ * @property {number} fileBytes
+ *
+ * @typedef {{ path: string, bytes: Uint8Array<ArrayBuffer> }} File below the home folder
+ * @typedef {{ n: number, record: unknown }} Numbered an input's record, by its place in the session
+ */
+
+const SESSIONS = { database: "py_tensor sessions", store: "sessions" };
+/** A database that does not answer must not keep the page from working. */
+const PATIENCE_MS = 3000;
+
+export { Silent };
+
+/** The stored sessions cannot be read, and were removed. */
+export class Damaged extends Error {}
+
+/** @returns {Promise<About[]>} the one that was changed last first */
+export async function listSessions() {
+  /** @type {unknown[]} */
+  const found = await ask("readonly", (store) => store.getAll(all("about")));
+  return found.filter(isAbout).sort((a, b) => b.changed - a.changed);
+}
+
+/**
+ * @param {string} id
+ * @returns {Promise<Numbered[]>} its inputs, in order
+ */
+export async function readInputs(id) {
+  const range = all("input", id);
+  const keys = await ask("readonly", (store) => store.getAllKeys(range));
+  const records = await ask("readonly", (store) => store.getAll(range));
+  return records.map((record, i) => ({ n: Number(/** @type {IDBValidKey[]} */ (keys[i])[2]), record }));
+}
+
+/**
+ * @param {string} id
+ * @returns {Promise<File[]>}
+ */
+export async function readFiles(id) {
+  const range = all("file", id);
+  const keys = await ask("readonly", (store) => store.getAllKeys(range));
+  /** @type {unknown[]} */
+  const contents = await ask("readonly", (store) => store.getAll(range));
+  return contents.flatMap((bytes, i) => {
+    const path = /** @type {IDBValidKey[]} */ (keys[i])[2];
+    return bytes instanceof Uint8Array && typeof path === "string" ? [{ path, bytes: bytes.slice() }] : [];
+  });
+}
+
+/** @param {About} about */
+export async function putAbout(about) {
+  await ask("readwrite", (store) => store.put(about, ["about", about.id]));
+}
+
+/**
+ * @param {About} about of the session, with this input
+ * @param {number} n
+ * @param {unknown} record
+ */
+export async function putInput(about, n, record) {
+  await ask("readwrite", (store) => {
+    store.put(record, ["input", about.id, n]);
+    return store.put(about, ["about", about.id]);
+  });
+}
+
+/**
+ * Note of inputs whether they are shown.
+ *
+ * @param {string} id
+ * @param {number[]} numbers
+ * @param {boolean} isCleared
+ */
+export async function markCleared(id, numbers, isCleared) {
+  await ask("readwrite", (store) => {
+    const requests = numbers.map((n) => {
+      const request = store.get(["input", id, n]);
+      request.onsuccess = () => {
+        if (request.result) store.put({ ...request.result, isCleared }, ["input", id, n]);
+      };
+      return request;
+    });
+    return requests[0];
+  });
+}
+
+/**
+ * @param {About} about of the session, with these files
+ * @param {File[]} changed
+ * @param {string[]} removed
+ */
+export async function putFiles(about, changed, removed) {
+  await ask("readwrite", (store) => {
+    for (const path of removed) store.delete(["file", about.id, path]);
+    for (const { path, bytes } of changed) store.put(bytes, ["file", about.id, path]);
+    return store.put(about, ["about", about.id]);
+  });
+}
+
+/** @param {string} id of a session, nothing of which stays */
+export async function removeSession(id) {
+  await ask("readwrite", (store) => {
+    store.delete(all("input", id));
+    store.delete(all("file", id));
+    return store.delete(["about", id]);
+  });
+}
+
+/**
+ * @param {string} from
+ * @param {About} about of the copy
+ */
+export async function copySession(from, about) {
+  await ask("readwrite", (store) => {
+    for (const kind of ["input", "file"]) {
+      const request = store.openCursor(all(kind, from));
+      request.onsuccess = () => {
+        const cursor = request.result;
+        if (!cursor) return;
+        const [, , place] = /** @type {IDBValidKey[]} */ (cursor.key);
+        store.put(cursor.value, [kind, about.id, place]);
+        cursor.continue();
+      };
+    }
+    return store.put(about, ["about", about.id]);
+  });
+}
+
+/**
+ * @template T
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+async function ask(mode, request) {
+  try {
+    return await within(inStore(SESSIONS, mode, request), PATIENCE_MS);
+  } catch (error) {
+    if (nameOf(error) !== "NotFoundError") throw error;
+    indexedDB.deleteDatabase(SESSIONS.database); // it lacks its store: nothing can be kept there
+    throw new Damaged("the stored sessions are damaged");
+  }
+}
+
+/** @param {unknown} error */
+export function nameOf(error) {
+  return error instanceof DOMException || error instanceof Error ? error.name : "";
+}
+
+/** @param {string[]} start of the keys */
+function all(...start) {
+  return IDBKeyRange.bound(start, [...start, []]); // an array comes behind everything else
+}
+
+/**
+ * @param {any} value
+ * @returns {value is About}
+ */
+function isAbout(value) {
+  const numbers = ["created", "changed", "inputs", "bytes", "files", "fileBytes"];
+  return (
+    value?.format === 1 &&
+    typeof value.id === "string" &&
+    typeof value.name === "string" &&
+    numbers.every((name) => Number.isFinite(value[name]))
+  );
+}

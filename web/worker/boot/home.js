@@ -1,0 +1,96 @@
+/**
+ * The files of the user: what lies below the folder in which Python starts. The page keeps them, and gives them to
+ * the next Python.
+ */
+
+/** @typedef {import("../../page/sessions/store.js").File} File */
+/** @typedef {{ changed: File[], removed: string[], refused: string[] }} Changes refused: too large to be kept */
+/** @typedef {{ mtime: number, size: number }} Version */
+/** What of Emscripten's file system is used here. @typedef {any} FileSystem */
+
+export const HOME = "/home/pyodide";
+/** So much is kept of all files together. */
+export const MOST_BYTES = 32 * 2 ** 20;
+const MOST_FILES = 1000;
+const DEEPEST = 16;
+/** What Python writes by itself. */
+const OF_PYTHON = new Set(["__pycache__"]);
+
+export class Home {
+  /** @param {FileSystem} fs */
+  constructor(fs) {
+    this.fs = fs;
+    /** What the page was told of, or knows. @type {Map<string, Version>} */
+    this.known = this.look();
+    /** Those of them that it did not get. @type {Set<string>} */
+    this.refused = new Set();
+  }
+
+  /** @param {File[]} files of an earlier Python */
+  restore(files) {
+    for (const { path, bytes } of files) {
+      const whole = `${HOME}/${path}`;
+      try {
+        this.fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
+        this.fs.writeFile(whole, bytes);
+      } catch {}
+    }
+    this.known = this.look();
+  }
+
+  /** @returns {Changes | null} since the last call; null where there are none */
+  changes() {
+    const found = this.look();
+    const removed = [...this.known.keys()].filter((path) => !found.has(path) && !this.refused.has(path));
+    const isNew = (/** @type {[string, Version]} */ [path, { mtime, size }]) => {
+      const known = this.known.get(path);
+      return known?.mtime !== mtime || known.size !== size;
+    };
+    const written = [...found].filter(isNew);
+    for (const path of this.refused) if (!found.has(path)) this.refused.delete(path);
+    /** @type {Changes} */
+    const changes = { changed: [], removed, refused: [] };
+    let bytes = [...found].reduce((sum, [path, { size }]) => sum + (this.refused.has(path) ? 0 : size), 0);
+    for (const [path, { size }] of written) bytes -= this.refused.has(path) ? 0 : size;
+    for (const [path, { size }] of written) {
+      if (bytes + size <= MOST_BYTES) {
+        bytes += size;
+        this.refused.delete(path);
+        changes.changed.push({ path, bytes: this.fs.readFile(`${HOME}/${path}`) });
+      } else {
+        if (!this.refused.has(path)) changes.refused.push(path);
+        if (this.known.has(path) && !this.refused.has(path)) removed.push(path); // what is kept of it is not it any more
+        this.refused.add(path);
+      }
+    }
+    this.known = found;
+    return changes.changed.length || removed.length || changes.refused.length ? changes : null;
+  }
+
+  /** @returns {Map<string, Version>} every regular file, by its path */
+  look() {
+    /** @type {Map<string, Version>} */
+    const found = new Map();
+    try {
+      this.walk("", 0, found);
+    } catch {
+      // The folder is gone, or changes as one looks.
+    }
+    return found;
+  }
+
+  /**
+   * @param {string} folder below the home folder, with a slash at its end unless it is that
+   * @param {number} depth
+   * @param {Map<string, Version>} found
+   */
+  walk(folder, depth, found) {
+    for (const name of this.fs.readdir(`${HOME}/${folder}`)) {
+      if (name === "." || name === ".." || OF_PYTHON.has(name) || found.size >= MOST_FILES) continue;
+      const path = folder + name;
+      const { mode, mtime, size } = this.fs.lstat(`${HOME}/${path}`);
+      if (this.fs.isFile(mode)) found.set(path, { mtime: mtime.getTime(), size });
+      else if (this.fs.isDir(mode) && depth < DEEPEST) this.walk(`${path}/`, depth + 1, found);
+    }
+  }
+}
