@@ -536,7 +536,7 @@ class TestDeploymentUnderAVisit:
         host.publish(marked("new"))
         expect(banner).not_to_contain_text("newer version")
         served.page.evaluate(load)
-        expect(banner).to_contain_text("A newer version of this page is there", timeout=60_000)
+        expect(banner).to_contain_text("A newer version of this page is available", timeout=60_000)
         if "numpy" in load:
             error = served.page.evaluate("window.done.error")
             assert "numpy could not be loaded from the server of this page" in error
@@ -605,7 +605,7 @@ class TestFailure:
             route.fulfill(status=404)
         banner = page.locator("#banner")
         expect(banner).to_contain_text("Python could not be started", timeout=60_000)
-        expect(banner).to_contain_text("A newer version of this page is there")
+        expect(banner).to_contain_text("A newer version of this page is available")
         expect(banner.get_by_role("button")).to_have_text(["Reload", "Try again"])
 
     def test_a_server_that_does_not_answer_hides_it_for_two_seconds(
