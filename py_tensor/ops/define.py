@@ -240,10 +240,19 @@ def _number(dtype: DType, device: Device) -> Number:
 _applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 
 
-def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
-    """List a public function under its name, with the op it records; make it a method as well."""
+def register(
+    function: Any, op: Op | None = None, *, method: bool = True, **known: float | str | None
+) -> None:
+    """List a public function under its name, with the op it records; make it a method as well.
+
+    What is known of it becomes attributes: of elementwise ops `ulp`, the largest error of a float32
+    result (None where none is promised), which the docstring and the page's reference tell and the
+    tests hold it to; and `operator`, the name of the method by which Python writes it.
+    """
     if op is not None:
         function.op = op
+    for key, value in known.items():
+        setattr(function, key, value)
     REGISTRY[function.__name__] = function
     if method:
         install(function.__name__, function)
@@ -316,7 +325,7 @@ def _finish(
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
         function.__doc__ += f"\n\n{said} in float32."
-    register(function, op, method=method)
+    register(function, op, method=method, ulp=ulp)
     return function
 
 
@@ -691,9 +700,11 @@ def binary_of(
             return result
         return stored(op.name, result, out, where, casting)
 
+    finished = _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-    return _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
+        finished.operator = f"__{operator}__"
+    return finished
 
 
 def _composed(

@@ -543,7 +543,7 @@ def _refuse_negative(x: Operand, y: Tensor) -> None:
         raise ValueError("power: integers to negative integer powers; make one of the two floats")
 
 
-register(power, POWER, method=False)
+register(power, POWER, method=False, ulp=4, operator="__pow__")
 count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 
