@@ -201,7 +201,12 @@ class TestRestoring:
         repl.input.fill("a draft")
         visits.wait_until(lambda kept: [program, "running", 1] in kept)
         dialogs: list[str] = []
-        app.page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+
+        def accept(dialog: Dialog) -> None:
+            dialogs.append(dialog.type)
+            dialog.accept()
+
+        app.page.on("dialog", accept)
         repl = visits.reload(app)
         assert dialogs == ["beforeunload"]
         expect(repl.entries.nth(1)).to_contain_text("step 4")

@@ -17,6 +17,8 @@ const RULE =
   "not kept. A session has room for 32 MiB of outputs (then the oldest outputs are dropped, and their inputs stay) " +
   "and 32 MiB of files.";
 
+export const LEFT_OUT = "Inputs that failed, or were interrupted, are left out";
+
 export class SessionMenu {
   /** @param {Sessions} sessions */
   constructor(sessions) {
@@ -89,7 +91,7 @@ export class SessionMenu {
       void this.sessions.runAgain();
     });
     again.disabled = session.runnable.length === 0;
-    again.title = "Inputs that failed or were interrupted are left out";
+    again.title = LEFT_OUT;
     const problems = problem ? [h("p", { className: "sessions-problem" }, problem)] : [];
     return [
       field,

@@ -9,7 +9,7 @@
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
-import { SessionMenu } from "./menu.js";
+import { LEFT_OUT, SessionMenu } from "./menu.js";
 import { asRecord, restoredEntry, sizeOf } from "./record.js";
 import * as store from "./store.js";
 import { count, moment } from "./words.js";
@@ -197,8 +197,13 @@ export class Sessions {
     if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
     if (damaged)
       words.push(`${count(damaged, "input")} could not be read and ${damaged === 1 ? "is" : "are"} left out.`);
-    const actions = this.session.runnable.length ? [button("Run all again", "button", () => void this.runAgain())] : [];
-    return h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")), ...actions);
+    const note = h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")));
+    if (this.session.runnable.length) {
+      const again = button("Run all again", "button", () => void this.runAgain());
+      again.title = LEFT_OUT;
+      note.append(again);
+    }
+    return note;
   }
 
   /** @param {About} other is open in another tab */
