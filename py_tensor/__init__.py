@@ -43,6 +43,7 @@ from py_tensor.errors import DeviceLostError as DeviceLostError
 from py_tensor.errors import DTypeError as DTypeError
 from py_tensor.errors import GPUError as GPUError
 from py_tensor.errors import HostCopyWarning as HostCopyWarning
+from py_tensor.errors import RankWarning as RankWarning
 from py_tensor.errors import ShapeError as ShapeError
 from py_tensor.errors import WaitError as WaitError
 from py_tensor.ops.arithmetic import *  # noqa: F403

@@ -230,19 +230,27 @@ _ON_HOST = "computed on the host, by NumPy: the GPU is waited for"
 _WITHOUT_ELEMENTS = "for issubdtype and isinstance: no tensor has such elements"
 _CPU_ALONE = 'on the device "cpu" alone: GPUs have no floats of 64 bits'
 _OF_32_BITS = "32 bits, the default of integers here; NumPy's has 64"
+_NOT_READ = ", where nothing is read for an error"
 _STREAM = "another stream of numbers than NumPy's for the same seed"
 PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("asfortranarray", "isfortran", "require"), "memory of new tensors is always row-major"
     ),
+    **dict.fromkeys(("nanargmax", "nanargmin"), "on the GPU 0 for NaN alone" + _NOT_READ),
     **dict.fromkeys(
-        ("nanargmax", "nanargmin"), "0 for NaN alone: an error would have to wait for the GPU"
+        ("ravel_multi_index", "unravel_index"),
+        "on the GPU numbers out of range stand for others" + _NOT_READ,
     ),
     **dict.fromkeys(
-        ("ravel_multi_index", "unravel_index"), "tensors of numbers out of range raise nothing"
+        ("linalg.cholesky", "linalg.inv", "linalg.solve", "linalg.svd", "linalg.svdvals"),
+        "on the GPU NaN or infinities where there is no result" + _NOT_READ,
     ),
-    "linalg.cholesky": "NaN for what is not positive definite: an error would have to wait",
-    "ufunc": "of reduce, accumulate, reduceat, outer and at many functions have only some",
+    **dict.fromkeys(
+        ("average", "histogram", "histogram_bin_edges"),
+        "on the GPU NaN or infinities for what NumPy refuses" + _NOT_READ,
+    ),
+    **dict.fromkeys(("pow", "power"), "on the GPU 0 for integers to negative powers" + _NOT_READ),
+    "ufunc": "no resolve_dtypes; reduce takes no initial of None",
     **dict.fromkeys(
         ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
         _WITHOUT_ELEMENTS,
@@ -262,8 +270,9 @@ PARTLY: dict[str, str] = {
     "genfromtxt": "no names and no masks: elements have no fields; read on the host",
     "loadtxt": "no quoted numbers; read on the host",
     "nditer": "no op_axes, itershape and ranges; each element that is written to is an op",
-    "linalg.eig": _ON_HOST,
-    "linalg.eigvals": _ON_HOST,
+    **dict.fromkeys(
+        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; complex always, as the standard has it"
+    ),
     **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),

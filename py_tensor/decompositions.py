@@ -2,8 +2,11 @@
 
 Factors are computed by kernels of their own (`codegen/factorization.py`), and eigenvalues and
 singular values by Jacobi's rotations (`codegen/jacobi.py`). All matrices of a batch advance at
-once, and nothing is read back. What has no solution holds infinities and NaN, where NumPy raises:
-to raise, the GPU would have to be waited for. Matrices may be complex.
+once, and nothing is read back on the GPU. Matrices may be complex.
+
+Where NumPy raises `LinAlgError` for the elements of a matrix, so do these functions on the cpu
+device, and those that are computed on the host. On the GPU nothing is read for that: there a matrix
+without a result gives infinities and NaN, and the others of its batch give theirs.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from py_tensor.ops.movement import (
     in_common_dtype,
     swapaxes,
 )
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.rearrange import tril
 from py_tensor.ops.reduction import any, max, sum
 from py_tensor.ops.sorting import argsort, sort
@@ -127,11 +130,31 @@ def solve(a: Operand, b: Operand) -> Tensor:
     Raises
     ------
     LinAlgError
-        For matrices that are not square.
+        For matrices that are not square; on the cpu device for singular ones, whose solutions are
+        infinite or NaN on the GPU.
     ShapeError
         If the numbers of rows differ.
     """
     a, b = in_common_dtype("solve", _square("solve", a), b)
+    found = _solution(a, b)
+    _check_result("solve", "the matrix is singular", found, "solve", a, b)
+    return found
+
+
+def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tensor) -> None:
+    """Raise LinAlgError where NumPy's function raises it for elements that the host has."""
+    values = known(found)
+    if values is None or not (values != values).any():
+        return
+    linalg = host.load_numpy().linalg
+    try:
+        getattr(linalg, name)(*map(known, operands))
+    except linalg.LinAlgError:
+        raise LinAlgError(f"{op}: {words}") from None
+
+
+def _solution(a: Tensor, b: Tensor) -> Tensor:
+    """`solve`, without a look at the elements."""
     is_vector = b.ndim == 1
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
@@ -151,9 +174,23 @@ def solve(a: Operand, b: Operand) -> Tensor:
 
 
 def inv(a: Operand) -> Tensor:
-    """The inverses of square matrices. Raises LinAlgError for others."""
+    """The inverses of square matrices.
+
+    Raises
+    ------
+    LinAlgError
+        For other matrices; on the cpu device for singular ones, whose inverses are infinite or NaN
+        on the GPU.
+    """
     x = _square("inv", a)
-    return solve(x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
+    found = unchecked_inverse(x)
+    _check_result("inv", "the matrix is singular", found, "inv", x)
+    return found
+
+
+def unchecked_inverse(x: Tensor) -> Tensor:
+    """`inv`, without a look at the elements."""
+    return _solution(x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
 
 
 def det(a: Operand) -> Tensor:
@@ -177,17 +214,26 @@ def slogdet(a: Operand) -> SlogdetResult:
 def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     """The triangular matrix whose product with its adjoint is a positive definite matrix.
 
-    The lower triangle is read alone. A matrix that is not positive definite gives NaN.
+    The lower triangle is read alone.
 
     Parameters
     ----------
     upper : bool
         Whether the result is an upper triangle, its own adjoint to the left.
+
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square; on the cpu device for those that are not positive
+        definite, which give NaN on the GPU.
     """
     x = _square("cholesky", a)
-    if x.size:
-        x = tril(build(CHOLESKY, (_adjoint(x) if upper else x,), 0))
-    return _adjoint(x) if upper else x
+    if not x.size:
+        return x
+    given = _adjoint(x) if upper else x
+    found = tril(build(CHOLESKY, (given,), 0))
+    _check_result("cholesky", "the matrix is not positive definite", found, "cholesky", given)
+    return _adjoint(found) if upper else found
 
 
 # -- Orthogonal factors -------------------------------------------------------------------------
@@ -317,7 +363,7 @@ def svd(
 ) -> Any:
     """Singular values and vectors, by rotations of columns (Hestenes, 1958).
 
-    A matrix with an infinity or a NaN gives NaN.
+    A matrix with an infinity gives NaN.
 
     Parameters
     ----------
@@ -328,8 +374,14 @@ def svd(
         Whether to give all three as an `SVDResult`, and not the singular values alone.
     hermitian : bool
         Whether the matrices are symmetric or Hermitian: `eigh` takes them.
+
+    Raises
+    ------
+    LinAlgError
+        For what is no matrix; on the cpu device for a matrix with a NaN, which gives NaN on the
+        GPU.
     """
-    x = _floating("svd", a)
+    x = _without_nan("svd", _floating("svd", a))
     if hermitian:
         return _of_hermitian(x, compute_uv)
     if not compute_uv:
@@ -350,6 +402,14 @@ def svd(
     if full_matrices:
         u = concat((u, where(isfinite(scale), q[..., n:], math.nan)), -1)
     return SVDResult(u, s * scale[..., 0], vh)
+
+
+def _without_nan(op: str, x: Tensor) -> Tensor:
+    """Matrices; LinAlgError where the host knows of a NaN."""
+    values = known(x)
+    if values is not None and (values != values).any():
+        raise LinAlgError(f"{op}: a matrix with NaN has no singular values")
+    return x
 
 
 def _of_square(x: Tensor) -> SVDResult:
@@ -383,7 +443,7 @@ def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
 
 def svdvals(x: Operand, /) -> Tensor:
     """The singular values of matrices, descending; as `svd` has them."""
-    x = _floating("svdvals", x)
+    x = _without_nan("svdvals", _floating("svdvals", x))
     m, n = x.shape[-2:]
     if m < n:
         return svdvals(_adjoint(x))
@@ -493,13 +553,22 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
 
 
 def eig(a: Operand) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices, complex always, on the host by NumPy.
+    """Eigenvalues and eigenvectors of square matrices, on the host by NumPy.
 
     There is no such algorithm on the GPU: it is waited for, and `pt.explain` says of the result
-    that it comes from the host.
+    that it comes from the host. They are complex always, as the array API standard has it; those of
+    NumPy are real where all eigenvalues are, as ``found.eigenvalues.real`` is.
+
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square, or not finite.
     """
     x = _square("eig", a)
-    values, vectors = host.load_numpy().linalg.eig(x.numpy())
+    np, given = host.load_numpy(), x.numpy()
+    if not np.isfinite(given).all():
+        raise LinAlgError("eig: the matrix holds infinities or NaN")
+    values, vectors = np.linalg.eig(given)
     target = dtypes.complex_of(x.dtype)
     return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from warnings import warn
 
 from py_tensor.described import Described
-from py_tensor.errors import ComplexWarning, DTypeError
+from py_tensor.errors import ComplexWarning, DTypeError, check_option
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
@@ -103,6 +103,11 @@ class DType(Described):
             return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
         except OverflowError:
             return math.copysign(math.inf, value)
+
+    @property
+    def character(self) -> str:
+        """NumPy's letter, as ``dtype.char`` has it."""
+        return self.typecode.upper() if self.kind == "c" else self.typecode
 
     @property
     def on_gpu(self) -> bool:
@@ -499,6 +504,9 @@ SUMMED = Accepts("biufc", summed, "any dtype")
 LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")
 
 
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
 def can_cast(source: DType, target: DType, casting: str) -> bool:
     """Whether a dtype may be converted to another one by one of NumPy's rules.
 
@@ -507,12 +515,11 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
     ValueError
         For another rule than "no", "equiv", "safe", "same_kind" and "unsafe".
     """
+    check_option("can_cast", "casting", casting, CASTINGS)
     if casting in ("no", "equiv"):
         return source is target
     if casting == "unsafe":
         return True
-    if casting not in ("safe", "same_kind"):
-        raise ValueError(f"can_cast: there is no casting {casting!r}")
     if casting == "same_kind" and source.kind != "i":
         return KINDS.index(source.kind) <= KINDS.index(target.kind)
     if casting == "same_kind":
@@ -522,6 +529,7 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
 
 def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
     """Raise DTypeError where `can_cast` is false."""
+    check_option(op, "casting", casting, CASTINGS)
     if not can_cast(source, target, casting):
         raise DTypeError(f"{op}: {source} does not become {target} by casting={casting!r}")
 

@@ -1,5 +1,9 @@
 """Exceptions: each subclasses the builtin that NumPy users expect, and its message names the op."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
+
 
 class ShapeError(ValueError):
     """Shapes that do not fit the op: broadcasting, reshape, an axis or an index out of range."""
@@ -15,6 +19,10 @@ class DTypeError(TypeError):
 
 class ComplexWarning(RuntimeWarning):
     """Complex numbers were converted to real ones, which dropped their imaginary parts."""
+
+
+class RankWarning(UserWarning):
+    """Of polynomials that fit points many fit as well; as NumPy has it, under `exceptions`."""
 
 
 class HostCopyWarning(UserWarning):
@@ -46,3 +54,20 @@ class WaitError(RuntimeError):
 
 class GPUError(RuntimeError):
     """The GPU refused a kernel; the message names the op, and the WGSL line where there is one."""
+
+
+def check_option(op: str, name: str, value: object, accepted: Collection[object]) -> None:
+    """Raise ValueError for a value of an option that is none of those there are."""
+    if value not in accepted:
+        words = " or ".join(", ".join(map(repr, accepted)).rsplit(", ", 1))
+        raise ValueError(f"{op}: {name} is {words}, not {value!r}")
+
+
+def check_order(op: str, order: object, accepted: str = "CFAK") -> None:
+    """Raise ValueError for an order of elements in memory that there is not.
+
+    Small letters stand for large ones, and None for the default, as in NumPy.
+    """
+    value = order.upper() if isinstance(order, str) else order
+    if value is not None and value not in tuple(accepted):
+        check_option(op, "order", order, tuple(accepted))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from warnings import warn
 
 from py_tensor import dtypes
-from py_tensor.decompositions import pinv, svdvals
+from py_tensor.decompositions import LinAlgError, svd, svdvals
+from py_tensor.errors import RankWarning
 from py_tensor.ops.creation import ones, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, sqrt, where
@@ -21,7 +23,7 @@ from py_tensor.ops.movement import (
     stack,
     swapaxes,
 )
-from py_tensor.ops.operands import Operand, whole_number
+from py_tensor.ops.operands import Operand, known, whole_number
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -40,8 +42,10 @@ def polyfit(
     """The polynomial of degree `deg` with the least sum of squared distances to points.
 
     Powers of `x` brought to [-1, 1] are made orthogonal, so that places far from 0 are fitted as
-    well as others. Without `full` nothing is read, and nobody is warned of a poor fit. Where many
-    polynomials fit as well, the one that is found may be another than NumPy's.
+    well as others. Where many polynomials fit as well, their rank is less than the number of
+    coefficients, and the result is NumPy's: that of which the coefficients, each times the length
+    of the vector of powers that it belongs to, are the shortest vector. On the cpu device a
+    `RankWarning` says so, unless the rank is given (`full`); on the GPU nothing is read for that.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def polyfit(
         of points times the precision of the dtype.
     full : bool
         Whether to give the sums of squared residuals, the rank, the singular values of the powers
-        of `x`, and `rcond` besides.
+        of `x`, and `rcond` besides. The rank is read.
     w : optional
         What the distance of each point is multiplied by.
     cov : bool or "unscaled"
@@ -65,6 +69,9 @@ def polyfit(
         For shapes other than these.
     ValueError
         For a negative degree; for no more points than coefficients where `cov` is True.
+    LinAlgError
+        On the cpu device: for points with NaN; with `cov`, where many polynomials fit as well. On
+        the GPU there is NaN then, or the covariance of those that are told apart.
     """
     order = whole_number("polyfit", "deg", deg) + 1
     if order < 1:
@@ -79,18 +86,24 @@ def polyfit(
     bits = 52 if x.dtype is dtypes.float64 else 23
     cut = x.size * 2.0**-bits if rcond is None else rcond
     across = _orthonormal(powers)
-    triangle = matmul(swapaxes(across, 0, 1), powers)
-    inverse = pinv(triangle, rtol=cut)
+    inverse, rank = _inverse(matmul(swapaxes(across, 0, 1), powers), cut)
     found = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
     rest = sum((values - matmul(powers, found)) ** 2, 0)
     change = _change(1 / half, -middle / half, order)
     found = matmul(change, found)
+    ranks = known(rank)
+    if ranks is None or ranks < order:
+        own, lengths = _of_length_one(x, order, weights)
+        shortest = matmul(_inverse(own, cut)[0], values) / expand_dims(lengths, 1)
+        found = where(rank < order, shortest, found)
     found = found if y.ndim == 2 else found[:, 0]
     if full:
-        lengths = _weighted(vander(x, order), weights)
-        sizes = svdvals(lengths / sqrt(sum(lengths * lengths, 0)))
-        rank = int(sum(sizes > cut * sizes[0]))
-        return found, rest if rank == order < x.size else rest[:0], rank, sizes, cut
+        count, sizes = int(rank), svdvals(_of_length_one(x, order, weights)[0])
+        return found, rest if count == order < x.size else rest[:0], count, sizes, cut
+    if ranks is not None and ranks < order:
+        if cov:
+            raise LinAlgError(f"polyfit: rank {ranks} of {order} coefficients has no covariance")
+        warn(f"polyfit: rank {ranks} of {order} coefficients", RankWarning, stacklevel=2)
     if not cov:
         return found
     spread = matmul(change, inverse)
@@ -102,6 +115,22 @@ def polyfit(
     else:
         scale = rest / (x.size - order)
     return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
+
+
+def _of_length_one(x: Tensor, order: int, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The powers of places, each a column divided by its length; and the lengths, 1 for 0."""
+    powers = _weighted(vander(x, order), weights)
+    lengths = sqrt(sum(powers * powers, 0))
+    lengths = where(lengths > 0, lengths, 1.0)
+    return powers / lengths, lengths
+
+
+def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
+    """The pseudo-inverse of a matrix, and its rank: singular values up to a part `cut` are 0."""
+    u, s, vh = svd(x, full_matrices=False)
+    counts = s > cut * s[0]
+    inverse = where(counts, 1 / where(counts, s, 1.0), 0.0)
+    return matmul(swapaxes(vh, 0, 1), expand_dims(inverse, 1) * swapaxes(u, 0, 1)), sum(counts)
 
 
 def _points(x: Operand, y: Operand) -> tuple[Tensor, Tensor]:

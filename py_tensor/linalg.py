@@ -29,6 +29,7 @@ from py_tensor.decompositions import (
     solve,
     svd,
     svdvals,
+    unchecked_inverse,
 )
 from py_tensor.dtypes import real_of
 from py_tensor.errors import ShapeError
@@ -217,7 +218,8 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
 def cond(x: Operand, p: Any = None) -> Tensor:
     """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`.
 
-    That of a singular matrix is infinite; NaN stands for matrices that hold one.
+    That of a singular matrix is infinite. For matrices that hold a NaN it is NaN by norms, and as
+    of `svd` without.
 
     Raises
     ------
@@ -227,11 +229,12 @@ def cond(x: Operand, p: Any = None) -> Tensor:
     x, axes = tensor_of(x, "cond"), (-2, -1)
     if x.ndim < 2 or not x.shape[-1] * x.shape[-2]:
         raise LinAlgError(f"cond: takes matrices with elements, not shape {x.shape}")
+    x = as_floating(x, "cond")
     if p in (None, 2, -2):
         s = svdvals(x)
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        found = multiply(norm(x, p, axes), norm(inv(x), p, axes))
+        found = multiply(norm(x, p, axes), norm(unchecked_inverse(x), p, axes))
     return where(isnan(found) & ~any(isnan(x), axes), math.inf, found)
 
 

@@ -18,7 +18,7 @@ from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
-from py_tensor.errors import HostCopyWarning
+from py_tensor.errors import HostCopyWarning, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
 from py_tensor.graph.node import Meta, Node, meta_of
@@ -45,6 +45,11 @@ else:
     Methods = object
 
 
+_OF_SCALARS = {
+    "f": ("as_integer_ratio", "hex", "is_integer"),
+    **dict.fromkeys("iu", ("bit_count", "denominator", "is_integer", "numerator")),
+}
+"""By kind of dtype, what a scalar has of Python's numbers and an array has not, as in NumPy."""
 MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
 _WRITING = RLock()
 """Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
@@ -196,6 +201,11 @@ class Tensor(Methods):
             """The node of a view after a write; or what is not there, and what there is instead."""
             if name == "_node" and type(self._alias) is View:
                 return self._made_current(self._alias)
+            if name in _OF_SCALARS.get(self.dtype.kind, ()) and self.is_scalar:
+                value = self.item()
+                return (
+                    getattr(value, name) if hasattr(value, name) else value.__float__().is_integer
+                )
             from py_tensor.absent import refuse_method
 
             return refuse_method(name, self)
@@ -436,7 +446,7 @@ class Tensor(Methods):
 
         In-place operators give a new one, and leave other names that are bound to it alone. Its
         hash is that of its value, so that sets and dicts find it by that. What `array` and `zeros`
-        and the like make with shape (), and 0-d views, are arrays, and have the hash of an object.
+        and the like make with shape (), and 0-d views, are arrays, and have none.
         """
         return self._alias is None and not self._node.meta.shape
 
@@ -455,6 +465,7 @@ class Tensor(Methods):
 
         Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
         """
+        check_order("copy", order)
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()
@@ -582,7 +593,10 @@ class Tensor(Methods):
 
     def _read(self) -> memoryview:
         """The elements as bytes, waiting for the GPU."""
-        known = _bytes_known(self._node)
+        node = self._node
+        if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
+            return node.meta.device.backend.read(node)
+        known = _bytes_known(node)
         if known is not None:
             return known
         node, layout = self._stored()
@@ -613,7 +627,7 @@ class Tensor(Methods):
             Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
             is "C", as in NumPy.
         """
-        return bytes(self.ravel("C" if order == "K" else order)._read())
+        return bytes(self.ravel("C" if order in ("K", "k") else order)._read())
 
     def item(self, *index: Any) -> Any:
         """The only element, or the one that an index names, as a Python scalar.
@@ -649,6 +663,9 @@ class Tensor(Methods):
     def __float__(self) -> float:
         return float(self._real("float"))
 
+    def __trunc__(self) -> int:
+        return int(self)
+
     def __complex__(self) -> complex:
         return complex(self._scalar("complex"))
 
@@ -669,12 +686,20 @@ class Tensor(Methods):
         return bool(self.item())
 
     def __hash__(self) -> int:
-        """Of a scalar, that of its value, which is read; of an array and of NaN, by identity."""
-        if self.is_scalar:
-            value = self.item()
-            if value == value:
-                return hash(value)
-        return object.__hash__(self)
+        """Of a scalar, that of its value, which is read; of NaN, by identity.
+
+        Raises
+        ------
+        TypeError
+            For an array, as in NumPy: its elements may change.
+        """
+        if not self.is_scalar:
+            raise TypeError(
+                f"unhashable type: a tensor of shape {self.shape}, whose elements may change;"
+                " id(x) is a key for the object"
+            )
+        value = self.item()
+        return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
@@ -690,7 +715,8 @@ class Tensor(Methods):
 
     def _real(self, kind: str) -> Any:
         """The only element; of a complex one the real part, as NumPy has it."""
-        warn_of_loss(self.dtype, real_of(self.dtype))
+        if self.dtype.kind == "c":
+            warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
 
     def __format__(self, spec: str) -> str:

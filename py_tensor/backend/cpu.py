@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextvars import ContextVar, copy_context
+from operator import attrgetter
 from typing import Any
 
+from py_tensor.backend.device import MOST_AT_ONCE
 from py_tensor.backend.failures import out_of_range
+from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
@@ -14,6 +18,9 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape
+
+MOST_IN_PASSING = 64  # nodes that are computed at once with one that takes them
+_number = attrgetter("number")
 
 
 class _Flush:
@@ -65,6 +72,30 @@ class _Flush:
             node = node.inputs[0]
 
 
+def _is_small(node: Node) -> bool:
+    return node.op.reads_by_map or node.op.work(node) <= MOST_AT_ONCE
+
+
+class _OutOfRangeError(Exception):
+    """An index is out of range."""
+
+
+def _out_of_range(op: str, axis: int, shape: Shape, index: int) -> None:
+    raise _OutOfRangeError
+
+
+def _ignoring(np: Any) -> tuple[ContextVar[Any], Any]:
+    """The variable that `np.errstate` sets, and its value where errors are ignored.
+
+    To enter an `errstate` takes longer than a small op.
+    """
+    outside = copy_context()
+    with np.errstate(all="ignore"):
+        inside = copy_context()
+    (found,) = [v for v, value in inside.items() if v not in outside or outside[v] is not value]
+    return found, inside[found]
+
+
 class CPU:
     """A backend whose storage is a contiguous NumPy array."""
 
@@ -75,6 +106,8 @@ class CPU:
         self.computed = 0
         self._out_of_range: list[str] = []
         self._sync = False
+        self._run = Run(numpy, _out_of_range, False)
+        self._errors = _ignoring(numpy)
 
     def info(self) -> dict[str, Any]:
         return {"backend": "cpu", "numpy": self.np.__version__}
@@ -97,12 +130,68 @@ class CPU:
         for node in flush.wanted:
             array = flush.arrays[node]
             own = array.flags.owndata and array.flags.c_contiguous
-            node.storage = array if own else self.np.array(array, order="C")
-            node.key = leaf_key(node.meta)
-            node.inputs = ()
-            self.computed += 1
+            self._keep(node, array if own else self.np.array(array, order="C"))
         if self._sync:
             self._report()
+
+    def compute_at_once(self, node: Node) -> bool:
+        """Compute a node, and in passing the small pending ones that it takes; whether it did.
+
+        It does not where it takes many or large ones, or where an index is out of range: such nodes
+        wait for a read, which tells of the index.
+        """
+        variable, ignoring = self._errors
+        before = variable.set(ignoring)
+        try:
+            operands = self._operands(node)
+            if operands is None:
+                return False
+            array = node.op.compute(self._run, node, *operands)
+        except _OutOfRangeError:
+            return False
+        finally:
+            variable.reset(before)
+        flags = array.flags
+        own = flags.owndata and flags.c_contiguous and not any(array is x for x in operands)
+        self._keep(node, array if own else self.np.array(array, order="C"))
+        if self._sync:
+            self._report()
+        return True
+
+    def _operands(self, node: Node) -> list[Array] | None:
+        """The arrays of a node's operands, if they are there or take few small nodes."""
+        found: list[Array] = []
+        for x in node.inputs:
+            if x.storage is not None:
+                found.append(x.storage)
+            elif all(below.storage is not None for below in x.inputs) and _is_small(x):
+                found.append(x.op.compute(self._run, x, *[below.storage for below in x.inputs]))
+            else:
+                break
+        else:
+            return found
+        order = [node]
+        for taker in order:  # grows on the way
+            for x in taker.inputs:
+                if x.storage is None and x not in order:
+                    if not _is_small(x):
+                        return None
+                    order.append(x)
+            if len(order) > MOST_IN_PASSING:
+                return None
+        order.sort(key=_number)
+        arrays: dict[Node, Array] = {}
+        for each in order:
+            found = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
+            if each is not node:
+                arrays[each] = each.op.compute(self._run, each, *found)
+        return found
+
+    def _keep(self, node: Node, array: Array) -> None:
+        node.storage = array
+        node.key = leaf_key(node.meta)
+        node.inputs = ()
+        self.computed += 1
 
     def _compute(self, node: Node, flush: _Flush) -> None:
         """Compute a node, and let go of what nothing else in the flush needs."""
@@ -142,6 +231,8 @@ class CPU:
             return memoryview(b"")
         if layout is not None:
             return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
+        if node.meta.nbytes <= COPIED_BYTES:
+            return memoryview(node.storage.tobytes())
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -25,6 +25,7 @@ MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is stored now
 LOOK = 16  # nodes, or work that counts as much, between two looks at what is pending
 YOUNG = 16  # of the pending nodes, which an expression still being written may have a use for
+MOST_AT_ONCE = 1 << 13  # elements that an op visits, up to which it is computed as it is recorded
 FEWEST_AHEAD = 8  # results: computing fewer takes the host longer than the GPU
 
 
@@ -34,6 +35,14 @@ class Backend(Protocol):
     max_bytes: int  # of one tensor
     pending_work: int  # elements visited by pending ops, from which on they are computed
     ahead_work: int  # the same of live results, from which on they are, while others are recorded
+
+    @property
+    def compute_at_once(self) -> Callable[[Node], bool] | None:
+        """Computes a node of few elements as it is recorded; None where recording is cheaper.
+
+        It says no where that takes much that is pending.
+        """
+        ...
 
     def info(self) -> dict[str, Any]: ...
     def check(self, op: str, meta: Meta) -> None: ...
@@ -55,7 +64,8 @@ class Device:
 
     Nodes are recorded as they are made, and computed when somebody reads; when so many are
     pending that neither memory nor latency may grow further; and where many large results are live,
-    so that the GPU has work while Python records more: by functions of the graph alone.
+    so that the GPU has work while Python records more: by functions of the graph alone. Where the
+    backend computes small nodes at once, those never become pending.
 
     Attributes
     ----------
@@ -92,6 +102,8 @@ class Device:
         self._look = 0.0  # the load from which on `record` has more to do
         self._most = 1.0  # the load from which on it flushes,
         self._stop = NEVER  # and the number of the node before which it does
+        self._at_once = -1  # elements that an op visits, up to which it is computed when recorded,
+        self._computed_at_once: Callable[[Node], bool] = lambda node: False  # unless this says no
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -137,6 +149,9 @@ class Device:
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
+        if backend.compute_at_once is not None:
+            self._at_once = MOST_AT_ONCE
+            self._computed_at_once = backend.compute_at_once
         self._count_anew()
 
     def debug(
@@ -160,12 +175,20 @@ class Device:
             return
         else:
             elements = node.op.work(node)
+        if elements <= self._at_once and not _deferring and self._computed_at_once(node):
+            return
         if self._load >= self._look or node.number >= self._stop:
             self._relieve(node)
             if self._is_stored(node):
                 return
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
+
+    def settle(self, node: Node) -> None:
+        """Compute a node that a tensor holds, if recording it computes it and was `deferring`."""
+        if self._at_once >= 0 and node.storage is None:
+            self.forget(node)
+            self.record(node)
 
     def count(self, nodes: int, elements: int) -> None:
         """Count nodes that no tensor holds as if tensors had: those inside a composition."""
@@ -456,6 +479,20 @@ class Device:
         if not node.live:  # a finalizer came before it was noted as a view
             self.forget(node)
         return True
+
+
+_deferring = 0  # how many want to see what is recorded
+
+
+@contextmanager
+def deferring() -> Generator[None]:
+    """Have no device compute a node as it is recorded, so that the nodes can be seen."""
+    global _deferring
+    _deferring += 1
+    try:
+        yield
+    finally:
+        _deferring -= 1
 
 
 def _make(name: str) -> Backend:

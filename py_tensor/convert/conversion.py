@@ -17,7 +17,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE, Device, parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.define import empty_node
@@ -110,7 +110,7 @@ def array(
     >>> pt.array([1, 2, 3], ndmin=2)
     tensor([[1, 2, 3]])
     """
-    x = asarray(object, dtype, device=device, copy=copy, op="array")
+    x = asarray(object, dtype, order, device=device, copy=copy, op="array")
     if ndmax and x.ndim > ndmax:
         raise ShapeError(f"array: shape {x.shape} has more axes than ndmax, which is {ndmax}")
     return reshape_copy(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
@@ -147,6 +147,7 @@ def asarray(
     ValueError
         For NaN in an integer dtype; where `copy` is False, and there must be one.
     """
+    check_order(op, order)
     data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:

@@ -34,7 +34,7 @@ def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None
     ValueError
         For NaN or an infinity.
     """
-    x = asarray(a, dtype, op="asarray_chkfinite")
+    x = asarray(a, dtype, order, op="asarray_chkfinite")
     if x.dtype.kind in "fc" and not bool(all(isfinite(x))):
         raise ValueError("asarray_chkfinite: there are infinities or NaN")
     return x

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from py_tensor.layout import Layout
@@ -66,21 +67,25 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
 
 def moved(np: Any, x: Array, layout: Layout) -> Array:
     """The elements of `x` by a map to its flat indices, as a read-only view."""
-    flat = np.ascontiguousarray(x).reshape(-1)
     if not layout.size:
         return np.empty(layout.shape, x.dtype)
-    view = flat[layout.offset :] if layout.offset else flat
-    strides = tuple(x.itemsize * s for s in layout.strides)
-    return np.lib.stride_tricks.as_strided(view, layout.shape, strides, writeable=False)
+    view = _by_layout(np, np.ascontiguousarray(x), layout)
+    view.flags.writeable = False
+    return view
 
 
 def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool) -> Array:
     """`whole` with a value written to the places of a view of it."""
     written = np.array(whole, order="C") if copy else whole
-    flat = written.reshape(-1)[layout.offset :]
-    strides = tuple(written.itemsize * s for s in layout.strides)
-    np.lib.stride_tricks.as_strided(flat, layout.shape, strides)[...] = value
+    _by_layout(np, written, layout)[...] = value
     return written
+
+
+def _by_layout(np: Any, x: Array, layout: Layout) -> Array:
+    """A view of a contiguous array, by a map to its flat indices."""
+    size = x.itemsize
+    strides = tuple([size * s for s in layout.strides])
+    return np.ndarray(layout.shape, x.dtype, x, size * layout.offset, strides)
 
 
 def places(
@@ -162,24 +167,64 @@ def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> A
 
 def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
     """Sum of a * b over `axes`, kept; by a matrix product where broadcasting shows one."""
-    rank = a.ndim
-    dims = range(rank)
+    still = tuple([not s for s in a.strides]), tuple([not s for s in b.strides])
+    product = _product_of(a.shape, *still, axes)
+    left, right = (
+        x[parts].transpose(order).reshape(shape)
+        for x, (parts, order, shape) in ((a, product.left), (b, product.right))
+    )
+    found = np.matmul(left, right).reshape(product.shape)
+    return found.transpose(product.order).reshape(product.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """How a contraction is a product of matrices.
+
+    Attributes
+    ----------
+    left, right : tuple
+        What of an operand is a matrix: an index of it, an order of its axes, and then a shape.
+    shape, order
+        Of the matrices' product, and the order of these axes in the result.
+    kept
+        The shape of the result.
+    """
+
+    left: tuple[tuple[slice, ...], list[int], list[int]]
+    right: tuple[tuple[slice, ...], list[int], list[int]]
+    shape: list[int]
+    order: list[int]
+    kept: list[int]
+
+
+@lru_cache(1 << 10)
+def _product_of(
+    shape: Shape, a_still: tuple[bool, ...], b_still: tuple[bool, ...], axes: tuple[int, ...]
+) -> _Product:
+    """The matrices of operands of one shape, by the axes along which each has one element."""
+    dims = range(len(shape))
     kept = [d for d in dims if d not in axes]
-    a_only = [d for d in kept if b.strides[d] == 0 and a.strides[d] != 0]
-    b_only = [d for d in kept if a.strides[d] == 0 and b.strides[d] != 0]
+    a_only = [d for d in kept if b_still[d] and not a_still[d]]
+    b_only = [d for d in kept if a_still[d] and not b_still[d]]
     both = [d for d in kept if d not in a_only and d not in b_only]
-    left = a[tuple(slice(0, 1) if d in b_only else slice(None) for d in dims)]
-    right = b[tuple(slice(0, 1) if d in a_only else slice(None) for d in dims)]
-    sizes = {d: max(left.shape[d], right.shape[d]) for d in dims}
 
-    def matrix(x: Array, *groups: list[int]) -> Array:
+    def matrix(
+        left_out: list[int], *groups: list[int]
+    ) -> tuple[tuple[slice, ...], list[int], list[int]]:
         order = [*both, *(d for group in groups for d in group)]
-        moved = np.transpose(x, [*order, *(d for d in dims if d not in order)])
-        batch = [both] if rank > _MOST_INDICES - 2 else [[d] for d in both]
-        return moved.reshape([math.prod(sizes[d] for d in group) for group in (*batch, *groups)])
+        batch = [both] if len(shape) > _MOST_INDICES - 2 else [[d] for d in both]
+        return (
+            tuple(slice(0, 1) if d in left_out else slice(None) for d in dims),
+            [*order, *(d for d in dims if d not in order)],
+            [math.prod(shape[d] for d in group) for group in (*batch, *groups)],
+        )
 
-    product = np.matmul(matrix(left, a_only, list(axes)), matrix(right, list(axes), b_only))
     order = [*both, *a_only, *b_only]
-    shaped = product.reshape([sizes[d] for d in order])
-    placed = np.transpose(shaped, [order.index(d) for d in kept])
-    return placed.reshape([1 if d in axes else sizes[d] for d in dims])
+    return _Product(
+        matrix(b_only, a_only, list(axes)),
+        matrix(a_only, list(axes), b_only),
+        [shape[d] for d in order],
+        [order.index(d) for d in kept],
+        [1 if d in axes else shape[d] for d in dims],
+    )

@@ -41,6 +41,7 @@ from py_tensor.graph.op import (
     Pad,
     Preview,
     Reduction,
+    Reshape,
     Roll,
     View,
     layout_of,
@@ -576,6 +577,7 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
     Movement: Evaluator.moved,
     Pad: Evaluator.padded,
     Reduction: Evaluator.unrolled,
+    Reshape: Evaluator.moved,
     Roll: Evaluator.rolled,
     View: Evaluator.moved,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, cast
 
 from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, int32
@@ -514,7 +514,15 @@ class Movement(Op):
         return below.meta.size if below.op.reads_by_map else below.op.work(below)
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return arrays.moved(run.np, operands[0], layout_of(node))
+        return arrays.moved(run.np, operands[0], _layout(self, node.attrs, operands[0].shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reshape(Movement):
+    """The same elements in the same order, in another shape."""
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        return operands[0].reshape(node.meta.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -528,6 +536,12 @@ class View(Movement):
         shape, strides, offset = attrs
         _check_places(self.name, shape, strides, offset, metas[0])
         return shape, metas[0].dtype
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        shape, _, place = node.attrs
+        if shape:
+            return Movement.compute(self, run, node, *operands)
+        return operands[0].reshape(-1)[place : place + 1].reshape(())  # an element, as most are
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -760,6 +774,11 @@ class Scatter(Op):
         axes, at, op, mode, _ = node.attrs
         where, inside = arrays.places(run, base, tuple(indices), axes, at, op)
         return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.overwrite)
+
+
+@lru_cache(1 << 12)
+def _layout(op: Movement, attrs: Any, shape: Shape) -> Layout:
+    return op.layout(attrs, shape)
 
 
 def layout_of(node: Node) -> Layout:

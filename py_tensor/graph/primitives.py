@@ -26,6 +26,7 @@ from py_tensor.graph.op import (
     Pad,
     Preview,
     Reduction,
+    Reshape,
     Roll,
     Scatter,
     View,
@@ -196,7 +197,7 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
 # To the dtype `attrs`.
 CAST = Cast("astype", vjp=_grad_cast)
 # To the shape `attrs`.
-RESHAPE = Movement(
+RESHAPE = Reshape(
     "reshape",
     vjp=_grad_reshape,
     layout=lambda shape, source: layout.Layout.contiguous(shape),
@@ -301,7 +302,8 @@ def _joined(np: Any, real: Any, imag: Any) -> Any:
 def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Sums of float16 round once, at the end, as on a GPU; NumPy's own may round at each step."""
     inner = np.float32 if x.dtype == np.float16 else x.dtype
-    return np.sum(x, axis=axes, keepdims=True, dtype=inner).astype(x.dtype, copy=False)
+    found = np.add.reduce(x, axis=axes, keepdims=True, dtype=inner)
+    return found.astype(x.dtype, copy=False)
 
 
 SUM = Reduction(

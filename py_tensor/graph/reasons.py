@@ -11,7 +11,7 @@ from enum import Enum
 class Reason(Enum):
     """A reason as a clause that goes on after "stored:"."""
 
-    ASKED = "it was asked for"
+    ASKED = "its value was requested"
     LIVE = "a tensor holds it"
     # By `graph/store.py`.
     FACTOR = "operand of a matrix product, which reads it many times"

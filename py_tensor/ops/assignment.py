@@ -7,13 +7,12 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from py_tensor.dtypes import bool_, check_cast, of_scalar
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar
+from py_tensor.errors import DTypeError, ShapeError, check_option
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import add, maximum, minimum, negative, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.indexing import as_given, cast_and_broadcast, combine, getitem, setitem, write
+from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, setitem, write
 from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
 from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import check_kind
@@ -149,6 +148,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         For a dtype of the values that `casting` does not allow.
     """
     _target("copyto", dst)
+    check_option("copyto", "casting", casting, CASTINGS)
     number = number_like(src)
     given = as_given(dst, src, "copyto")
     dtype = given.dtype if number is None else of_scalar(number)
@@ -327,34 +327,6 @@ def _set_flat(self: Tensor, value: Operand) -> None:
     flatiter(self)[:] = value
 
 
-def _at(plain: Any, mode: str, sign: int = 1) -> Any:
-    """The method ``at`` of a function of two operands."""
-    combined = plain if sign > 0 else add
-
-    def at(x: Tensor, indices: Any, values: Operand, /, *, atomic: bool = False) -> None:
-        """Combine values with the elements that an index names, in place.
-
-        Each element as often as it is named, where ``x[i] += v`` does so once. Floats are added in
-        the order of the values; with `atomic` in any order, which is faster and not repeatable.
-        """
-        op = f"{plain.__name__}.at"
-        target = _target(op, x)
-        if sign < 0 and target.dtype.kind == "b":
-            raise DTypeError(f"{op}: takes int and float dtypes, not bool")
-        given = converted(as_given(x, values, op), x.dtype)
-        chosen = "add_atomic" if atomic and mode == "add" else mode
-        combine(target, indices, negative(given) if sign < 0 else given, chosen, combined)
-
-    return at
-
-
-for _op, _mode, _sign in (
-    (add, "add", 1),
-    (subtract, "add", -1),
-    (maximum, "max", 1),
-    (minimum, "min", 1),
-):
-    vars(_op)["at"] = _at(_op, _mode, _sign)
 install("fill", _fill)
 install("flat", property(flatiter, _set_flat, doc="The elements in row-major order."))
 install("sort", _sort)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from py_tensor.backend.device import deferring
 from py_tensor.graph.bind import Recipes
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Op
@@ -55,11 +56,14 @@ class Composition:
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
                 return Tensor(_follow(recipe.made, nodes))
-        result = self._compose(*map(Tensor, nodes), *arguments)
+        with deferring():
+            result = self._compose(*map(Tensor, nodes), *arguments)
+        made = node_of(result)
         if recipe is None:
-            found = _recipe_between(node_of(result), nodes)
+            found = _recipe_between(made, nodes)
             if found is not None:
                 self._recipes.keep(key, found)
+        made.meta.device.settle(made)
         return result
 
 

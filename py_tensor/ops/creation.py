@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError
+from py_tensor.errors import ShapeError, check_order
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
@@ -121,6 +121,7 @@ def full(
     TypeError
         For a value that is no number or array.
     """
+    check_order("full", order, "CF")
     if _has_elements(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
         place = None if device is None else parse(device)
@@ -153,6 +154,7 @@ def zeros(
     like: Any = None,
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
+    check_order("zeros", order, "CF")
     return _filled(ZEROS, shape, 0, _parsed(dtype), device)
 
 
@@ -166,6 +168,7 @@ def ones(
     like: Any = None,
 ) -> Tensor:
     """A tensor of ones, float32 by default."""
+    check_order("ones", order, "CF")
     return _filled(ONES, shape, 1, _parsed(dtype), device)
 
 
@@ -179,6 +182,7 @@ def empty(
     like: Any = None,
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
+    check_order("empty", order, "CF")
     return _filled(EMPTY, shape, 0, _parsed(dtype), device)
 
 
@@ -206,6 +210,7 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """`full` with the shape, dtype and device of `a`, or with others."""
+    check_order("full_like", order)
     if _has_elements(fill_value):
         a = tensor_of(a, "full_like")
         sizes = a.shape if shape is None else shape
@@ -224,6 +229,7 @@ def zeros_like(
     device: Any = None,
 ) -> Tensor:
     """Zeros with the shape, dtype and device of `a`, or with others."""
+    check_order("zeros_like", order)
     return _like(ZEROS_LIKE, a, 0, dtype, shape, device)
 
 
@@ -237,6 +243,7 @@ def ones_like(
     device: Any = None,
 ) -> Tensor:
     """Ones with the shape, dtype and device of `a`, or with others."""
+    check_order("ones_like", order)
     return _like(ONES_LIKE, a, 1, dtype, shape, device)
 
 
@@ -251,6 +258,7 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """`empty` with the shape, dtype and device of `prototype`, or with others."""
+    check_order("empty_like", order)
     return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device)
 
 
@@ -270,6 +278,7 @@ def eye(
     like: Any = None,
 ) -> Tensor:
     """An ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
+    check_order("eye", order, "CF")
     sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import Accepts, DType
+from py_tensor.errors import check_option, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
 from py_tensor.graph.node import Meta, Node, key_of, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Movement, NotDifferentiable, Op
@@ -32,6 +33,7 @@ from py_tensor.ops.operands import (
     node_of,
     steps_to,
     takes,
+    takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.shapes import broadcast, size_of
@@ -247,11 +249,50 @@ def register(function: Any, op: Op | None = None, *, method: bool = True) -> Non
         install(function.__name__, function)
 
 
-def count_operands(function: Any, nin: int, nout: int = 1) -> None:
+def same_dtype(dtype: DType) -> DType:
+    return dtype
+
+
+class Loop(NamedTuple):
+    """What an elementwise function computes in, and the dtype of the result for operands of one."""
+
+    accepts: Accepts
+    result: Callable[[DType], DType]
+
+    def types(self, nin: int, nout: int) -> list[str]:
+        """The dtypes of operands and results that need no conversion, by NumPy's letters."""
+        found: list[str] = []
+        for dtype in dtypes.ALL:
+            if dtype.kind in self.accepts.kinds and self.accepts.compute(dtype) is dtype:
+                given, result = dtype.character, self.result(dtype).character
+                found.append(f"{given * nin}->{result * nout}")
+        return found
+
+
+LOOPS: dict[str, Loop] = {}
+"""Of elementwise functions whose operands have one dtype, by name."""
+UFUNCS: list[Any] = []
+"""Elementwise functions that have no methods yet; `ufuncs` gives them some."""
+
+
+def count_operands(
+    function: Any, nin: int, nout: int = 1, loop: Loop | None = None, signature: str | None = None
+) -> None:
     """Give an elementwise function what NumPy's tell of themselves: it is a `ufunc` then."""
     function.nin, function.nout, function.nargs = nin, nout, nin + nout
     function.identity = _IDENTITIES.get(function.__name__)
-    function.signature = None
+    function.signature = signature
+    if loop is not None:
+        LOOPS[function.__name__] = loop
+        function.types = loop.types(nin, nout)
+        function.ntypes = len(function.types)
+    UFUNCS.append(function)
+    for complete in ON_UFUNC:
+        complete()
+
+
+ON_UFUNC: list[Callable[[], None]] = []
+"""What is called for new ones in `UFUNCS`, once there is any."""
 
 
 def _finish(
@@ -261,12 +302,16 @@ def _finish(
     nin: int,
     op: Op | None = None,
     *,
+    accepts: Accepts | None = None,
     ulp: float | None = None,
     method: bool = False,
 ) -> Any:
     """Name, document and register a public function made by a definition."""
     function.__name__ = function.__qualname__ = name
-    count_operands(function, nin)
+    loop = None if accepts is None else Loop(accepts, same_dtype)
+    if isinstance(op, Elementwise) and not op.leading:
+        loop = Loop(op.accepts, op.result)
+    count_operands(function, nin, loop=loop)
     function.__doc__ = inspect.cleandoc(doc)
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
@@ -286,10 +331,11 @@ def check_options(
     dtype: object,
     casting: str,
     signature: object,
+    order: object,
 ) -> None:
     """Look at options of NumPy's elementwise functions that change no result.
 
-    `order` and `subok` are not among them: results lie in row-major order, and are tensors.
+    `subok` is not among them: results are tensors.
 
     Raises
     ------
@@ -298,10 +344,12 @@ def check_options(
     DTypeError
         For an operand that `casting` does not let become what is computed in.
     ValueError
-        For another `casting` than NumPy's.
+        For another `casting` or `order` than NumPy's.
     """
     if signature is not None:
         raise TypeError(f"{op}: takes no signature; dtype says what to compute in")
+    check_option(op, "casting", casting, dtypes.CASTINGS)
+    check_order(op, order)
     given = coerce(op, operands)
     target = dtypes.parse(dtype) if dtype is not None else common_dtype(op, given)
     target = target if dtype is not None else accepts.check(op, target)
@@ -349,8 +397,8 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        if casting is not SAME_KIND or signature is not None:
-            check_options(op.name, op.accepts, (x,), dtype, casting, signature)
+        if casting is not SAME_KIND or signature is not None or order != "K":
+            check_options(op.name, op.accepts, (x,), dtype, casting, signature, order)
             x = x if dtype is None else in_dtype(op.name, x, dtype)
             return stored(op.name, function(x), out, where, casting)
         if out is not None or where is not True or dtype is not None:
@@ -603,8 +651,8 @@ def binary_of(
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        if casting is not SAME_KIND or signature is not None:
-            check_options(op.name, op.accepts, (x1, x2), dtype, casting, signature)
+        if casting is not SAME_KIND or signature is not None or order != "K":
+            check_options(op.name, op.accepts, (x1, x2), dtype, casting, signature, order)
         if dtype is not None:
             x1, x2 = in_dtype(op.name, x1, dtype), in_dtype(op.name, x2, dtype)
         result = plain(x1, x2)
@@ -660,10 +708,10 @@ def composed_unary(
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        check_options(name, accepts, (x,), dtype, casting, signature)
+        check_options(name, accepts, (x,), dtype, casting, signature, order)
         return _composed(name, accepts, (x,), compose, out, where, dtype, casting)
 
-    return _finish(function, name, doc, 1, ulp=ulp)
+    return _finish(function, name, doc, 1, accepts=accepts, ulp=ulp)
 
 
 def composed_binary(
@@ -689,10 +737,10 @@ def composed_binary(
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        check_options(name, accepts, (x1, x2), dtype, casting, signature)
+        check_options(name, accepts, (x1, x2), dtype, casting, signature, order)
         return _composed(name, accepts, (x1, x2), compose, out, where, dtype, casting)
 
-    return _finish(function, name, doc, 2, ulp=ulp)
+    return _finish(function, name, doc, 2, accepts=accepts, ulp=ulp)
 
 
 # The comparison with the operands exchanged.
@@ -710,6 +758,12 @@ def _repeating(multiply: Binary) -> Binary:
         return multiply(x, y)
 
     return product
+
+
+def _left_to(other: object, method: str, x: Tensor) -> Any:
+    """What an operand's own operator makes of a scalar, which is read, as of a number."""
+    own = getattr(other, method, None) if x.is_scalar and takes_numbers(other) else None
+    return NotImplemented if own is None else own(x.item())
 
 
 def _install_operator(
@@ -730,10 +784,12 @@ def _install_operator(
             return function(self, other)
         if not is_comparison and isinstance(other, str | bytes):  # whose own would repeat the text
             raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
-        return NotImplemented
+        return _left_to(other, f"__r{operator}__", self)
 
     def mirrored(self: Tensor, other: Operand) -> Any:
-        return function(other, self) if takes(other) else NotImplemented
+        if takes(other):
+            return function(other, self)
+        return _left_to(other, f"__{operator}__", self)
 
     def in_place(self: Tensor, other: Operand) -> Any:
         if not takes(other):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.dtypes import (
     ANY,
     FLOATING,
@@ -24,6 +25,7 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.graph.primitives import MUL
 from py_tensor.ops.define import (
     BinaryMethod,
+    Loop,
     Unary,
     UnaryMethod,
     apply,
@@ -36,7 +38,15 @@ from py_tensor.ops.define import (
     register,
     unary,
 )
-from py_tensor.ops.operands import Operand, as_ndarray, in_dtype, takes
+from py_tensor.ops.operands import (
+    Operand,
+    as_ndarray,
+    coerce,
+    common_dtype,
+    in_dtype,
+    known,
+    takes,
+)
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.tensor import Tensor
 
@@ -497,12 +507,12 @@ def power(
     Raises
     ------
     ValueError
-        For an integer tensor and a negative Python integer, which has no integer result. A tensor
-        of exponents may hold negative ones; their result is 0, except of 1 and -1.
+        For integers to a negative integer power, which have no integer results. Tensors of
+        exponents on the GPU are not read: there such a result is 0, except of 1 and -1.
     """
     x, y = x1, x2
-    if casting is not SAME_KIND or signature is not None:
-        check_options("power", POWER.accepts, (x, y), dtype, casting, signature)
+    if casting is not SAME_KIND or signature is not None or order != "K":
+        check_options("power", POWER.accepts, (x, y), dtype, casting, signature, order)
     if out is not None or where is not True or dtype is not None:
         x = x if dtype is None else in_dtype("power", x, dtype)
         return stored("power", power(x, y), out, where, casting)
@@ -517,11 +527,22 @@ def power(
             raise ValueError(
                 f"power: integers to the negative integer power {y}; use a float: x ** {y}.0"
             )
+    if isinstance(y, Tensor) and y.dtype.kind == "i" and y.device is CPU_DEVICE:
+        _refuse_negative(x, y)
     return _power(x, y)
 
 
+def _refuse_negative(x: Operand, y: Tensor) -> None:
+    """Raise ValueError where integers have negative integer powers."""
+    if common_dtype("power", coerce("power", (x, y))).kind != "i":
+        return
+    powers = known(y)
+    if powers is not None and (powers < 0).any():
+        raise ValueError("power: integers to negative integer powers; make one of the two floats")
+
+
 register(power, POWER, method=False)
-count_operands(power, 2)
+count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 
 def _reflected_power(self: Tensor, other: Operand) -> Tensor:

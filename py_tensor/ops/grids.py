@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.define import register
@@ -31,6 +31,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import (
     Operand,
     coerce,
+    known,
     number_of,
     numbers_of,
     real_number_of,
@@ -369,7 +370,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
     Raises
     ------
     ValueError
-        For a place out of range, unless it lies in a tensor, which is not read.
+        For a place out of range. Tensors on the GPU are not read: places there wrap around.
     DTypeError
         For places that are no integers.
     """
@@ -389,11 +390,14 @@ def _places(op: str, given: Operand) -> Tensor:
 
 
 def _check_range(op: str, given: Operand, n: int) -> None:
-    """Raise ValueError for a number that is not between 0 and `n`; a tensor is not read."""
-    numbers = [] if isinstance(given, Tensor) else numbers_of(op, given)[0]
-    wrong = next((i for i in numbers if not 0 <= i < n), None)
-    if wrong is not None:
-        raise ValueError(f"{op}: {wrong} is out of range for {n} places")
+    """Raise ValueError for a number that is not between 0 and `n`, where the host knows it."""
+    if isinstance(given, Tensor):
+        values = known(given)
+        wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
+    else:
+        wrong = [i for i in numbers_of(op, given)[0] if not 0 <= i < n]
+    if len(wrong):
+        raise ValueError(f"{op}: {wrong[0]} is out of range for {n} places")
 
 
 def ravel_multi_index(
@@ -414,7 +418,7 @@ def ravel_multi_index(
     Raises
     ------
     ValueError
-        For an index out of range, unless it lies in a tensor, which is not read.
+        For an index out of range. Tensors on the GPU are not read: such an index counts as it is.
     ShapeError
         Unless there is one index for each axis.
     DTypeError
@@ -439,11 +443,10 @@ def ravel_multi_index(
 
 def _units(op: str, shape: Shape, order: str) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
-    if order not in ("C", "F"):
-        raise ValueError(f"{op}: order is 'C' or 'F', not {order!r}")
+    check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
-    return row_major(shape) if order == "C" else tuple(reversed(row_major(shape[::-1])))
+    return row_major(shape) if order in ("C", "c") else tuple(reversed(row_major(shape[::-1])))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:

@@ -23,7 +23,7 @@ from py_tensor.ops.movement import (
     reshape,
     stack,
 )
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.quantiles import percentile
 from py_tensor.ops.reduction import max, mean, min, std, sum
 from py_tensor.ops.scatter import scatter
@@ -76,6 +76,9 @@ def _edges(
     if count < 1:
         raise ValueError(f"{op}: the number of bins is {count}; it is at least 1")
     if limits is None and x.size:
+        values = known(x)
+        if values is not None and not math.isfinite(values.max() - values.min()):
+            raise ValueError(f"{op}: the elements reach from {values.min()} to {values.max()}")
         low, high = min(x), max(x)
     else:
         low, high = (full((), float(v), x.dtype, device=x.device) for v in limits or (0.0, 1.0))
@@ -223,8 +226,9 @@ def histogram(
         For weights of another shape, or edges that are no vector.
     ValueError
         For a number of bins below 1, another rule, a range that does not rise or is not finite, or
-        edges in a list or an array that do not rise; those in a tensor are not read. For elements
-        that are not finite, if a rule reads them.
+        edges that do not rise. For elements that are not finite where they say how far the bins
+        reach. Tensors on the GPU are read for that only if a rule reads them: otherwise edges are
+        infinite or NaN there.
     TypeError
         For a rule beside weights; for complex elements.
     """

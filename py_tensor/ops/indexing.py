@@ -126,6 +126,11 @@ def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> No
         _Selection.of(x, keys).write(value, mode)
 
 
+def names_once(key: Any) -> bool:
+    """Whether a key holds no arrays, so that it names no element twice."""
+    return _parsed(key) is None
+
+
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
     """Assign to the places of x's memory that a layout names."""
     # Python ends x[key] += 1 by x[key] = the view to which it was added.

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError
+from py_tensor.errors import ShapeError, check_order
 from py_tensor.graph.primitives import constant
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.joining import broadcast_shapes
@@ -108,8 +108,7 @@ class nditer:  # noqa: N801 - NumPy's name
     ) -> None:
         if op_axes is not None or itershape is not None:
             raise ValueError("nditer: operands broadcast by themselves; no op_axes, no itershape")
-        if order not in ("C", "F", "A", "K"):
-            raise ValueError(f"nditer: order is 'C', 'F', 'A' or 'K', not {order!r}")
+        check_order("nditer", order)
         self._flags = frozenset(flags or ())
         unknown = self._flags - FLAGS - ACCEPTED
         if unknown:

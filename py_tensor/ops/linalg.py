@@ -95,10 +95,10 @@ def matmul(
     if axes is not None or axis is not None or keepdims:
         from py_tensor.ops.products import along_axes
 
-        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(matmul, x, y, out, axes, axis, keepdims, options)
-    if dtype is not None or casting is not SAME_KIND or signature is not None:
-        check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature)
+    if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
+        check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature, order)
         if dtype is not None:
             x, y = in_dtype("matmul", x, dtype), in_dtype("matmul", y, dtype)
         return stored("matmul", matmul(x, y), out, True, casting)
@@ -235,7 +235,7 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Any:
 
 register(fused_multiply_add, CONTRACT)
 register(matmul)
-count_operands(matmul, 2)
+count_operands(matmul, 2, signature="(n?,k),(k,m?)->(n?,m?)")
 register(dot)
 install("__matmul__", matmul)
 install("__imatmul__", _matmul_in_place)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, Accepts, DType
-from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.errors import DeviceError, ShapeError, check_option, check_order
 from py_tensor.graph.bind import Recipes, bind
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise
@@ -131,6 +131,7 @@ def _astype(
     device: str | Device | None = None,
 ) -> Tensor:
     """`pt.astype`, and which conversions `casting` allows; `order` and `subok` change nothing."""
+    check_order("astype", order)
     if casting != "unsafe":
         dtypes.check_cast("astype", x.dtype, dtypes.parse(dtype), casting)
     return astype(x, dtype, copy=copy, device=device)
@@ -231,7 +232,7 @@ def _reshape(
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
     target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(sizes)))
-    if _is_column_major("reshape", order, x, ("C", "F", "A")):
+    if _is_column_major("reshape", order, x, "CFA"):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
     layout = None if copy else x._reshaped(target)  # pyright: ignore[reportPrivateUsage]
@@ -249,9 +250,9 @@ def reshape_copy(x: Tensor, shape: Shape) -> Tensor:
     return as_ndarray(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 
-def _is_column_major(op: str, order: str, x: Tensor, orders: tuple[str, ...]) -> bool:
-    if order not in orders:
-        raise ValueError(f"{op}: order is one of {', '.join(orders)}, not {order!r}")
+def _is_column_major(op: str, order: str, x: Tensor, orders: str) -> bool:
+    check_order(op, order, orders)
+    order = order.upper()
     return order == "F" or (order == "A" and x.flags.f_contiguous and not x.flags.c_contiguous)
 
 
@@ -265,9 +266,9 @@ def ravel(a: Operand, order: str = "C") -> Tensor:
         takes the axes as they lie in memory, each in its own direction.
     """
     x = tensor_of(a, "ravel")
-    if _is_column_major("ravel", order, x, ("C", "F", "A", "K")):
+    if _is_column_major("ravel", order, x, "CFAK"):
         x = transpose(x)
-    elif order == "K":
+    elif order in ("K", "k"):
         x = view_by(x, _layout(x).permuted(_layout(x).memory_order))
     return reshape(x, (x.size,), copy=not x.flags.c_contiguous or None)
 
@@ -631,6 +632,7 @@ def _concat(
 ) -> Tensor:
     if isinstance(axis, Tensor):
         raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
+    check_option(op, "casting", casting, dtypes.CASTINGS)
     given = _together(op, tensors)
     if out is not None or dtype is not None:
         target = given[0].dtype if dtype is None else dtypes.parse(dtype)
@@ -661,6 +663,7 @@ def stack(
     casting: str = SAME_KIND,
 ) -> Tensor:
     """The tensors, all of one shape, along a new axis; `dtype` and `casting` as in `concat`."""
+    check_option("stack", "casting", casting, dtypes.CASTINGS)
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
     shape = given[0].shape

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import isnan, logical_and, sqrt
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.operands import Operand, Scalar, known
 from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.ops.reduction import Axes, all, argmax, argmin, max, mean, min, prod, sum, var
 from py_tensor.ops.scan import cumprod, cumsum
+from py_tensor.shapes import normalize_axes
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -164,15 +165,39 @@ def _extreme(
 def nanargmax(
     a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
-    """`argmax` of the elements that are not NaN; 0 if there are none."""
-    return argmax(_replaced(a, "nanargmax", -math.inf), axis, out, keepdims=keepdims)
+    """`argmax` of the elements that are not NaN.
+
+    Raises
+    ------
+    ValueError
+        Where all are NaN, on the cpu device. On the GPU, where nothing is read, it is 0 then.
+    """
+    x = _replaced(_with_numbers("nanargmax", a, axis), "nanargmax", -math.inf)
+    return argmax(x, axis, out, keepdims=keepdims)
 
 
 def nanargmin(
     a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
-    """`argmin` of the elements that are not NaN; 0 if there are none."""
-    return argmin(_replaced(a, "nanargmin", math.inf), axis, out, keepdims=keepdims)
+    """`argmin` of the elements that are not NaN.
+
+    Raises
+    ------
+    ValueError
+        Where all are NaN, on the cpu device. On the GPU, where nothing is read, it is 0 then.
+    """
+    x = _replaced(_with_numbers("nanargmin", a, axis), "nanargmin", math.inf)
+    return argmin(x, axis, out, keepdims=keepdims)
+
+
+def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
+    """A tensor; ValueError where all elements over an axis are known to be NaN."""
+    x = tensor_of(a, op)
+    axes = normalize_axes(op, axis, x.ndim)
+    values = known(x) if x.dtype.kind in "fc" and x.size else None
+    if values is not None and (values != values).all(axes).any():
+        raise ValueError(f"{op}: all elements over an axis are NaN")
+    return x
 
 
 def nancumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:

@@ -7,7 +7,8 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Step, follow, steps
@@ -43,7 +44,14 @@ def takes(y: object) -> bool:
     return (
         isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
-        or hasattr(y, "dtype")
+        or (hasattr(y, "dtype") and not takes_numbers(y))
+    )
+
+
+def takes_numbers(y: object) -> bool:
+    """Whether it computes with numbers and is no array, as SciPy's sparse matrices."""
+    return hasattr(y, "__array_priority__") and not (
+        hasattr(y, "__array__") or hasattr(y, "__array_ufunc__") or hasattr(y, "__dlpack__")
     )
 
 
@@ -108,6 +116,25 @@ def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
     if not hasattr(given, "tolist"):
         raise TypeError(f"{op}: takes numbers, not {type(given).__name__}")
     return given.reshape(-1).tolist(), tuple(given.shape)
+
+
+def known(x: Tensor) -> Any:
+    """The elements as an array of NumPy's where the host has them, for errors about elements.
+
+    What an error says of elements is looked at on the cpu device, where each function raises what
+    NumPy's does. On the GPU nothing is read for an error. There each function says in its docstring
+    what stands for a result that is none: mostly NaN.
+
+    Returns
+    -------
+    ndarray or None
+        Read-only. None on the GPU, and on a host that has no NumPy yet and cannot wait for it.
+    """
+    if x.device is not CPU_DEVICE or not (CPU_DEVICE.is_ready or host.can_wait()):
+        return None
+    np = host.load_numpy()
+    read = x._read()  # pyright: ignore[reportPrivateUsage]
+    return np.frombuffer(read, dtype=x.dtype.name, count=x.size).reshape(x.shape)
 
 
 def _is_number(x: object) -> bool:

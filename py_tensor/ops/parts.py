@@ -9,7 +9,15 @@ from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import apply, check_options, count_operands, register, unary
+from py_tensor.ops.define import (
+    Loop,
+    apply,
+    check_options,
+    count_operands,
+    register,
+    same_dtype,
+    unary,
+)
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
@@ -100,7 +108,7 @@ def frexp(
 
     Zeros, infinities and NaN are their own fractions, with the power 0.
     """
-    check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature)
+    check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("frexp", x, dtype)
     return stored_both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where, casting)
 
@@ -121,7 +129,7 @@ def modf(
 
     Infinities have the fraction 0.
     """
-    check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature)
+    check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("modf", x, dtype)
     x = as_floating(x, "modf", REAL_FLOATING)
     whole = trunc(x)
@@ -152,7 +160,7 @@ def ldexp(
     place = getattr(x2, "device", None)
     x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=place)
     powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
-    check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature)
+    check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("ldexp", x, dtype)
     if powers.dtype.kind not in "biu":
         raise DTypeError(f"ldexp: takes powers that are integers, not {powers.dtype}")
@@ -166,4 +174,4 @@ register(ldexp, LDEXP, method=False)
 register(modf, method=False)
 count_operands(frexp, 1, 2)
 count_operands(ldexp, 2)
-count_operands(modf, 1, 2)
+count_operands(modf, 1, 2, Loop(REAL_FLOATING, same_dtype))

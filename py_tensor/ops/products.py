@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
-from py_tensor.errors import AxisError, ShapeError
+from py_tensor.errors import AxisError, ShapeError, check_option, check_order
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import check_options, count_operands, register
@@ -91,10 +91,10 @@ def vecdot(
         For `axes` that are no such list.
     """
     if axes is not None:
-        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         other = None if axis == -1 else axis
         return along_axes(vecdot, x1, x2, out, axes, other, keepdims, options)
-    a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature)
+    a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature, order)
     if not a.ndim or not b.ndim:
         raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
@@ -124,9 +124,9 @@ def matvec(
     `axes`, `axis` and `keepdims` are as those of `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
-        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(matvec, x1, x2, out, axes, axis, keepdims, options)
-    a, b = _computed_in("matvec", x1, x2, dtype, casting, signature)
+    a, b = _computed_in("matvec", x1, x2, dtype, casting, signature, order)
     return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
 
 
@@ -150,9 +150,9 @@ def vecmat(
     `axes`, `axis` and `keepdims` are as those of `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
-        options = {"casting": casting, "dtype": dtype, "signature": signature}
+        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(vecmat, x1, x2, out, axes, axis, keepdims, options)
-    a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature)
+    a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature, order)
     found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
     return stored("vecmat", found, out, True, casting)
 
@@ -214,10 +214,16 @@ def along_axes(
 
 
 def _computed_in(
-    op: str, x: Operand, y: Operand, dtype: object, casting: str, signature: None
+    op: str,
+    x: Operand,
+    y: Operand,
+    dtype: object,
+    casting: str,
+    signature: None,
+    order: str,
 ) -> tuple[Tensor, Tensor]:
     """Two operands in the dtype to compute in."""
-    check_options(op, dtypes.ANY, (x, y), dtype, casting, signature)
+    check_options(op, dtypes.ANY, (x, y), dtype, casting, signature, order)
     if dtype is None:
         return in_common_dtype(op, x, y)
     return in_dtype(op, x, dtype), in_dtype(op, y, dtype)
@@ -405,7 +411,7 @@ def einsum(
     dtype
         What to compute in.
     order, casting
-        Accepted, and change nothing: memory is in row-major order, and `dtype` may be any.
+        One of NumPy's; they change nothing: memory is in row-major order, and `dtype` may be any.
     optimize
         False takes operands two at a time from the left, each pair by a matrix product. True and
         "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,
@@ -416,6 +422,8 @@ def einsum(
     ShapeError, ValueError
         For a text that does not fit the operands.
     """
+    check_option("einsum", "casting", casting, dtypes.CASTINGS)
+    check_order("einsum", order)
     text, tensors = _as_text(operands)
     given = [tensor_of(x, "einsum") for x in coerce("einsum", tensors)]
     target = common_dtype("einsum", given) if dtype is None else dtypes.parse(dtype)
@@ -597,5 +605,9 @@ for _function in (
     vecmat,
 ):  # fmt: skip
     register(_function, method=False)
-for _function in (matvec, vecdot, vecmat):
-    count_operands(_function, 2)
+for _function, _axes in (
+    (matvec, "(m,n),(n)->(m)"),
+    (vecdot, "(n),(n)->()"),
+    (vecmat, "(n),(n,m)->(m)"),
+):
+    count_operands(_function, 2, signature=_axes)

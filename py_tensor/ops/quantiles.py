@@ -98,6 +98,8 @@ def _quantiles(
         at = _among_numbers if without_nan else _among_all
         ordered = sort(rows)
         found = [reshape(at(ordered, share, method), shape) for share in shares]
+    elif method != "mean" and not without_nan:
+        raise IndexError(f"{op}: there are no elements over the axes of shape {x.shape}")
     else:
         found = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
     if not of_shares:
@@ -245,6 +247,8 @@ def quantile(
     ------
     ShapeError
         For weights of another shape.
+    IndexError
+        For no elements.
     ValueError
         For shares out of range, another method, weights beside another method, or weights that are
         negative or have no positive sum.

@@ -96,7 +96,7 @@ PROD = Reduction(
         "*": ("{a0} * {b0}",),
     },
     result="{a0}",
-    numpy=lambda np, x, axes: np.prod(x, axis=axes, keepdims=True, dtype=x.dtype),
+    numpy=lambda np, x, axes: np.multiply.reduce(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
     vjp=_grad_prod,
 )
@@ -112,7 +112,7 @@ MAX = Reduction(
         "*": ("max({a0}, {b0})",),
     },
     result="{a0}",
-    numpy=lambda np, x, axes: np.max(x, axis=axes, keepdims=True),
+    numpy=lambda np, x, axes: np.maximum.reduce(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
 )
 MIN = Reduction(
@@ -127,7 +127,7 @@ MIN = Reduction(
         "*": ("min({a0}, {b0})",),
     },
     result="{a0}",
-    numpy=lambda np, x, axes: np.min(x, axis=axes, keepdims=True),
+    numpy=lambda np, x, axes: np.minimum.reduce(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
 )
 # Of floats, the ranks are compared: one instruction, where NaN and signs of zero would take ten.
@@ -156,7 +156,7 @@ ANY_TRUE = Reduction(
     element={"*": ("{x}",)},
     combine={"*": ("{a0} | {b0}",)},
     result="{a0}",
-    numpy=lambda np, x, axes: np.any(x, axis=axes, keepdims=True),
+    numpy=lambda np, x, axes: np.logical_or.reduce(x, axis=axes, keepdims=True),
     accepts=LOGICAL,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -167,7 +167,7 @@ ALL_TRUE = Reduction(
     element={"*": ("{x}",)},
     combine={"*": ("{a0} & {b0}",)},
     result="{a0}",
-    numpy=lambda np, x, axes: np.all(x, axis=axes, keepdims=True),
+    numpy=lambda np, x, axes: np.logical_and.reduce(x, axis=axes, keepdims=True),
     accepts=LOGICAL,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -618,8 +618,14 @@ def allclose(
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
-    """Whether two tensors have one shape and equal elements; reads the answer back."""
-    a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
+    """Whether two tensors have one shape and equal elements; reads the answer back.
+
+    No tensor equals what is no array of numbers.
+    """
+    try:
+        a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
+    except (TypeError, ValueError):
+        return False
     if a.shape != b.shape:
         return False
     same = equal(a, b)

@@ -6,13 +6,15 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, REAL
+from py_tensor.dtypes import ANY, REAL, REAL_NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.define import (
+    Loop,
     UnaryMethod,
     count_operands,
     install,
     register,
+    same_dtype,
     unary,
     unary_of,
 )
@@ -108,7 +110,7 @@ def divmod(
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
     """The results of `floor_divide` and `remainder`; of an integer divided by 0, both are 0."""
-    given: Any = {"dtype": dtype, "casting": casting, "signature": signature}
+    given: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
     both = floor_divide(x1, x2, **given), remainder(x1, x2, **given)
     if where is True and out == (None, None):
         return both
@@ -133,7 +135,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 around = round
 register(round, ROUND)
 register(divmod, method=False)
-count_operands(divmod, 2, 2)
+count_operands(divmod, 2, 2, Loop(REAL_NUMERIC, same_dtype))
 install("__round__", _round)
 install("__divmod__", _divmod)
 install("__rdivmod__", _reflected_divmod)

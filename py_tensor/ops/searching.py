@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.errors import ShapeError
+from py_tensor.errors import ShapeError, check_option
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
@@ -31,7 +31,7 @@ from py_tensor.ops.movement import (
     members_of,
     ravel,
 )
-from py_tensor.ops.operands import Operand, Scalar, numbers_of
+from py_tensor.ops.operands import Operand, Scalar, known, numbers_of
 from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -68,8 +68,7 @@ def searchsorted(
     a, wanted = in_common_dtype("searchsorted", a, v)
     if a.ndim != 1:
         raise ShapeError(f"searchsorted: takes a sorted vector, not shape {a.shape}")
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    check_option("searchsorted", "side", side, ("left", "right"))
     if sorter is not None:
         a = take(a, sorter)
 
@@ -90,13 +89,18 @@ def searchsorted(
 
 
 def rise(edges: Any) -> bool:
-    """Whether no edge is below the one before it; those in a tensor are not looked at."""
-    return isinstance(edges, Tensor) or not any(a > b for a, b in pairwise(edges))
+    """Whether no edge is below the one before it; those in a tensor on the GPU are not read."""
+    return not any(a > b for a, b in _neighbours(edges))
 
 
 def fall(edges: Any) -> bool:
     """The same, whether none is above."""
-    return isinstance(edges, Tensor) or not any(a < b for a, b in pairwise(edges))
+    return not any(a < b for a, b in _neighbours(edges))
+
+
+def _neighbours(edges: Any) -> Iterable[tuple[Any, Any]]:
+    values = known(edges) if isinstance(edges, Tensor) else edges
+    return () if values is None else pairwise(values.tolist() if values is not edges else edges)
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
@@ -114,7 +118,7 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     ShapeError
         For edges that are no vector.
     ValueError
-        For edges in a list or an array that neither rise nor fall; those in a tensor are not read.
+        For edges that neither rise nor fall; those in a tensor on the GPU are not read.
     """
     edges, x = in_common_dtype("digitize", bins, x)
     dtypes.REAL.check("digitize", x.dtype)
@@ -196,10 +200,11 @@ def isin(
     Parameters
     ----------
     assume_unique, kind
-        Accepted: they change no result.
+        Accepted: they change no result. `kind` is None, "sort" or "table".
     invert : bool
         Whether to say of each that it is not among them.
     """
+    check_option("isin", "kind", kind, (None, "sort", "table"))
     x, tested = in_common_dtype("isin", element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
@@ -232,6 +237,7 @@ def partition(
     All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
     which names fields in NumPy, is None.
     """
+    check_option("partition", "kind", kind, ("introselect",))
     no_fields("partition", order)
     x = tensor_of(a, "partition")
     _check_places("partition", x, kth, axis)
@@ -246,6 +252,7 @@ def argpartition(
     order: None = None,
 ) -> Tensor:
     """The places (int32) of the elements in the order in which `partition` puts them."""
+    check_option("argpartition", "kind", kind, ("introselect",))
     no_fields("argpartition", order)
     x = tensor_of(a, "argpartition")
     _check_places("argpartition", x, kth, axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from py_tensor import dtypes
+from py_tensor.errors import check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import build, register
@@ -31,6 +32,19 @@ def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     return build(op, (x,), (at, bool(descending)))
 
 
+_KINDS = ("quicksort", "heapsort", "mergesort", "stable")
+
+
+def check_kind(op: str, kind: str | None, order: None) -> None:
+    """Raise ValueError for a kind of sort that NumPy has not, and where fields are named.
+
+    The beginning of its name stands for it, as in NumPy: "quick".
+    """
+    if kind is not None and not (kind and any(k.startswith(kind.lower()) for k in _KINDS)):
+        check_option(op, "kind", kind, _KINDS)
+    no_fields(op, order)
+
+
 def no_fields(op: str, order: None) -> None:
     """Raise ValueError where fields are named."""
     if order is not None:
@@ -52,7 +66,7 @@ def sort(
     counts as the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in place,
     as NumPy's does. `order`, which names fields in NumPy, is None.
     """
-    no_fields("sort", order)
+    check_kind("sort", kind, order)
     return _along(SORT, a, axis, descending)
 
 
@@ -69,7 +83,7 @@ def argsort(
 
     Of a 0-d tensor it is one place along one axis, as in NumPy.
     """
-    no_fields("argsort", order)
+    check_kind("argsort", kind, order)
     x = tensor_of(a, "argsort")
     if not x.ndim and axis is not None:
         normalize_axis("argsort", axis, 1)

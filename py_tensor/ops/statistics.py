@@ -22,7 +22,7 @@ from py_tensor.ops.movement import (
     squeeze,
     transpose,
 )
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.reduction import Axes, mean, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
@@ -52,15 +52,22 @@ def average(
     ------
     ShapeError
         For weights of another shape.
+    ZeroDivisionError
+        For weights whose sum is 0, on the cpu device. On the GPU, where nothing is read, the
+        quotient is NaN or infinite then.
     """
     x = as_floating(a, "average")
     axes = normalize_axes("average", axis, x.ndim)
     if weights is None:
         found = mean(x, axis, keepdims=keepdims)
-        total = full(found.shape, float(size_of(tuple(x.shape[a] for a in axes))), x.dtype)
-        return (found, total.to(x.device)) if returned else found
+        count = float(size_of(tuple(x.shape[a] for a in axes)))
+        total = full(found.shape, count, x.dtype, device=x.device)
+        return (found, total) if returned else found
     w = weights_of("average", weights, x, axis)
     total = sum(w, axis, keepdims=keepdims)
+    sums = known(total)
+    if sums is not None and (sums == 0).any():
+        raise ZeroDivisionError("average: the sum of the weights is 0")
     found = sum(x * w, axis, keepdims=keepdims) / total
     return (found, total) if returned else found
 

@@ -1,33 +1,19 @@
-"""What NumPy's elementwise functions have besides: `reduce`, `accumulate`, `reduceat`, `outer`.
+"""What NumPy's elementwise functions have besides: `reduce`, `accumulate`, `reduceat` and so on.
 
-``pt.add.reduce(x)`` is a sum along the first axis; `at`, which writes, is in `assignment`.
+``pt.add.reduce(x)`` is a sum along the first axis. What the methods compute is in `folds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
-from operator import index as as_index
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-from py_tensor import dtypes
-from py_tensor.errors import DTypeError
-from py_tensor.graph.op import Scan
-from py_tensor.ops import arithmetic, bitwise, elementwise
-from py_tensor.ops.creation import arange, zeros_like
-from py_tensor.ops.define import REGISTRY, build
-from py_tensor.ops.elementwise import equal, maximum, negative, not_equal, remainder, where
-from py_tensor.ops.gather import gathered
-from py_tensor.ops.indexing import getitem
-from py_tensor.ops.movement import concat, converted, expand, reshape
-from py_tensor.ops.operands import Operand, Scalar, numbers_of
-from py_tensor.ops.out import Out, stored, stored_whole
-from py_tensor.ops.reduction import MAX, MIN, Axes, all, any, max, min, prod, sum
-from py_tensor.ops.scan import CUMSUM, cumprod, cumsum, scanned
-from py_tensor.ops.scatter import scattered
-from py_tensor.shapes import normalize_axis
+from py_tensor.ops.define import ON_UFUNC, UFUNCS
+from py_tensor.ops.movement import reshape
+from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.out import Out
+from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
+from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["ufunc"]  # all else that it defines are attributes of functions
@@ -41,32 +27,51 @@ class _Ufuncs(type):
 class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
     """What an elementwise function is an instance of: ``isinstance(pt.add, pt.ufunc)``.
 
+    Those of two operands and one result have `reduce`, `accumulate`, `reduceat`, `outer` and `at`,
+    and those of one operand have `at`, with NumPy's options. A `reduce` or an `accumulate` along an
+    axis of n elements is
+
+    - one kernel, or two, for sums, products, differences, extremes, bitwise and logical functions;
+    - about log2(n) ops for `fmax`, `fmin`, `gcd`, `lcm`, `hypot`, `logaddexp` and `logaddexp2`;
+    - n ops for all else, as `divide` and `power`, whose results depend on the order of elements: a
+      long axis takes long.
+
+    `at` of other functions than `add`, `subtract`, `maximum` and `minimum` reads one number: how
+    often the element is named that is named most. It takes as many ops, or the logarithm of that
+    where the order does not matter.
+
     Attributes
     ----------
     nin, nout, nargs : int
         How many operands it takes, how many results it gives, and both together.
     identity
         What changes no other operand, or None.
+    types : list of str
+        The dtypes of operands and results by NumPy's letters, as ``"ff->f"``, where operands of
+        one dtype are computed in it: on the device "cpu", which has all dtypes.
+    ntypes : int
+        Their number.
+    signature : str or None
+        The axes that it works on, as ``"(n?,k),(k,m?)->(n?,m?)"``; None for an elementwise one.
     """
 
     def __new__(cls, *given: Any) -> NoReturn:
         raise TypeError("ufunc: makes none; pt.vectorize and pt.frompyfunc do, of a function")
 
 
-def _outer_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    name = f"{function.__name__}.outer"
-
-    def outer(x: Operand, y: Operand, /, **options: Any) -> Tensor:
-        """The function of each element of `x` with each of `y`, whose axes come last."""
-        a, b = tensor_of(x, name), tensor_of(y, name)
-        return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
-
-    return outer
+FOLDS: dict[str, Callable[..., Tensor]] = {
+    "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all,
+    "logical_or": any,
+}  # fmt: skip
+SCANS = {"add": cumsum, "multiply": cumprod}
+METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 
 
-def _reduce_by(fold: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _reduce_of(function: Any) -> Callable[..., Tensor]:
+    fold = FOLDS.get(function.__name__)
+
     def reduce(
-        x: Operand,
+        array: Operand,
         /,
         axis: Axes = 0,
         dtype: object = None,
@@ -75,153 +80,145 @@ def _reduce_by(fold: Callable[..., Tensor]) -> Callable[..., Tensor]:
         initial: Scalar | None = None,
         where: Operand = True,
     ) -> Tensor:
-        """The elements along `axis` combined; None combines all of them."""
+        """The elements along `axis` combined; None combines all of them.
+
+        Parameters
+        ----------
+        dtype
+            What is computed in, and the result's dtype. By default that of the elements, and of a
+            sum or a product as `pt.sum` has it.
+        initial : number, optional
+            What comes before the elements; by default the identity of the function.
+        where
+            Which elements are combined. A function without an identity needs `initial` as well.
+
+        Raises
+        ------
+        ValueError
+            For no elements and nothing to begin with, and for several axes where the order of
+            elements counts.
+        DTypeError
+            For a function that gives another dtype than it takes.
+        """
+        if fold is None or fold in (max, min, all, any):
+            from py_tensor.ops.folds import reduced_by
+
+            return reduced_by(function, fold, array, axis, dtype, out, keepdims, initial, where)
         given = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
         options = {name: value for name, value in given.items() if value is not None}
-        return fold(x, axis, out=out, keepdims=keepdims, **options)
+        axis = () if axis in (0, -1) and not getattr(array, "ndim", 1) else axis
+        return fold(array, axis, out=out, keepdims=keepdims, **options)
 
     return reduce
 
 
-def _accumulate_by(scan: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def accumulate(x: Operand, /, axis: int = 0, dtype: object = None, out: Out = None) -> Tensor:
-        """The elements along `axis`, each combined with all before it."""
-        return scan(x, axis, dtype, out)
+def _accumulate_of(function: Any) -> Callable[..., Tensor]:
+    scan = SCANS.get(function.__name__)
+
+    def accumulate(
+        array: Operand, /, axis: int = 0, dtype: object = None, out: Out = None
+    ) -> Tensor:
+        """The elements along `axis`, each combined with all before it.
+
+        Raises
+        ------
+        DTypeError
+            For a function that gives another dtype than it takes.
+        """
+        if scan is not None and getattr(array, "ndim", 1):
+            return scan(array, axis, dtype, out)
+        from py_tensor.ops.folds import accumulated_by
+
+        return accumulated_by(function, array, axis, dtype, out)
 
     return accumulate
 
 
-def _reduceat(
-    x: Operand, indices: Any, /, axis: int = 0, dtype: object = None, out: Out = None
-) -> Tensor:
-    """The sums of the slices along `axis` from each index to the next, and to the end.
+def _reduceat_of(function: Any) -> Callable[..., Tensor]:
+    def reduceat(
+        array: Operand, /, indices: Any, axis: int = 0, dtype: object = None, out: Out = None
+    ) -> Tensor:
+        """The slices along `axis` combined, from each index to the next, and to the end.
 
-    Parameters
-    ----------
-    indices
-        Integers; a tensor is read. From one that is not below the next the slice is its own alone.
+        Parameters
+        ----------
+        indices
+            Integers; a tensor is read. From one that is not below the next the slice is its own
+            alone.
 
-    Raises
-    ------
-    IndexError
-        For indices out of range.
-    """
-    op = "add.reduceat"
-    x = tensor_of(x, op)
-    at = normalize_axis(op, axis, x.ndim)
-    n = x.shape[at]
-    starts = [as_index(i) for i in numbers_of(op, indices)[0]]
-    wrong = next((i for i in starts if not 0 <= i < n), None)
-    if wrong is not None:
-        raise IndexError(f"{op}: {wrong} is out of range for axis {at} of shape {x.shape}")
-    before = (slice(None),) * at
-    slices = [slice(i, j if i < j else i + 1) for i, j in pairwise((*starts, n))]
-    found = [sum(getitem(x, (*before, part)), at, dtype, keepdims=True) for part in slices]
-    none = [cumsum(getitem(x, (*before, slice(0))), at, dtype)]
-    return stored(op, concat(found or none, at), out)
+        Raises
+        ------
+        IndexError
+            For indices out of range.
+        DTypeError
+            For a function that gives another dtype than it takes.
+        """
+        from py_tensor.ops.folds import reduced_at
+
+        return reduced_at(function, array, indices, axis, dtype, out)
+
+    return reduceat
 
 
-def _numbers(x: Tensor, axis: int) -> Tensor:
-    """The place of each element along an axis."""
-    n = x.shape[axis]
-    shape = tuple(n if a == axis else 1 for a in range(x.ndim))
-    return expand(reshape(arange(n, device=x.device), shape), x.shape)
+def _outer_of(function: Any) -> Callable[..., Tensor]:
+    name = f"{function.__name__}.outer"
+
+    def outer(A: Operand, B: Operand, /, **options: Any) -> Tensor:  # noqa: N803 - NumPy's names
+        """The function of each element of `A` with each of `B`, whose axes come last."""
+        a, b = tensor_of(A, name), tensor_of(B, name)
+        return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
+
+    return outer
 
 
-def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
-    """What an extreme gets goes to the element that it was first."""
-    (axis,) = attrs
-    numbers = _numbers(x, axis)
-    before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
-    first = build(MAXIMA, (where(not_equal(y, before), numbers, 0),), (axis,))
-    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+def _at_of(function: Any) -> Callable[..., None]:
+    def at(a: Tensor, indices: Any, b: Operand | None = None, /, *, atomic: bool = False) -> None:
+        """Combine values with the elements that an index names, in place.
+
+        Each element as often as it is named, where ``x[i] += v`` does so once, and in the order of
+        the values; sums with `atomic` in any order, which is faster and not repeatable. A function
+        of one operand takes no values.
+
+        Raises
+        ------
+        IndexError
+            As ``x[indices]`` does.
+        DTypeError
+            For results that the tensor's dtype does not hold.
+        """
+        from py_tensor.ops.folds import applied_at
+
+        applied_at(function, a, indices, b, atomic)
+
+    return at
 
 
-MAXIMA = Scan(
-    "maxima",
-    fold=replace(MAX, combine={**MAX.combine, "f32": ("maximum_f32({a0}, {b0})",)}),
-    numpy=lambda np, x, axis: np.maximum.accumulate(x, axis=axis),
-    vjp=_grad_extremes,
-)
-MINIMA = Scan(
-    "minima",
-    fold=replace(MIN, combine={**MIN.combine, "f32": ("minimum_f32({a0}, {b0})",)}),
-    numpy=lambda np, x, axis: np.minimum.accumulate(x, axis=axis),
-    vjp=_grad_extremes,
-)
-# What makes the running results of elementwise functions of two operands.
-RUNNING = {
-    "maximum": MAXIMA,
-    "minimum": MINIMA,
-    "logical_or": MAXIMA,
-    "logical_and": MINIMA,
-    "logical_xor": CUMSUM,
-    "subtract": CUMSUM,
-}
+_MAKERS = (_reduce_of, _accumulate_of, _reduceat_of, _outer_of, _at_of)
 
 
-def running(
-    function: str, x: Operand, axis: int = 0, dtype: object = None, out: Out = None
-) -> Tensor:
-    """The elements along `axis`, each combined with all before it by a function in `RUNNING`.
-
-    Raises
-    ------
-    DTypeError
-        For a difference of bools, and another dtype than bool of what is logical.
-    """
-    name = f"{function}.accumulate"
-    x = tensor_of(x, name)
-    at = normalize_axis(name, axis, x.ndim)
-    logical = function.startswith("logical")
-    target = dtypes.bool_ if logical else x.dtype
-    if dtype is not None:
-        target = dtypes.parse(dtype)
-    if logical != (target is dtypes.bool_) and (logical or function == "subtract"):
-        raise DTypeError(f"{name}: gives {'bool' if logical else 'numbers'}, not {target}")
-    x = converted(x, target)
-    if function == "subtract":
-        x = where(equal(_numbers(x, at), 0), x, negative(x))
-    elif function == "logical_xor":  # whether an odd number of them is nonzero
-        x = remainder(scanned(CUMSUM, name, x, at, dtypes.int32), 2)
-        return stored_whole(name, converted(x, target), out)
-    return stored_whole(name, scanned(RUNNING[function], name, x, at, target), out)
-
-
-def _refusing(name: str, method: str, there: Iterable[str]) -> Callable[..., NoReturn]:
+def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
     """What stands for a method that a function has not."""
 
-    def refused(
-        x: Operand, /, *values: Any, axis: Axes = 0, dtype: object = None, out: Out = None
-    ) -> NoReturn:
-        known = ", ".join(f"pt.{function}.{method}" for function in there)
-        raise TypeError(
-            f"{name}.{method}: there is no such method, but {known};"
-            f" np.{name}.{method} takes x.numpy()"
-        )
+    def refused(*operands: Any, **options: Any) -> NoReturn:
+        what = "of two operands and one result" if method != "outer" else "of two operands"
+        raise ValueError(f"{function.__name__}.{method}: is there for elementwise functions {what}")
 
     return refused
 
 
-FOLDS = {
-    "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all,
-    "logical_or": any,
-}  # fmt: skip
-SCANS = {"add": cumsum, "multiply": cumprod, **{name: partial(running, name) for name in RUNNING}}
-METHODS: dict[str, dict[str, Any]] = {
-    "reduce": {name: _reduce_by(fold) for name, fold in FOLDS.items()},
-    "accumulate": {name: _accumulate_by(scan) for name, scan in SCANS.items()},
-    "reduceat": {"add": _reduceat},
-    "at": dict.fromkeys(("add", "subtract", "maximum", "minimum")),  # which are in `assignment`
-}
+def _has(function: Any, method: str) -> bool:
+    if function.signature is not None or (method != "outer" and function.nout > 1):
+        return False
+    return function.nin == 2 or method == "at"
 
-for _name in (*arithmetic.__all__, *bitwise.__all__, *elementwise.__all__):
-    _function: Any = REGISTRY.get(_name)
-    if _function is None or _function.__code__.co_posonlyargcount != 2:
-        continue
-    _function.outer = _outer_of(_function)
-    for _method, _of in METHODS.items():
-        if _name not in _of:
-            setattr(_function, _method, _refusing(_name, _method, _of))
-        elif _of[_name] is not None:
-            setattr(_function, _method, _of[_name])
+
+def _give_methods() -> None:
+    while UFUNCS:
+        function = UFUNCS.pop()
+        for method, make in zip(METHODS, _MAKERS, strict=True):
+            given = make(function) if _has(function, method) else _refusing(function, method)
+            setattr(function, method, given)
+
+
+ON_UFUNC.append(_give_methods)
+_give_methods()

@@ -9,11 +9,11 @@ from warnings import warn
 from py_tensor import dtypes
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.elementwise import abs, exp, isnan, maximum, minimum, sqrt, where
+from py_tensor.ops.elementwise import abs, exp, maximum, minimum, sqrt, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import broadcast_to, concat, converted, flip, stack, swapaxes
 from py_tensor.ops.operands import Operand, numbers_of
-from py_tensor.ops.reduction import all, any, max, sum
+from py_tensor.ops.reduction import all, max, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.random.discrete import COUNT, KIND, Discrete, as_int
 from py_tensor.random.parameters import (
@@ -162,7 +162,11 @@ class Multivariate(Discrete):
             counts.append(self._hypergeometrics(draw, color, behind, left))
             left = left - counts[-1]
         last = broadcast_to(tensor_of(left, op, device=draw.device), draw.shape)
-        return stack([*counts, last], -1) if numbers else zeros((*draw.shape, 0), dtypes.int32)
+        return (
+            stack([*counts, last], -1)
+            if numbers
+            else zeros((*draw.shape, 0), dtypes.int32, device=draw.device)
+        )
 
     def multivariate_normal(
         self,
@@ -193,8 +197,11 @@ class Multivariate(Discrete):
         ValueError
             For another `method` or `check_valid`; for shapes that do not fit.
         LinAlgError
-            By "cholesky", for a matrix of the host that is not positive definite.
+            By "cholesky", for a matrix of the host, or of the cpu device, that is not positive
+            definite.
         """
+        from py_tensor.linalg import LinAlgError
+
         op = "multivariate_normal"
         for name, value, known in (
             ("method", method, ("svd", "eigh", "cholesky")),
@@ -209,11 +216,10 @@ class Multivariate(Discrete):
             raise ShapeError(f"{op}: mean of shape {mean.shape} and cov of shape {shape}")
         known = not isinstance(cov, Tensor)
         matrix = tensor_of(cov, op, dtype=dtypes.float64, device=_cpu()) if known else cov
-        root = _root(matrix, method)
-        if known and method == "cholesky" and bool(any(isnan(root))):
-            from py_tensor.linalg import LinAlgError
-
-            raise LinAlgError(f"{op}: cov is not positive definite, as cholesky needs it")
+        try:
+            root = _root(matrix, method)
+        except LinAlgError:
+            raise LinAlgError(f"{op}: cov is not positive definite, or has NaN") from None
         if check_valid == "raise" or (known and check_valid == "warn"):
             _check_covariance(matrix, root, tol, check_valid)
         root = tensor_of(root, op, dtype=draw.dtype, device=draw.device)
@@ -224,8 +230,8 @@ class Multivariate(Discrete):
         return rows.reshape(drawn.shape) + mean
 
 
-def _size(op: str, size: Size, default: Any = ()) -> Any:
-    return default if size is None else parse_shape(op, size)
+def _size(op: str, size: Size) -> Any:
+    return () if size is None else parse_shape(op, size)
 
 
 def _check_sums(pvals: Operand) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -110,11 +112,30 @@ class AppPage:
         self.page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
 
 
+def lay_out(root: Path) -> None:
+    """Puts the built page into an empty folder, and below `sources/` what its bundles are made of.
+
+    So a test can import a single module, such as `./sources/page/repl/text.js`, in the page.
+    """
+    shutil.copytree(DIST, root, copy_function=_link, dirs_exist_ok=True)
+    for room in ("page", "worker", "bridge"):
+        shutil.copytree(ROOT / "web" / room, root / "sources" / room)
+    for bundle in DIST.glob("*/vendor/*.js"):  # the sources name packages of npm
+        shutil.copy(bundle, root / "sources" / bundle.relative_to(DIST))
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # on another disk
+        shutil.copy2(source, target)
+
+
 class AppSession:
     """The server, the browsers and the shared page of one run; each is made at its first use."""
 
-    def __init__(self, folder: Path = DIST) -> None:
-        """`folder` is what is served: the built page."""
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` is what is served; without one, what `lay_out` makes."""
         self._folder = folder
         self._closing = contextlib.ExitStack()
         self._browsers: dict[tuple[bool, bool], Browser] = {}
@@ -126,8 +147,13 @@ class AppSession:
     @cached_property
     def url(self) -> str:
         """Where the built page is served, with a slash at the end."""
+        folder = self._folder
+        if folder is None:
+            scratch = tempfile.TemporaryDirectory(prefix="py_tensor-page-")
+            folder = Path(self._closing.enter_context(scratch))
+            lay_out(folder)
         try:
-            server = _web_module("serve").serve(self._folder, 0)
+            server = _web_module("serve").serve(folder, 0)
         except FileNotFoundError as error:
             raise BootError(str(error)) from error
         self._closing.callback(server.server_close)

@@ -88,7 +88,7 @@ class TestPackages:
     def test_javascript(self, run: Run) -> None:
         """Objects of JavaScript are those of this visit."""
         done = run("import js, pyodide_js\njs.location.href, pyodide_js.version")
-        assert "entry.js" in done["result"]
+        assert "worker.js" in done["result"]
         assert run("from js import fetch\n(await fetch('../build.json')).status")["result"] == "200"
 
     def test_sources_are_found(self, run: Run) -> None:

@@ -18,9 +18,8 @@ from tests.perf.bench.measure import Outcome
 
 def call(page: Page, module: str, body: str, *arguments: Any) -> Any:
     """The value of `body`, JavaScript with the module's exports as `m` and the arguments as `a`."""
-    script = (
-        f"""async (a) => {{ const m = await import("./page/bench/{module}.js"); return {body}; }}"""
-    )
+    path = f"./sources/page/bench/{module}.js"
+    script = f"""async (a) => {{ const m = await import("{path}"); return {body}; }}"""
     return page.evaluate(script, list(arguments))
 
 
@@ -56,7 +55,7 @@ RUN: dict[str, Any] = {
         )
     ],
 }
-"""10 GB/s and 50 GFLOP/s at most; a case of 2 flops for each byte, which takes 10 GFLOP/s."""
+"""10 GB/s and 50 GFLOP/s at most; a case of 2 flops per byte, which takes 10 GFLOP/s."""
 
 
 class TestStatistics:
@@ -184,7 +183,7 @@ class TestLimits:
           figure.querySelector(".picture-scroller svg").textContent])(m.roofline(a[0]))"""
         points, text = call(page, "roofline", body, RUN)
         assert points == 1  # NumPy is not on this device
-        assert "matmul, 64: 10.0 GFLOP/s, 50.0 % of what the device allows" in text
+        assert "matmul, 64: 10.0 GFLOP/s, 50.0 % of the device's limit" in text
         assert "a copy: 10.0 GB/s" in text
         assert call(page, "roofline", "m.roofline(a[0])", RUN | {"probes": None}) is None
 
@@ -225,7 +224,7 @@ class TestRecord:
 
     def test_what_is_wrong_is_explained(self, page: Page) -> None:
         (problem,) = self.read(page, "{") or []
-        assert problem.startswith("it is no JSON: ")
+        assert problem.startswith("not valid JSON: ")
         assert self.read(page, []) == ["the whole is an array, not object"]
         assert self.read(page, {k: v for k, v in RUN.items() if k != "date"}) == ["date is missing"]
         assert self.read(page, RUN | {"schema": 2}) == ["schema is 2, not 1"]

@@ -30,7 +30,7 @@ class Panel:
         self.estimate = self.root.locator(".estimate")
         self.summary = self.root.get_by_role("region", name="Results")
         self.rows = self.summary.locator("tbody tr")
-        self.kept = self.root.get_by_role("region", name="Kept runs")
+        self.kept = self.root.get_by_role("region", name="Saved runs")
 
     def choose(self, name: str, *values: str) -> None:
         """Have exactly these of a group chosen, in every suite that is."""
@@ -98,7 +98,7 @@ class TestRunning:
         card = panel.root.locator("details.device")
         expect(card).to_contain_text(re.compile("tfjs 4.*jax-js 0", re.DOTALL))
         expect(card).to_contain_text("multiply-adds")
-        panel.root.get_by_text("Every figure").click()
+        panel.root.get_by_text("All figures").click()
         details = panel.root.get_by_role("region", name="Details").locator("tbody tr")
         expect(details).to_have_count(8)
         for row, name in zip(details.all(), [*PEERS, *PEERS], strict=True):
@@ -169,7 +169,7 @@ class TestRunning:
         panel.choose("size", "64", "128", "16")
         panel.choose("contender", "NumPy")
         # square: exp at 64 and 128; elementwise: add at 128; small: add at 16
-        expect(panel.estimate).to_contain_text("4 to measure")
+        expect(panel.estimate).to_contain_text("4 measurements")
         panel.run()
         expect(panel.words).to_contain_text("4 measured")
         titles = ["Elementwise, sums, matmul", "Elementwise chains", "Small ops"]
@@ -212,21 +212,21 @@ class TestRunning:
     def test_the_time_is_estimated_and_bounded(self, panel: Panel) -> None:
         panel.choose("case", "exp")
         panel.choose("size", "64")
-        expect(panel.estimate).to_have_text("2 to measure: about 3 s")
+        expect(panel.estimate).to_have_text("2 measurements, about 3 s")
         panel.choose("case", "exp", "matmul")
         panel.choose("size", "64", "512")
-        expect(panel.estimate).to_have_text(re.compile(r"8 to measure: about \d\d s"))
+        expect(panel.estimate).to_have_text(re.compile(r"8 measurements, about \d\d s"))
         panel.suites("square", "rows", "products")
         panel.choose("total", "60")
-        expect(panel.estimate).to_contain_text("; what is left after 60 s is skipped")
+        expect(panel.estimate).to_contain_text("; anything left after 60 s is skipped")
 
     def test_it_does_not_run_beside_the_console(self, panel: Panel) -> None:
         panel.page.evaluate("void pyTensor.run('import time; time.sleep(60)')")
         expect(panel.button("Run")).to_be_disabled()
-        expect(panel.estimate).to_contain_text("Something runs in the console")
+        expect(panel.estimate).to_contain_text("Something is running in the console")
         panel.page.evaluate("pyTensor.interrupt()")
         expect(panel.button("Run")).to_be_enabled()
-        expect(panel.estimate).to_contain_text("to measure")
+        expect(panel.estimate).to_contain_text("measurements")
 
     def test_what_is_typed_meanwhile_waits_and_says_why(self, panel: Panel) -> None:
         panel.choose("size", "64", "128", "256", "512")
@@ -236,7 +236,7 @@ class TestRunning:
         panel.page.locator("#input .cm-content").fill("'typed meanwhile'")
         panel.page.keyboard.press("Enter")
         entry = panel.page.locator("#transcript .entry").last
-        expect(entry).to_contain_text("This runs when the benchmarks have ended.")
+        expect(entry).to_contain_text("This runs when the benchmarks are done.")
         panel.page.evaluate("pyTensor.interrupt()")
         expect(entry.locator(".result")).to_have_text("'typed meanwhile'")
         expect(entry).not_to_contain_text("benchmarks")
@@ -292,7 +292,7 @@ class TestRuns:
         path.write_text(json.dumps(record | {"software": "yes"}), "utf-8")
         panel.root.locator("input[type=file]").set_input_files(path)
         expect(panel.words).to_have_text(
-            'mine.json is no run of these benchmarks: software is "yes", not boolean.'
+            'mine.json is not a run of these benchmarks: software is "yes", not boolean.'
         )
 
     def test_kept_named_compared_and_deleted(self, panel: Panel, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ class TestRuns:
 
         panel.kept.get_by_role("textbox", name="Name of old").fill("the old one")
         panel.kept.get_by_role("textbox", name="Name of old").press("Enter")
-        expect(panel.root.get_by_role("heading", name="Beside the old one")).to_be_visible()
+        expect(panel.root.get_by_role("heading", name="Compared with the old one")).to_be_visible()
         assert {"new", "the old one"} <= self.names(panel)
 
         panel.kept.get_by_role("radio", name="Show the old one").check()
@@ -325,7 +325,7 @@ class TestRuns:
         """Of the runs that the next visit will find."""
         return set(
             panel.page.evaluate("""async () => {
-              const { KeptRuns } = await import("./page/bench/runs.js");
+              const { KeptRuns } = await import("./sources/page/bench/runs.js");
               const runs = new KeptRuns();
               await runs.load();
               return runs.all.map(({ run }) => run.name);
@@ -335,7 +335,7 @@ class TestRuns:
     def test_a_bounded_number_is_kept(self, page: Page) -> None:
         counts = page.evaluate(
             """async (run) => {
-              const { KeptRuns, MOST_RUNS } = await import("./page/bench/runs.js");
+              const { KeptRuns, MOST_RUNS } = await import("./sources/page/bench/runs.js");
               const runs = new KeptRuns();
               const day = (n) => new Date(Date.UTC(2030, 0, 1 + n)).toISOString();
               for (let n = 0; n < MOST_RUNS + 3; n++) await runs.add({ ...run, date: day(n) });
@@ -387,7 +387,7 @@ def run_of(name: str, seconds: float) -> dict[str, Any]:
 
 def test_rounds_far_apart_are_called_noisy(page: Page) -> None:
     text = page.evaluate("""async () => {
-        const { summaryTable } = await import("./page/bench/table.js");
+        const { summaryTable } = await import("./sources/page/bench/table.js");
         const about = { suite: "square", case: "exp", flops: 1, bytes: 1, unit: "GB/s", ops: 1 };
         const result = (size, samples) =>
           ({ ...about, size, contenders: { NumPy: { status: "measured", samples } } });
@@ -404,7 +404,7 @@ def test_the_first_visit_needs_one_click(fresh_page: Callable[..., AppPage]) -> 
     app.page.locator("#tab-benchmarks").click()
     panel = Panel(app.page)
     expect(panel.root.locator(".intro")).to_contain_text("Google SwiftShader")
-    expect(panel.estimate).to_have_text(re.compile(r"^18 to measure: about \d+ s$"))
+    expect(panel.estimate).to_have_text(re.compile(r"^18 measurements, about \d+ s$"))
     seconds = re.search(r"about (\d+) s", panel.estimate.inner_text())
     assert seconds is not None
     assert int(seconds[1]) <= 30
@@ -418,7 +418,7 @@ class TestProbes:
     @pytest.mark.alone
     def test_they_take_as_long_as_they_must(self, page: Page) -> None:
         script = """async () =>
-          (await import("./worker/peers/probes.js")).probeLimits({ software: true })"""
+          (await import("./sources/worker/peers/probes.js")).probeLimits({ software: true })"""
         limits = page.evaluate(script)
         assert set(limits) == {"copy", "multiplyAdd", "readOfOne", "readOfHundred"}
         for probe in (limits["copy"], limits["multiplyAdd"]):
@@ -430,7 +430,7 @@ class TestProbes:
 
     def test_one_that_fails_is_told_of_and_the_others_go_on(self, page: Page) -> None:
         limits = page.evaluate("""async () => {
-          const { probeLimits } = await import("./worker/peers/probes.js");
+          const { probeLimits } = await import("./sources/worker/peers/probes.js");
           const { prototype } = GPUBuffer;
           const original = prototype.getMappedRange;
           prototype.getMappedRange = function (...place) {
@@ -456,7 +456,7 @@ class TestProbes:
             asked.append(route.request.url)
             route.abort()
 
-        app = fresh_page(routes={"**/peers/probes.js": refuse})
+        app = fresh_page(routes={"**/peer_worker.js": refuse})
         app.page.locator("#tab-benchmarks").click()
         panel = Panel(app.page)
         panel.open()
@@ -470,7 +470,7 @@ class TestProbes:
 
     def test_they_are_cancelled(self, fresh_page: Callable[..., AppPage]) -> None:
         held: list[Route] = []
-        app = fresh_page(routes={"**/peers/probes.js": lambda route: held.append(route)})
+        app = fresh_page(routes={"**/peer_worker.js": lambda route: held.append(route)})
         app.page.locator("#tab-benchmarks").click()
         panel = Panel(app.page)
         panel.button("Run").click()
@@ -555,13 +555,13 @@ class TestStaying:
             path.write_text(json.dumps(run_of(name, 0.1)), "utf-8")
             panel.root.locator("input[type=file]").set_input_files(path)
             expect(panel.root.get_by_role("heading", name=name, exact=True)).to_be_visible()
-        every = panel.root.get_by_text("Every figure")
+        every = panel.root.get_by_text("All figures")
         every.focus()
         panel.page.keyboard.press("Enter")
         compare = panel.kept.get_by_role("checkbox", name="Compare with old")
         compare.focus()
         panel.page.keyboard.press("Space")
-        expect(panel.root.get_by_role("heading", name="Beside old")).to_be_visible()
+        expect(panel.root.get_by_role("heading", name="Compared with old")).to_be_visible()
         expect(compare).to_be_focused()
         expect(panel.root.get_by_role("region", name="Details")).to_be_visible()
         show = panel.kept.get_by_role("radio", name="Show new")

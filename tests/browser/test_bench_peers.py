@@ -21,7 +21,7 @@ CASES = [
 ]
 
 _ASK_ALL = """async ([name, cases]) => {
-  const { Links } = await import("./worker/peers/link.js");
+  const { Links } = await import("./sources/worker/peers/link.js");
   const links = new Links();
   const ask = async (method, about, arrays = []) =>
     JSON.parse(await links.ask(name, method, JSON.stringify(about), arrays));
@@ -83,7 +83,7 @@ def test_every_case_is_right(name: str, page: Page, console: Console) -> None:
 
 def test_a_failure_is_told_and_leaves_no_worker(page: Page) -> None:
     told = page.evaluate("""async () => {
-      const { Links } = await import("./worker/peers/link.js");
+      const { Links } = await import("./sources/worker/peers/link.js");
       const links = new Links();
       const told = await links.ask("tfjs", "sample", '{"count": 1}', []).catch(String);
       return [told, links.isOpen("tfjs")];
@@ -93,7 +93,7 @@ def test_a_failure_is_told_and_leaves_no_worker(page: Page) -> None:
 
 def test_a_worker_that_dies_while_nothing_is_asked_is_not_open(page: Page) -> None:
     open_ = page.evaluate("""async () => {
-      const { Links } = await import("./worker/peers/link.js");
+      const { Links } = await import("./sources/worker/peers/link.js");
       window.links = new Links();
       const about = JSON.stringify({ name: "tfjs", software: true });
       await window.links.ask("tfjs", "start", about, []);
@@ -108,7 +108,7 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_not_open(page: Page) -> No
 
 def test_what_a_device_is_asked_is_metered_and_nothing_stays(page: Page) -> None:
     told = page.evaluate("""async () => {
-      const { Meter, lengthOfUnion } = await import("./worker/peers/meter.js");
+      const { Meter, lengthOfUnion } = await import("./sources/worker/peers/meter.js");
       const adapter = await navigator.gpu.requestAdapter();
       const device = await adapter.requestDevice({ requiredFeatures: ["timestamp-query"] });
       const meter = new Meter(device);

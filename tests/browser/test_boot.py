@@ -20,13 +20,12 @@ SERVED = [
     "index.html",
     "page/app.js",
     "worker/worker.js",
-    "bridge/index.js",
-    "page/style.css",
+    "page/index.css",
     "page/icon.svg",
     "pyodide/pyodide.mjs",
     "pyodide/pyodide.asm.wasm",
     "pyodide/lock.json",
-    "worker/python/session.py",
+    "worker/python/modules.bin",
 ]
 
 
@@ -366,7 +365,7 @@ class TestFailure:
         expect(banner).to_contain_text(name.partition("*")[0])
         expect(banner.get_by_role("button", name="Try again")).to_be_visible()
 
-    @pytest.mark.parametrize("name", ["page/app.js", "repl/history.js"])
+    @pytest.mark.parametrize("name", ["page/app.js", "vendor/codemirror.js"])
     def test_a_page_that_does_not_come_whole_says_so(
         self, fresh_page: OpenPage, server: str, name: str
     ) -> None:

@@ -73,7 +73,7 @@ f'{x:%H:%M}' + (
 """.strip().split("\n")
 
 IS_COMPLETE = """async (texts) => {
-    const { isComplete } = await import("./page/repl/completeness.js");
+    const { isComplete } = await import("./sources/page/repl/completeness.js");
     return texts.map(isComplete);
 }"""
 

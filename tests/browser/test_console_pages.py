@@ -37,7 +37,7 @@ class TestPageOfItsOwn:
         expect(repl.last(".error")).to_have_text("Python was restarted.")
         assert app.run("1 + 1")["result"] == "2"  # waits for the new Python
         expect(repl.page.locator("#transcript .note").last).to_have_text(
-            "Python was restarted. Its variables are gone."
+            "Python was restarted. All variables are lost."
         )
 
     def test_packages_are_unpacked_and_imported_whole(self, fresh_page: OpenPage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from statistics import median
@@ -93,13 +94,15 @@ def literal(a: Array) -> str:
 def painting_in_software(route: Route) -> None:
     """The bridge as it is with a GPU: with a software adapter it would read pixels."""
     response = route.fetch()
-    option = "createBridge(host, { paintInSoftware: true, "
-    route.fulfill(response=response, body=response.text().replace("createBridge(host, { ", option))
+    option = "{paintInSoftware:true,choiceStore:"
+    body, found = re.subn(r"\{choiceStore:", option, response.text())
+    assert found == 1, "the bundle of the worker does not create its bridge as this expects"
+    route.fulfill(response=response, body=body)
 
 
 @pytest.fixture(scope="module")
 def _painting(session: AppSession) -> Iterator[AppPage]:
-    app = session.open_page(canvas=True, routes={"**/boot/gpu.js": painting_in_software})
+    app = session.open_page(canvas=True, routes={"**/worker.js": painting_in_software})
     yield app
     app.close()
 
@@ -616,6 +619,16 @@ class TestForeignObjects:
         expect(image).to_have_js_property("naturalWidth", 1)
         assert transcript.page.evaluate("window.hit") is None
 
+    def test_a_picture_may_hold_lone_surrogates(self, transcript: Shown) -> None:
+        transcript.app.run(FOREIGN)
+        logged = len(transcript.app.logged)
+        svg = (
+            r"""'<svg xmlns="http://www.w3.org/2000/svg" width="30"><!-- \ud800 \udfff --></svg>'"""
+        )
+        image = transcript.run(f"Foreign(svg={svg})").locator("img")
+        expect(image).to_have_js_property("naturalWidth", 30)
+        assert transcript.app.logged[logged:] == []
+
     def test_a_form_that_fails_is_passed_over(self, transcript: Shown) -> None:
         transcript.run("class Bad:\n    def _repr_html_(self): raise ValueError\n")
         assert transcript.run("Bad()").locator(".result").inner_text().startswith("<__main__.Bad")
@@ -632,9 +645,9 @@ class TestForeignObjects:
 
 
 BITMAP_DROPPED = """async (by) => {
-    const { Displays } = await import("./page/display/displays.js");
-    const { TensorPanel } = await import("./page/display/tensor.js");
-    const { Engine } = await import("./page/engine.js");
+    const { Displays } = await import("./sources/page/display/displays.js");
+    const { TensorPanel } = await import("./sources/page/display/tensor.js");
+    const { Engine } = await import("./sources/page/engine.js");
     const bitmap = await createImageBitmap(new ImageData(1, 1));
     const bundle = { kind: "image", width: 1, height: 1, scale: null, label: "", bitmap };
     const around = (change) => change();
@@ -665,7 +678,7 @@ def test_a_bitmap_that_nobody_sees_is_closed(app: AppPage, by: str) -> None:
 
 
 ONE_CANNOT_BE_SENT = """async () => {
-    const { Engine } = await import("./page/engine.js");
+    const { Engine } = await import("./sources/page/engine.js");
     const sent = [];
     const postMessage = (message) => {
         if (JSON.stringify(message).includes("first")) throw new Error("it is gone");

@@ -78,8 +78,8 @@ class TestMessage:
         error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
         expect(error.locator(".error-message")).to_have_text(
             "ValueError: micropip: 'no-such-package' cannot be installed by its name: this page has"
-            " Python's own modules, NumPy and micropip, and loads from its own address alone, not"
-            " from PyPI; `await micropip.install(url)` installs a wheel that lies there"
+            " the standard library, NumPy and micropip, and can only install wheels hosted on this"
+            " site, not from PyPI: `await micropip.install(url)`"
         )
         expect(error.locator("mark")).to_have_count(0)
 

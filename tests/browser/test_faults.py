@@ -1,6 +1,6 @@
 """What the GPU does wrong, through a GPU that fails when told to; and interrupts, and two reads.
 
-Correct code provokes none of this, so the page gets a bridge over `faulty_gpu.js`.
+Correct code provokes none of this, so the page's worker gets the GPU of `faulty_gpu.js`.
 """
 
 from __future__ import annotations
@@ -14,41 +14,27 @@ from playwright.sync_api import Route
 
 from tests.browser.app import AppPage
 
-HERE = Path(__file__).parent
-BRIDGE = HERE.parents[1] / "web" / "bridge" / "index.js"
-WRAPPER = """
-import { createBridge as create } from "./real_index.js";
-import { faultyGpu } from "./faulty_gpu.js";
-export function createBridge(pyodide, options = {}) {
-  const gpu = faultyGpu(navigator.gpu);
-  self.faults = gpu.faults;
-  return create(pyodide, { ...options, gpu });
-}
+FAULTY_GPU = (Path(__file__).parent / "faulty_gpu.js").read_text("utf-8")
+FIRST = f"""{{
+{FAULTY_GPU.replace("export ", "")}
+const gpu = faultyGpu(navigator.gpu);
+self.faults = gpu.faults;
+Object.defineProperty(navigator, "gpu", {{ value: gpu }});
+}}
 """
+"""What Python's worker begins with."""
 Run = Callable[[str], dict[str, Any]]
 
 
-def _serve(text: Callable[[], str]) -> Callable[[Route], None]:
-    def handle(route: Route) -> None:
-        headers = {
-            "content-type": "text/javascript",
-            "cross-origin-resource-policy": "same-origin",
-            "cross-origin-embedder-policy": "require-corp",
-        }
-        route.fulfill(body=text(), headers=headers)
-
-    return handle
+def _serve_worker(route: Route) -> None:
+    response = route.fetch()
+    route.fulfill(response=response, body=FIRST + response.text())
 
 
 @pytest.fixture(scope="module")
 def faulty(session: Any) -> Iterator[Run]:
     """Runs Python in a page whose GPU fails when told to: `faults.arm(kind)`."""
-    routes = {
-        "**/bridge/index.js": _serve(lambda: WRAPPER),
-        "**/bridge/real_index.js": _serve(BRIDGE.read_text),
-        "**/bridge/faulty_gpu.js": _serve((HERE / "faulty_gpu.js").read_text),
-    }
-    app = session.open_page(routes=routes)
+    app = session.open_page(routes={"**/worker.js": _serve_worker})
     run: Run = app.run
     prepared = run(
         "import asyncio\nfrom js import Object, faults\nfrom pyodide.ffi import to_js\n"

@@ -45,7 +45,7 @@ KEEP_FRAMES = """
 """
 """Keeps the last two pictures that were filtered, and the camera's tracks, for a test."""
 
-PAINTING = {"canvas": True, "routes": {"**/boot/gpu.js": painting_in_software}}
+PAINTING = {"canvas": True, "routes": {"**/worker.js": painting_in_software}}
 
 
 class TestGallery:
@@ -53,7 +53,7 @@ class TestGallery:
         page = fresh_page(path="#gallery/monte_carlo").page
         page.get_by_role("button", name="Open in the console").click()
         tab(page, "Console")
-        expect(page.locator("#transcript .note").last).to_contain_text("ready to be changed")
+        expect(page.locator("#transcript .note").last).to_contain_text("ready to edit")
         expect(page.locator("#transcript .entry")).to_have_count(0)
         page.keyboard.press("Enter")
         expect(page.locator("#transcript .entry.done")).to_have_count(1, timeout=WAIT_MS)
@@ -68,7 +68,7 @@ class TestGallery:
         page.get_by_role("link", name="The Game of Life").click()
         page.get_by_role("button", name="Open in the console").click()
         expect(prompt).to_contain_text("def generation(cells)")
-        expect(page.locator("#transcript .note").last).to_contain_text("Undo brings back")
+        expect(page.locator("#transcript .note").last).to_contain_text("Undo restores")
         page.keyboard.press("Control+z")
         expect(prompt).to_have_text("draft = 6 * 7")
         prompt.fill("")
@@ -84,13 +84,13 @@ class TestGallery:
             page.get_by_role("link", name=title).click()
             page.get_by_role("button", name="Open in the console").click()
             expect(note).to_contain_text(title)
-            expect(note).not_to_contain_text("Undo brings back")
+            expect(note).not_to_contain_text("Undo restores")
         page.keyboard.press("Control+End")
         page.keyboard.type("# mine")
         page.goto("#gallery")
         page.get_by_role("link", name="The Game of Life").click()
         page.get_by_role("button", name="Open in the console").click()
-        expect(note).to_contain_text("Undo brings back")
+        expect(note).to_contain_text("Undo restores")
         prompt.fill("")
         page.keyboard.press("ArrowUp")
         expect(prompt).to_contain_text("# mine")
@@ -295,7 +295,7 @@ class TestFilters:
         page.locator("#picture-file").set_input_files(
             {"name": "p.png", "mimeType": "image/png", "buffer": b"nothing"}
         )
-        expect(page.locator(".live [role=status]")).to_contain_text("no picture")
+        expect(page.locator(".live [role=status]")).to_contain_text("as a picture")
 
 
 class TestCamera:
@@ -360,7 +360,7 @@ class TestCamera:
         app = fresh_page(path="#gallery/filters", permissions=["clipboard-read"])
         app.page.get_by_role("button", name="Use the camera").click()
         expect(app.page.locator(".live [role=status]")).to_have_text(
-            "The camera was refused; the browser's settings for this page can allow it."
+            "Camera access was denied. You can allow it in the browser's settings for this page."
         )
 
     @pytest.mark.parametrize(
@@ -369,11 +369,11 @@ class TestCamera:
             (
                 "navigator.mediaDevices.getUserMedia = async () => {"
                 "  throw new DOMException('Requested device not found', 'NotFoundError'); };",
-                "There is no camera on this machine.",
+                "No camera found.",
             ),
             (
                 "delete Navigator.prototype.mediaDevices;",  # as where the page is not secure
-                "The browser gives this page no camera.",
+                "This browser does not offer a camera to this page.",
             ),
         ],
     )

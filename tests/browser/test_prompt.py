@@ -589,7 +589,7 @@ class TestMagics:
 
 
 HELP_REQUEST = """async (texts) => {
-    const { helpRequest } = await import("./page/repl/text.js");
+    const { helpRequest } = await import("./sources/page/repl/text.js");
     return texts.map((text) => helpRequest(text)?.expression ?? null);
 }"""
 

@@ -145,7 +145,7 @@ class TestPage:
         expect(page.locator(".index a", has_text=re.compile("^std$"))).to_be_visible()
         expect(page.locator(".side .count")).to_have_text(re.compile(r"^\d+ found$"))
         search.fill("no such words")
-        expect(page.locator(".side .count")).to_have_text("Nothing is found.")
+        expect(page.locator(".side .count")).to_have_text("No matches.")
         expect(page.locator(".index a")).to_have_count(0)
         expect(page.locator(".overview")).to_have_count(0)
         for words in ("backward", "pt.grad", "x.grad()"):

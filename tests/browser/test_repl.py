@@ -150,7 +150,7 @@ class TestConsole:
         repl.type("'ahead'")
         repl.press("Control+c")
         expect(repl.entries.nth(0).locator(".error")).to_contain_text("KeyboardInterrupt")
-        reason = "Not run: what ran before it was interrupted."
+        reason = "Not run: the input before it was interrupted."
         expect(repl.entries.nth(1).locator(".error")).to_have_text(reason)
 
     def test_control_c_empties_the_prompt(self, repl: Repl) -> None:
@@ -229,7 +229,7 @@ class TestConsole:
         copied = repl.page.evaluate("window.copied")
         assert copied.startswith(">>> x = 20\n")
         assert "\n20\n" in copied
-        assert not any(words in copied for words in ("Copy", "Every frame", "a note"))
+        assert not any(words in copied for words in ("Copy", "Full traceback", "a note"))
 
     def test_a_pasted_block_needs_one_enter(self, repl: Repl) -> None:
         paste(repl, "for i in range(2):\n    print('line', i)\n")
@@ -380,7 +380,7 @@ class TestShare:
         repl.input.fill("1 + 1")
         repl.page.locator("#share summary").click()
         repl.page.get_by_role("button", name="Copy a link to this input").click()
-        link = repl.page.get_by_label("The link, to be copied by hand")
+        link = repl.page.get_by_label("Link to copy by hand")
         expect(link).to_be_focused()
         expect(link).to_have_value(re.compile(r"^http.*#code=[\w-]+$"))
         expect(link).to_have_attribute("readonly", "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.app import AppPage, AppSession
 from tests.browser.static_host import StaticHost, static_host
+from web.build.serve import MIME_TYPES
 
 COMPUTE = "(pt.arange(16) * 2).sum().item()"
 NUMPY = "import numpy as np; int(np.arange(5).sum())"
@@ -33,15 +35,14 @@ READY = """async () => {
 
 MARKS = {
     "page/app.js": "document.documentElement.dataset.app = 'NAME';\n",
-    "page/ui/tabs.js": "document.documentElement.dataset.tabs = 'NAME';\n",
-    "worker/boot/python.js": "self.mark = 'NAME';\n",
-    "worker/python/__init__.py": "\nmark = 'NAME'\n",
+    "page/start.js": "document.documentElement.dataset.start = 'NAME';\n",
+    "worker/worker.js": "self.mark = 'NAME';\n",
 }
-"""Lines of a build that show in the page, in its worker, and in Python."""
+"""Lines of a build that show in the page, and in its worker."""
 
 MARKS_FOUND = """
-import js, py_tensor_page
-[getattr(py_tensor_page, "mark", None), getattr(js, "mark", None)]
+import js
+[getattr(js, "mark", None)]
 """
 
 
@@ -56,7 +57,7 @@ EVAL = """() => new Promise((resolve) => setTimeout(() => {
 
 OWN_FILE = """() => {
   const { src } = document.querySelector('script[src$="app.js"]');
-  return fetch(new URL("../worker/python/__init__.py", src)).then((response) => response.text());
+  return fetch(src).then((response) => response.text());
 }"""
 """A file of the build that the page is of."""
 
@@ -120,7 +121,7 @@ def marks(app: AppPage) -> set[str | None]:
     in_python = app.run(MARKS_FOUND)
     assert in_python["error"] is None
     in_page = app.page.evaluate(
-        "() => ['app', 'tabs'].map((name) => document.documentElement.dataset[name] ?? null)"
+        "() => ['app', 'start'].map((name) => document.documentElement.dataset[name] ?? null)"
     )
     return {*in_page, *eval(in_python["result"])}
 
@@ -304,8 +305,8 @@ class TestUpdate:
         guest.context.set_offline(True)
         again = guest.visit()
         assert marks(again) == {"new"}
-        assert "mark" in again.page.evaluate(OWN_FILE)
-        assert "mark" not in first.page.evaluate(OWN_FILE)
+        assert "dataset.app" in again.page.evaluate(OWN_FILE)
+        assert "dataset.app" not in first.page.evaluate(OWN_FILE)
         assert problems(again) == []
 
     def test_one_that_comes_back_is_kept_anew(self, guest: Guest, tmp_path: Path) -> None:
@@ -357,6 +358,139 @@ class TestUpdate:
         guest.context.set_offline(True)
         assert marks(guest.visit(app)) == {None}
         assert guest.wait_until_kept() == old
+
+
+KINDS = ["truncate", "empty", "flip", "type", "status", "missing"]
+DAMAGE = """async (damages) => {
+  for (const { cache: name, url, kind, at, bit } of damages) {
+    const cache = await caches.open(name);
+    const found = await cache.match(url);
+    let bytes = new Uint8Array(await found.arrayBuffer());
+    const headers = new Headers(found.headers);
+    let status = 200;
+    if (kind === "truncate") bytes = bytes.slice(0, Math.floor(at * bytes.length));
+    if (kind === "empty") bytes = new Uint8Array();
+    if (kind === "flip") bytes[Math.floor(at * bytes.length)] ^= 1 << bit;
+    if (kind === "type") headers.set("Content-Type", "text/wrong");
+    if (kind === "status") status = 404;
+    if (kind === "missing") await cache.delete(url);
+    else await cache.put(url, new Response(bytes, { status, headers }));
+  }
+}"""
+ENTRIES = """async () => {
+  const entries = [];
+  for (const name of await caches.keys()) {
+    for (const { url } of await (await caches.open(name)).keys()) entries.push([name, url]);
+  }
+  return entries.sort();
+}"""
+FETCHED = """async ([build, path]) => {
+  const response = await fetch(`builds/${build}/${path}`);
+  const bytes = await response.arrayBuffer();
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hex = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [response.status, response.headers.get("Content-Type"), hex];
+}"""
+
+
+class TestDamage:
+    """What a browser has damaged of its caches is fetched again."""
+
+    def kept(self, guest: Guest) -> AppPage:
+        """A page whose build is kept, with all that a visit may use later."""
+        app = guest.visit()
+        guest.wait_until_kept()
+        assert guest.visit(app).run(NUMPY) == TEN
+        return app
+
+    def damage(self, app: AppPage, part: str = "", kinds: Sequence[str] = KINDS) -> None:
+        """Damage the entries whose address ends so, while the service worker does not run."""
+        seed = random.randrange(10**6)
+        print(f"seed {seed}")
+        draw = random.Random(seed)
+        damages = [
+            {
+                "cache": cache,
+                "url": url,
+                "kind": draw.choice(kinds),
+                "at": draw.random(),
+                "bit": draw.randrange(8),
+            }
+            for cache, url in app.page.evaluate(ENTRIES)
+            if url.endswith(part)
+        ]
+        assert damages
+        app.page.evaluate(DAMAGE, damages)
+        devtools = app.page.context.new_cdp_session(app.page)
+        devtools.send("ServiceWorker.enable")
+        devtools.send("ServiceWorker.stopAllWorkers")
+        devtools.detach()
+
+    def test_each_file_in_turn(self, guest: Guest) -> None:
+        app = self.kept(guest)
+        listed = json.loads((guest.host.site / "files.json").read_text("utf-8"))
+        entries = app.page.evaluate(ENTRIES)
+        root = guest.host.url
+        found = {url.removeprefix(root) for _, url in entries} - {"kept", "files.json"}
+        assert found <= set(listed["files"])
+        assert len(found) > 20
+        seed = random.randrange(10**6)
+        draw = random.Random(seed)
+        for path in sorted(found - {"index.html"}):
+            kind = draw.choice(KINDS)
+            (cache,) = [name for name, url in entries if url == root + path]
+            one = {"cache": cache, "url": root + path, "kind": kind}
+            app.page.evaluate(DAMAGE, [{**one, "at": draw.random(), "bit": draw.randrange(8)}])
+            status, content_type, digest = app.page.evaluate(FETCHED, [listed["build"], path])
+            said = f"{path}, {kind}, seed {seed}"
+            assert (status, digest) == (200, listed["files"][path]), said
+            assert content_type == MIME_TYPES[Path(path).suffix], said
+        # What was fetched is kept in their place.
+        guest.host.stop()
+        guest.context.set_offline(True)
+        assert guest.visit(app).run(NUMPY) == TEN
+
+    def test_all_entries_at_once(self, guest: Guest) -> None:
+        app = self.kept(guest)
+        self.damage(app)
+        guest.visit(app)
+        assert app.info["crossOriginIsolated"] is True
+        assert app.run(NUMPY) == TEN
+        assert problems(app) == []
+
+    @pytest.mark.parametrize("record", ["/kept", "/files.json"])
+    def test_a_record(self, guest: Guest, record: str) -> None:
+        app = self.kept(guest)
+        self.damage(app, record, ["truncate", "empty", "flip"])
+        guest.visit(app)
+        assert app.run(COMPUTE)["result"] == "240"
+        assert problems(app) == []
+        # It is written anew, and the build is there without the server.
+        guest.wait_until_kept()
+        guest.host.stop()
+        guest.context.set_offline(True)
+        assert guest.visit(app).run(COMPUTE)["result"] == "240"
+
+    def test_what_the_server_has_no_more_comes_of_its_new_build(self, guest: Guest) -> None:
+        app = self.kept(guest)
+        new = guest.host.publish(marked("new"))
+        self.damage(app, ".js", ["truncate"])
+        guest.visit(app)
+        assert len(marks(app)) == 1
+        guest.wait_until_kept(new)
+        assert marks(guest.visit(app)) == {"new"}
+
+    def test_caches_that_cannot_be_read_at_all(self, guest: Guest) -> None:
+        app = self.kept(guest)
+        sw = guest.host.site / "sw.js"
+        lines = """for (const name of ["match", "open", "keys", "delete"]) {
+          CacheStorage.prototype[name] = () => Promise.reject(new DOMException("", "UnknownError"));
+        }"""
+        sw.write_text(f"{lines}\n{sw.read_text('utf-8')}", "utf-8")
+        for _ in range(2):
+            guest.visit(app)
+            assert app.run(NUMPY) == TEN
+        assert problems(app) == []
 
 
 LEARN = """() => {

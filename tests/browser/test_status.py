@@ -76,7 +76,7 @@ class TestBar:
         app.run("x = pt.ones(3) + 1; x.realize(); import py_tensor_bridge")
         app.run("py_tensor_bridge.loseDevice()")
         text = app.page.locator("#status-text")
-        expect(text).to_have_text("Device lost: new tensors work, old ones are gone")
+        expect(text).to_have_text("GPU device lost: old tensors are gone, new ones work")
         assert "DeviceLostError" in app.run("x.tolist()")["error"]
         assert app.run("(pt.ones(3) + 1).tolist()")["result"] == "[2.0, 2.0, 2.0]"
         expect(text).to_contain_text("restored after a loss")
@@ -223,7 +223,7 @@ class TestRestart:
         expect(repl.entries).to_have_count(1)
         expect(repl.last(".result")).to_have_text("'on the screen'")
         expect(app.page.locator("#transcript .note").last).to_have_text(
-            "Python was restarted. Its variables are gone."
+            "Python was restarted. All variables are lost."
         )
         assert app.run("x = pt.rand(3); (x == x).all().item()")["result"] == "True"
         assert interrupted(app.page, "while True: pass")["error"].endswith("KeyboardInterrupt")
@@ -258,7 +258,7 @@ class TestRestart:
         app = fresh_page(routes={"**/worker.js": spare_with(GETS_NO_ADAPTER)})
         ended: list[Worker] = []
         with app.page.expect_event(
-            "worker", lambda worker: worker.url.endswith("/entry.js"), timeout=SPARE_MS
+            "worker", lambda worker: worker.url.endswith("/worker.js"), timeout=SPARE_MS
         ) as started:
             pass
         started.value.on("close", lambda worker: ended.append(worker))
@@ -275,7 +275,7 @@ class TestRestart:
     def test_a_run_ends_the_boot_of_a_spare(self, fresh_page: OpenPage) -> None:
         app = fresh_page()
         with app.page.expect_event(
-            "worker", lambda worker: worker.url.endswith("/entry.js"), timeout=SPARE_MS
+            "worker", lambda worker: worker.url.endswith("/worker.js"), timeout=SPARE_MS
         ):
             pass
         app.page.evaluate("() => { pyTensor.run('import time; time.sleep(1)'); }")
@@ -295,5 +295,5 @@ class TestRestart:
         app.page.evaluate("pyTensor.ready.then(() => null)")
         app.page.clock.fast_forward(60_000)
         app.page.wait_for_timeout(500)
-        spares = [w for w in app.page.workers if w.url.endswith("/entry.js")]
+        spares = [w for w in app.page.workers if w.url.endswith("/worker.js")]
         assert len(spares) == 1

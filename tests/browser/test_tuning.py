@@ -30,7 +30,7 @@ x, y = pt.arange(3 * 70.0).reshape(3, 70) % 7, pt.arange(70 * 5.0).reshape(70, 5
 """
 
 IN_STORE = """async ([change]) => {
-  const { choiceStore } = await import("/worker/boot/choices.js");
+  const { choiceStore } = await import("/sources/worker/boot/choices.js");
   await choiceStore.keep("adapter", "text");
   const good = await choiceStore.find("adapter");
   const opened = indexedDB.open("py_tensor choices", 1);
@@ -133,7 +133,7 @@ def test_what_the_browser_keeps(blank: Page, change: str, found: str | None) -> 
 
 def test_a_storage_that_does_not_answer(blank: Page) -> None:
     outcomes = blank.evaluate("""async () => {
-      const { choiceStore } = await import("/worker/boot/choices.js");
+      const { choiceStore } = await import("/sources/worker/boot/choices.js");
       const open = IDBFactory.prototype.open;
       const outcome = (promise) => promise.then(() => "found", (error) => error.message);
       IDBFactory.prototype.open = () => ({});

@@ -24,6 +24,7 @@ extra: Any = import_module("array_api_extra")
 einops: Any = import_module("einops")
 opt_einsum: Any = import_module("opt_einsum")
 fft: Any = import_module("scipy.fft")
+sparse: Any = import_module("scipy.sparse")
 integrate: Any = import_module("scipy.integrate")
 ndimage: Any = import_module("scipy.ndimage")
 signal: Any = import_module("scipy.signal")
@@ -258,6 +259,22 @@ def test_what_takes_copies(device: str) -> None:
     got = scipy_linalg.inv(pt.asarray(a))
     assert type(got) is np.ndarray
     np.testing.assert_allclose(got, np.linalg.inv(a), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "expression", ["x / s", "s * x", "s**2 * x.tocsr() / s", "-x / t[1]", "t.sum() * x.tocsc()"]
+)
+def test_a_scalar_beside_a_sparse_matrix_is_a_number(
+    expression: str, device: str, rng: np.random.Generator
+) -> None:
+    x = sparse.diags([[-2.0] * 4, [1.0] * 3], [0, 1])
+    values = rng.random(3, np.float32) + 1
+    t = pt.asarray(values, device=device)
+    found = eval(expression, {"x": x, "t": t, "s": t[0] - t[1] * 2})
+    number = values[0] - values[1] * 2
+    expected = eval(expression, {"x": x, "t": values, "s": number})
+    assert sparse.issparse(found)
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("first", ["einops", "py_tensor"])

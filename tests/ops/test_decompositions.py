@@ -69,8 +69,6 @@ def test_equations(dtype: str, device: str, rng: np.random.Generator) -> None:
     pivoted = pt.tensor([[0.0, 1.0], [2.0, 0.0]], device=device)
     close(pt.linalg.inv(pivoted), np.array([[0, 0.5], [1, 0]]), "a pivot that is 0")
     assert pt.linalg.det(pivoted).item() == -2
-    singular = pt.linalg.inv(pt.ones((2, 2), device=device)).numpy()
-    assert not np.isfinite(singular).all()
     many = matrices(rng, dtype, 3, 1, 2, 2) + 3 * np.eye(2, dtype=dtype)
     right = matrices(rng, dtype, 4, 2, 1)
     found = pt.linalg.solve(pt.tensor(many, device=device), pt.tensor(right, device=device))

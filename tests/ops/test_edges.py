@@ -54,6 +54,12 @@ TABLE = {
         np.searchsorted(F(0, 1, nan), F(nan, 2, inf))
         np.isclose(F(nan, inf, inf), F(nan, inf, -inf), equal_nan=True)
         np.array_equal(F(nan), F(nan))
+        np.array_equal(F(0, 1), None)
+        np.array_equal(F(0, 1), ...)
+        np.array_equal(F(0, 1), 'text')
+        np.array_equal(F(0, 1), [0, [1]])
+        np.array_equiv(F(0, 1), None)
+        np.array_equiv(F(0, 1), [0, [1]])
         np.where(F(nan, 0, 1), 1, 2)
         np.round(F(nan, inf, -inf))
         np.nan_to_num(F(nan, inf, -inf))
@@ -469,8 +475,6 @@ TABLE = {
 }
 RULES = """
     np.relu(F(-0.0, 0, -1, nan)) -> F(0, 0, 0, nan)
-    2 ** -np.arange(3) -> I(1, 0, 0)
-    I(1, -1, 0) ** I(-1, -1, -1) -> I(1, -1, 0)
     np.reciprocal(I(1, -1, 0, 3)) -> I(1, -1, 0, 0)
     I(1, -1) << I(-1, -1) -> I(0, 0)
     I(1, -1) >> I(-1, -1) -> I(0, -1)
@@ -479,9 +483,6 @@ RULES = """
     np.asarray([True]) > -(2**70) -> np.asarray([True])
     I(2147483647) == F(2147483648) -> np.asarray([True])
     np.frexp(F(inf, -inf, nan))[1] -> I(0, 0, 0)
-    np.nanargmax(F(nan, nan)) -> np.asarray(0)
-    np.percentile(E(0), 50) -> Z(nan)
-    np.average(F(1, 2), weights=F(0, 0)) -> Z(nan)
 """
 """Where NumPy raises, leaves the result to the processor, or has 64 bits: expressions, and others
 that they equal, bit for bit."""

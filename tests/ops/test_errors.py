@@ -279,12 +279,76 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         r"^matmul: .*: \(4,\) has 4 elements, \(3, 4\) has 3 rows$",
     ),
     "accumulate": (
-        lambda x: cast("Any", pt.power).accumulate(x),
+        lambda x: cast("Any", pt.less).accumulate(x),
         TypeError,
-        r"^power.accumulate: .*pt.add.accumulate.*pt.maximum.accumulate",
+        r"^less.accumulate: gives bool, not float32$",
     ),
-    "at": (lambda x: cast("Any", pt.multiply).at(x, 0, 2), TypeError, r"^multiply.at: .*pt.add.at"),
-    "reduce": (lambda x: np.less.reduce(x, axis=1), TypeError, r"^less.reduce: .*pt.add.reduce"),
+    "accumulate powers of 2": (
+        lambda x: cast("Any", pt.ldexp).accumulate(x),
+        TypeError,
+        r"^ldexp.accumulate: its operands differ in dtype",
+    ),
+    "reduce of one operand": (
+        lambda x: cast("Any", pt.exp).reduce(x),
+        ValueError,
+        r"^exp.reduce: .*of two operands and one result$",
+    ),
+    "reduce of two results": (
+        lambda x: cast("Any", pt.divmod).reduce(x),
+        ValueError,
+        r"^divmod.reduce: .*of two operands and one result$",
+    ),
+    "reduce products of matrices": (
+        lambda x: cast("Any", pt.matmul).reduce(x),
+        ValueError,
+        r"^matmul.reduce: .*elementwise",
+    ),
+    "outer of one operand": (
+        lambda x: cast("Any", pt.exp).outer(x, x),
+        ValueError,
+        r"^exp.outer: .*of two operands$",
+    ),
+    "at in no tensor": (
+        lambda x: cast("Any", pt.multiply).at([1], 0, 2),
+        TypeError,
+        r"^multiply.at: writes to a tensor, not to list",
+    ),
+    "at without values": (
+        lambda x: cast("Any", pt.multiply).at(x, 0),
+        TypeError,
+        r"^multiply.at: takes values",
+    ),
+    "at with values": (
+        lambda x: cast("Any", pt.negative).at(x, 0, 1),
+        TypeError,
+        r"^negative.at: takes no values",
+    ),
+    "reduce": (lambda x: np.less.reduce(x, axis=1), TypeError, r"^less.reduce: gives bool"),
+    "reduce axes in order": (
+        lambda x: cast("Any", pt.divide).reduce(x, axis=(0, 1)),
+        ValueError,
+        r"^divide.reduce: the order of elements counts.*\(0, 1\)$",
+    ),
+    "reduce nothing": (
+        lambda x: cast("Any", pt.divide).reduce(x[:0]),
+        ValueError,
+        r"^divide.reduce: no elements along axis 0",
+    ),
+    "reduce where nothing may be": (
+        lambda x: cast("Any", pt.divide).reduce(x, where=x > 0),
+        ValueError,
+        r"^divide.reduce: where needs initial",
+    ),
+    "accumulate a scalar": (
+        lambda x: cast("Any", pt.hypot).accumulate(x.sum()),
+        TypeError,
+        r"^hypot.accumulate: takes an axis",
+    ),
+    "slices by a matrix": (
+        lambda x: cast("Any", pt.hypot).reduceat(x, [[0]]),
+        pt.ShapeError,
+        r"^hypot.reduceat: .*\(1, 1\)",
+    ),
     "accumulate logic as numbers": (
         lambda x: cast("Any", pt.logical_or).accumulate(x, dtype="int32"),
         pt.DTypeError,
@@ -293,7 +357,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "accumulate differences of bools": (
         lambda x: cast("Any", pt.subtract).accumulate(x > 0),
         pt.DTypeError,
-        r"^subtract.accumulate: gives numbers, not bool",
+        r"^subtract.accumulate: takes .*, not bool",
     ),
     "accumulate along no axis": (
         lambda x: cast("Any", pt.maximum).accumulate(x, 3),

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import array
+import functools
 import math
+import operator
 import random
 import sys
 from collections.abc import Callable
@@ -644,16 +646,41 @@ def test_scalars_are_keys_by_value(values: list[Any], device: str) -> None:
     assert hash(x.max()) == hash(a.max())
 
 
-def test_keys_by_identity(device: str) -> None:
-    """Arrays, which change, and NaN, which equals nothing."""
+def test_what_is_no_key(device: str) -> None:
+    """Arrays, which change; NaN, which equals nothing, is found as the object that it is."""
     nan = pt.tensor([math.nan], device=device)[0]
     assert {nan: 1}[nan] == 1
+    squared: Any = functools.cache(lambda v: v * v)
     x = pt.array(2.0, device=device)
-    before = hash(x)
-    x += 1
-    assert hash(x) == before
-    assert len({pt.array(2.0, device=device), pt.array(2.0, device=device)}) == 2
-    assert hash(pt.zeros(3, device=device)) != hash(pt.zeros(3, device=device))
+    for whole in (x, pt.zeros(3, device=device), pt.zeros(0, device=device), x[None]):
+        for use in (hash, squared, lambda v: {v}):
+            with pytest.raises(TypeError, match=r"^unhashable type: a tensor of shape \("):
+                use(whole)
+    assert squared(x * 1) == 4
+
+
+@pytest.mark.computes
+def test_scalars_are_numbers_of_python(device: str) -> None:
+    """What NumPy's have, and arrays have not."""
+    x: Any = pt.tensor([2.5, -3.0, math.inf], device=device)
+    i: Any = pt.tensor([6, -7], device=device)
+    assert [v.is_integer() for v in x] == [False, True, False]
+    assert [v.is_integer() for v in i] == [True, True]
+    assert (x[0].as_integer_ratio(), x[0].hex()) == ((5, 2), (2.5).hex())
+    assert [(v.bit_count(), v.numerator, v.denominator) for v in i] == [(2, 6, 1), (3, -7, 1)]
+    assert [math.trunc(v) for v in (x[0], x[1], i[1], x[:2].sum())] == [2, -3, -7, 0]
+    assert [math.floor(x[0]), math.ceil(x[0]), round(x[0]), operator.index(i[0])] == [2, 3, 2, 6]
+    assert (round(x[0] / 3, 2).item(), f"{x[0]:.3f}", f"{i[0]:04d}") == (
+        np.float32(0.83), "2.500", "0006",
+    )  # fmt: skip
+    for whole in (x, x[:1], pt.array(2.5, device=device)):
+        for name in ("is_integer", "as_integer_ratio", "bit_count"):
+            assert not hasattr(whole, name)
+    assert not hasattr(x[0], "bit_count")
+    assert not hasattr(i[0], "as_integer_ratio")
+    assert not hasattr(pt.tensor([True], device=device)[0], "is_integer")
+    with pytest.raises(TypeError, match="only one element is a scalar"):
+        math.trunc(x)
 
 
 @pytest.mark.computes
@@ -782,7 +809,6 @@ def test_iteration_and_length(device: str) -> None:
     assert len(x[:0]) == 0
     assert list(x[:0]) == []
     assert x in [x]
-    assert {x: 1}[x] == 1
     assert x.strides == (8, 4)
 
 

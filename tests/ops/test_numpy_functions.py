@@ -244,6 +244,11 @@ READING = {
     *("nonzero", "place", "poly", "polydiv", "polymul", "roots"),
     *("real_if_close", "trim_zeros"),
 }
+LOOKING = {
+    *("average", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
+    *("nanargmax", "nanargmin", "polyfit", "ravel_multi_index", "unravel_index"),
+}
+"""What looks at elements on the cpu device, for errors about them."""
 NARROW = {"int64": "int32", "float64": "float32", "complex128": "complex64"}
 
 
@@ -277,7 +282,7 @@ def test_it_is_ours(name: str, array: Array, device: str, monkeypatch: pytest.Mo
             assert name == "cross"
             continue
         with monkeypatch.context() as patched:
-            if name not in READING:
+            if name not in READING and not (device == "cpu" and name in LOOKING):
                 patched.setattr(pt.Tensor, "_read", None)  # nothing is read
             got = call(x)
         if name in ANSWERS:

@@ -58,7 +58,7 @@ def test_castings(name: str, rng: numpy.random.Generator) -> None:
                 CASTS[name](pt, i, f, casting)
             continue
         close(CASTS[name](pt, i, f, casting), expected, f"{name} by {casting}")
-    with pytest.raises(ValueError, match="there is no casting 'most'"):
+    with pytest.raises(ValueError, match=r"casting is 'no', .* not 'most'"):
         CASTS[name](pt, i, f, "most")
 
 

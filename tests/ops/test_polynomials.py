@@ -195,8 +195,37 @@ def test_what_a_fit_gives_besides(device: str, rng: np.random.Generator) -> None
                 assert mine.shape == numpys.shape
                 np.testing.assert_allclose(mine.numpy(), numpys, 1e-3, 1e-5)
     assert pt.polyfit(x[:2], y[:2], 1, full=True)[1].shape == (0,)
-    line = pt.polyfit(pt.tensor([2, 2], device=device), pt.tensor([1, 3], device=device), 1)
-    assert abs(float(pt.polyval(line, 2)) - 2) < 1e-5
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("weights", [None, [1, 2, 0.5, 1, 3]])
+def test_fits_of_too_few_points(
+    weights: Any, device: str, rng: np.random.Generator, recwarn: pytest.WarningsRecorder
+) -> None:
+    """The shortest of all that fit as well, and on the cpu device a warning."""
+    for count in (1, 2, 3):
+        apart = rng.permutation([-1.7, -0.6, 0.5, 1.6])[:count]
+        places = (apart + rng.uniform(-0.2, 0.2, count)).astype(np.float32)
+        a = np.append(places, rng.choice(places, 5 - count))
+        b = rng.standard_normal((5, 2)).astype(np.float32)
+        x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
+        for degree in (2, 5):
+            wide = a.astype(np.float64), b.astype(np.float64), degree
+            expected = np.polyfit(*wide, w=weights)
+            is_full = count > degree
+            recwarn.clear()
+            found = pt.polyfit(x, y, degree, w=weights)
+            warned = [w for w in recwarn if w.category is pt.RankWarning]
+            assert bool(warned) == (device == "cpu" and not is_full)
+            np.testing.assert_allclose(found.numpy(), expected, 1e-2, 2e-3)
+            theirs = np.polyfit(*wide, w=weights, full=True)
+            full = pt.polyfit(x, y, degree, w=weights, full=True)
+            assert full[2] == theirs[2] == min(count, degree + 1)
+            assert full[1].shape == theirs[1].shape
+            np.testing.assert_allclose(full[3].numpy(), theirs[3], 1e-3, 1e-5)
+            if device == "cpu" and not is_full:
+                with pytest.raises(pt.linalg.LinAlgError, match=r"^polyfit: rank"):
+                    pt.polyfit(x, y, degree, w=weights, cov="unscaled")
 
 
 @pytest.mark.parametrize(

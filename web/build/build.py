@@ -30,13 +30,13 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from html import escape
 from pathlib import Path
 
 from notices import NoLicenseError, notices
-from serve import CONTENT_SECURITY_POLICY, HEADERS
+from serve import CONTENT_SECURITY_POLICY, HEADERS, MIME_TYPES
 
 BUILD = Path(__file__).resolve().parent
 WEB = BUILD.parent
@@ -61,9 +61,12 @@ MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 # The modules of the library that no start imports: worker/python/loader.py unpacks it at a first
 # import.
 FIRST_USE = Path("worker", "python", "first_use.zip")
-# What the service worker keeps at the second visit: from then on the whole library and its
-# reference are there offline.
-ON_RETURN = (FIRST_USE.as_posix(), "reference.json")
+# What the service worker keeps at the second visit: from then on the whole library, its reference
+# and the benchmarks are there offline, but for NumPy and the other libraries.
+ON_RETURN = (
+    *(FIRST_USE.as_posix(), "reference.json"),
+    *("page/panel-*.js", "page/bench/*", "worker/peer_worker.js", "worker/jax-*", "worker/tfjs-*"),
+)
 # What it keeps when it has been used: no first visit needs it.
 ON_DEMAND = (
     *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*"),
@@ -98,9 +101,11 @@ BUILDS = "builds"
 INDEX = WEB / "page" / "index.html"
 SERVICE_WORKER = WEB / "worker" / "sw.js"
 PAGE_PYTHON = WEB / "worker" / "python"
-# The rooms of what the browser gets, and which of their files; index.html and sw.js are written.
+# The folders of what the browser gets, which of their files are bundled, and which are served.
 ROOMS = ("page", "worker", "bridge")
-WEB_SUFFIXES = {".css", ".js", ".svg", ".png", ".wgsl"}
+BUNDLED = {".css", ".js"}
+PICTURES = {".png", ".svg"}
+BUNDLES = CACHE / "bundles"
 # The errors that the ops promise, a table that their definitions cannot loosen.
 REFERENCES = ROOT / "tests" / "ops" / "references.py"
 # What a change of makes the wheel stale.
@@ -139,8 +144,8 @@ def build(output: Path, wheel: Path | None = None) -> None:
     ensure_npm_packages()
     published = wheel or ensure_library()
     whole = for_page(published)
-    stdlib, bytecode = ensure_bytecode(whole)
-    library, first_use = library_parts(whole, bytecode)
+    stdlib, modules = ensure_bytecode(whole)
+    library, first_use = library_parts(whole, modules)
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
         numpy_package(),
@@ -150,17 +155,18 @@ def build(output: Path, wheel: Path | None = None) -> None:
     files |= {Path("wheels", package.wheel.name): package.wheel for package in packages}
     files |= {
         Path("pyodide", stdlib.name): stdlib,
-        Path("worker", "python", bytecode.name): bytecode,
+        Path("worker", "python", modules.name): modules,
     }
     files[FIRST_USE] = first_use
     files |= {Path("kernels", path.name): path for path in ensure_kernels(whole)}
-    files |= {path.relative_to(WEB): path for path in page_sources()}
-    files |= {path.relative_to(CACHE / "vendor"): path for path in ensure_bundles()}
+    files |= {path.relative_to(WEB): path for path in page_pictures()}
+    files |= {path.relative_to(BUNDLES): path for path in ensure_bundles()}
     files |= {Path(path.name): path for path in ensure_texts(whole)}
+    contents = json.loads((BUNDLES / "contents.json").read_text("utf-8"))
     texts = {
         Path("pyodide", "lock.json"): json.dumps(trimmed_lock(packages), indent=1),
-        Path("index.html"): index_page(),
-        Path("licenses.txt"): third_party(packages),
+        Path("index.html"): index_page(contents["views"], contents["preload"]),
+        Path("licenses.txt"): third_party(contents["inputs"], packages),
     }
     files = {target: source for target, source in files.items() if target not in texts}
     listed = list_of_files(files, texts)
@@ -203,16 +209,40 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
     build = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
     tells = json.dumps({"build": build})
     kept = {**hashes, "build.json": hashlib.sha256(tells.encode()).hexdigest()}
-    on_demand = [path for path in kept if any(fnmatch(path, pattern) for pattern in ON_DEMAND)]
-    return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": [*ON_RETURN]}
+    on_demand, on_return = (
+        [path for path in kept if any(fnmatch(path, pattern) for pattern in patterns)]
+        for patterns in (ON_DEMAND, ON_RETURN)
+    )
+    return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": on_return}
 
 
 # What is written into the page's own files --------------------------------------------------------
 
 
-def index_page() -> str:
-    """index.html with the policy, for hosts that send none."""
+def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str]) -> str:
+    """index.html with the policy, for hosts that send none, and a tab and a panel for each view.
+
+    The panel of the first view, which is shown until another one is chosen, is index.html's own.
+    """
+    first, *others = (escape(view["name"]) for view in views)
+    tabs = [
+        f'<button type="button" role="tab" id="tab-{name}" aria-controls="panel-{name}" '
+        + ('aria-selected="true">' if name == first else 'aria-selected="false" tabindex="-1">')
+        + f"{escape(view['heading'])}</button>"
+        for view, name in zip(views, (first, *others), strict=True)
+    ]
+    panels = [
+        f'<section id="panel-{name}" class="panel" role="tabpanel" aria-labelledby="tab-{name}" '
+        "hidden></section>"
+        for name in others
+    ]
+    links = [f'<link rel="modulepreload" href="{path}">' for path in preload]
     text = INDEX.read_text("utf-8")
+    parts = {"<!-- chunks -->": links, "<!-- tabs -->": tabs, "<!-- panels -->": panels}
+    for stand_in, lines in parts.items():
+        if stand_in not in text:
+            raise BuildError(f"{INDEX} has no {stand_in}")
+        text = text.replace(stand_in, "\n".join(lines))
     # In a <meta> it is not allowed to say who may frame the page.
     policy = re.sub(r"; frame-ancestors [^;]*", "", CONTENT_SECURITY_POLICY)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=False)}">'
@@ -234,17 +264,19 @@ def addressed(html: str, files: Container[Path], folder: Path) -> str:
 
 
 def service_worker() -> str:
-    """sw.js with the headers that it sets."""
+    """sw.js with the headers that it sets, and the types of files."""
     headers = {name: value for name, value in HEADERS.items() if name != "Cache-Control"}
-    before, stand_in, after = SERVICE_WORKER.read_text("utf-8").partition("HEADERS = {}")
-    if not stand_in:
-        raise BuildError(f"{SERVICE_WORKER} has no `HEADERS = {{}}` to write the headers to")
-    return f"{before}HEADERS = {json.dumps(headers, indent=2)}{after}"
+    text = SERVICE_WORKER.read_text("utf-8")
+    for name, values in (("HEADERS", headers), ("TYPES", MIME_TYPES)):
+        before, stand_in, after = text.partition(f"const {name} = {{}}")
+        if not stand_in:
+            raise BuildError(f"{SERVICE_WORKER} has no `const {name} = {{}}` to write to")
+        text = f"{before}const {name} = {json.dumps(values, indent=2)}{after}"
+    return text
 
 
-def third_party(packages: Iterable[Package]) -> str:
+def third_party(bundled: Iterable[str], packages: Iterable[Package]) -> str:
     """The licences of what is in the bundles and the wheels, and of Pyodide."""
-    bundled = json.loads((CACHE / "vendor" / "contents.json").read_text("utf-8"))["inputs"]
     names = {
         match[1]
         for path in bundled
@@ -282,29 +314,17 @@ def installed_version(name: str) -> str | None:
 
 
 def ensure_bundles() -> list[Path]:
-    """The modules in the folders `vendor`, each in one file with the packages that it uses."""
-    sources = sorted(WEB.glob("*/vendor/*.js"))
-    folder = CACHE / "vendor"
-    stamp = folder / "made_from.sha256"
-    digest = digest_of([*sources, ROOT / "package-lock.json", Path(__file__)])
+    """The page's scripts and style sheets, bundled with the packages that they use."""
+    stamp = BUNDLES / "made_from.sha256"
+    bundler = BUILD / "bundle.mjs"
+    sources = [path for room in ROOMS for path in (WEB / room).rglob("*") if path.suffix in BUNDLED]
+    digest = digest_of([*sources, bundler, ROOT / "package-lock.json"])
     if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
-        shutil.rmtree(folder, ignore_errors=True)
-        say("Bundling " + ", ".join(source.stem for source in sources))
-        options = [
-            "--bundle",
-            "--format=esm",
-            "--minify",
-            "--legal-comments=eof",
-            "--log-level=error",
-            f"--metafile={folder / 'contents.json'}",
-        ]
-        esbuild = str(NODE_MODULES / ".bin" / "esbuild")
-        run_tool(
-            [esbuild, *map(str, sources), *options, f"--outdir={folder}", f"--outbase={WEB}"],
-            "esbuild failed",
-        )
+        shutil.rmtree(BUNDLES, ignore_errors=True)
+        say("Bundling the page's scripts")
+        run_tool([node(), str(bundler), str(BUNDLES)], "Cannot bundle the page's scripts")
         stamp.write_text(digest, "utf-8")
-    return sorted(folder.glob("*/vendor/*.js"))
+    return sorted(path for path in BUNDLES.rglob("*") if path.suffix in BUNDLED)
 
 
 # Pyodide ------------------------------------------------------------------------------------------
@@ -413,7 +433,7 @@ def ensure_library() -> Path:
 
 
 def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
-    """Pyodide's standard library, and the bytecode of the wheel and of the page's Python."""
+    """Pyodide's standard library, and the page's Python with its bytecode and that of the wheel."""
     folder = CACHE / "bytecode"
     stamp = folder / "made_from.sha256"
     programs = [BUILD / "bytecode.mjs", BUILD / "bytecode.py", ROOT / "package-lock.json"]
@@ -427,7 +447,7 @@ def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
             "Cannot compile what Python imports at its start",
         )
         stamp.write_text(digest, "utf-8")
-    return folder / "python_stdlib.bin", folder / "bytecode.bin"
+    return folder / "python_stdlib.bin", folder / "modules.bin"
 
 
 def ensure_kernels(wheel: Path) -> list[Path]:
@@ -503,15 +523,17 @@ def for_page(wheel: Path) -> Path:
     return target
 
 
-def library_parts(wheel: Path, bytecode: Path) -> tuple[Package, Path]:
+def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
     """The library as a start needs it, and the archive of what is imported on first use.
 
     A start needs the modules that have bytecode: those are the imported ones.
     """
-    with gzip.open(bytecode) as file:
-        compiled = [path for path, _ in json.loads(file.readline())]
+    with gzip.open(modules) as file:
+        paths = [path for path, _ in json.loads(file.readline())]
     started = {
-        importlib.util.source_from_cache(path).partition("site-packages/")[2] for path in compiled
+        importlib.util.source_from_cache(path).partition("site-packages/")[2]
+        for path in paths
+        if path.endswith(".pyc")
     }
     start, first_use = CACHE / "start" / wheel.name, CACHE / "start" / FIRST_USE.name
     start.parent.mkdir(exist_ok=True)
@@ -532,13 +554,9 @@ def library_parts(wheel: Path, bytecode: Path) -> tuple[Package, Path]:
 # Files --------------------------------------------------------------------------------------------
 
 
-def page_sources() -> Iterator[Path]:
-    """The files of the rooms in a build, as they are."""
-    for room in ROOMS:
-        for path in sorted((WEB / room).rglob("*")):
-            in_python = path.parent == PAGE_PYTHON and path.suffix == ".py"
-            if (path.suffix in WEB_SUFFIXES or in_python) and path != SERVICE_WORKER:
-                yield path
+def page_pictures() -> list[Path]:
+    """Pictures of the page, which are served as they are."""
+    return sorted(path for path in (WEB / "page").rglob("*") if path.suffix in PICTURES)
 
 
 def copy_if_changed(source: Path, target: Path) -> None:

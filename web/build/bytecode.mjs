@@ -4,8 +4,8 @@
  * usage: node web/build/bytecode.mjs WHEEL OUTPUT_FOLDER
  *
  * Writes python_stdlib.bin, Pyodide's own archive with bytecode beside the sources of the modules that are imported,
- * and bytecode.bin, that of the library in WHEEL and of the page's Python (worker/boot/bytecode.js). Both are compressed by
- * gzip: hosts leave files of that name as they are.
+ * and modules.bin (worker/boot/modules.js): the page's Python, and the bytecode of it and of the library in WHEEL. Both
+ * are compressed by gzip: hosts leave files of that name as they are.
  */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -24,6 +24,6 @@ for (const name of await readdir(SOURCES)) {
   if (name.endsWith(".py")) py.FS.writeFile(`${PAGE}/${name}`, await readFile(join(SOURCES, name)));
 }
 py.runPython(await readFile(new URL("bytecode.py", import.meta.url), "utf-8"));
-for (const name of ["python_stdlib.bin", "bytecode.bin"]) {
+for (const name of ["python_stdlib.bin", "modules.bin"]) {
   await writeFile(join(output, name), py.FS.readFile(`/tmp/${name}`));
 }

@@ -97,8 +97,12 @@ def write_library(target: str) -> None:
 
 
 def write_packages(target: str) -> None:
-    """Paths below ROOT and sizes, as JSON in a line, then the contents."""
-    files: dict[str, bytes] = {}
+    """Paths below ROOT and sizes, as JSON in a line, then the contents.
+
+    They are the page's Python, and the bytecode of what is imported of it and of the library.
+    """
+    sources = sorted((ROOT / PACKAGES[1]).glob("*.py"))
+    files = {str(path.relative_to(ROOT)): path.read_bytes() for path in sources}
     for name, path in imported():
         if name.partition(".")[0] in PACKAGES:
             cached = Path(importlib.util.cache_from_source(path)).relative_to(ROOT)
@@ -116,4 +120,4 @@ def write(target: str, content: bytes) -> None:
 sys.path.append(str(ROOT))
 importlib.import_module("py_tensor_page.preload")
 write_library("/tmp/python_stdlib.bin")
-write_packages("/tmp/bytecode.bin")
+write_packages("/tmp/modules.bin")

@@ -1,10 +1,16 @@
 """Serves the built page (web/dist) on one local port. Needs nothing beyond Python.
 
 usage: python3 web/build/serve.py [--directory DIR] [--port N] [--host ADDRESS]
+                                  [--allow-host NAME ...]
 
-The port is PORT, or 8000. Every response carries the headers under which the page is meant to
-run: cross-origin isolation (which brings SharedArrayBuffer, hence Ctrl-C, and fine timers) and a
-Content-Security-Policy that allows this origin and WebAssembly, and nothing else.
+The port is PORT, or 8000. A request must name this machine in its Host header: `localhost`, or
+the address that it came in by. Otherwise any site could let its own name resolve to this server
+and read what it answers (DNS rebinding). `--allow-host` adds a name: of a proxy, say.
+
+Files come from DIR alone: a symbolic link that leads out of it is not followed. Every response
+carries the headers under which the page is meant to run: cross-origin isolation (which brings
+SharedArrayBuffer, hence Ctrl-C, and fine timers) and a Content-Security-Policy that allows this
+origin and WebAssembly, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +25,8 @@ import os
 import signal
 import sys
 import threading
+import urllib.parse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +64,7 @@ MIME_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".mjs": "text/javascript; charset=utf-8",
+    ".png": "image/png",
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
@@ -95,26 +104,54 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     """Static files, compressed, with revalidation by ETag and the page's headers throughout."""
 
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.1"  # or what cannot be read is answered without a status
     wbufsize = -1  # head and body in one piece: two would wait 40 ms for each other
     disable_nagle_algorithm = True
+    timeout = 30  # seconds that a connection may send nothing, or take nothing
     server_version = "py_tensor"
     sys_version = ""
     extensions_map = MIME_TYPES
 
+    _etag: str | None = None
+    """Of the file that is being answered with."""
+
+    def __init__(self, *args: Any, directory: Path, names: Iterable[str]) -> None:
+        self._names = {"localhost", *(name.lower() for name in names)}
+        super().__init__(*args, directory=str(directory))  # which answers the requests
+
+    def parse_request(self) -> bool:
+        """Read the request. One that is meant for another host is answered here."""
+        self._etag = None
+        if not super().parse_request():
+            return False
+        if self._host() in {*self._names, self.connection.getsockname()[0]}:
+            return True
+        self.close_connection = True  # there may be a body, which nobody reads
+        self.send_error(
+            http.HTTPStatus.MISDIRECTED_REQUEST,
+            explain="This server does not go by that name. --allow-host of serve.py adds a name.",
+        )
+        return False
+
     def send_head(self) -> Any:
         """Answer 304 where the browser's copy is current; else the file, compressed if accepted."""
-        etag = self._etag()
-        if etag is not None and etag in self.headers.get("If-None-Match", ""):
+        file = self._file()
+        if file is None:
+            self.send_error(http.HTTPStatus.NOT_FOUND)
+            return None
+        accepted = self.headers.get("Accept-Encoding", "")
+        is_compressed = file.suffix in COMPRESSED and "gzip" in accepted
+        self._etag = etag = etag_of(file, is_compressed=is_compressed)
+        if etag in self.headers.get("If-None-Match", ""):
             self.send_response(http.HTTPStatus.NOT_MODIFIED)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return None
-        if etag is None or not self._is_compressed():
+        if not is_compressed:
             return super().send_head()
-        path = self._file()
-        body = compressed(path, etag)
+        body = compressed(file, etag)
         self.send_response(http.HTTPStatus.OK)
-        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Type", self.guess_type(file))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -123,36 +160,32 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     def end_headers(self) -> None:
         for name, value in HEADERS.items():
             self.send_header(name, value)
-        if (etag := self._etag()) is not None:
-            self.send_header("ETag", etag)
+        if self._etag is not None:
+            self.send_header("ETag", self._etag)
             self.send_header("Vary", "Accept-Encoding")
         super().end_headers()
-
-    def list_directory(self, path: Any) -> None:
-        """There is nothing to list: a directory without an index is not found."""
-        self.send_error(http.HTTPStatus.NOT_FOUND)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Stay quiet: only failures are worth a line (`log_error`)."""
 
     def log_error(self, format: str, *args: Any) -> None:
-        sys.stderr.write(f"{getattr(self, 'path', 'bad request')}: {format % args}\n")
+        if not isinstance(sys.exception(), TimeoutError):  # so an idle connection ends, too
+            sys.stderr.write(f"{getattr(self, 'path', 'bad request')!r}: {format % args}\n")
 
-    def _file(self) -> Path:
-        path = Path(self.translate_path(self.path))
-        return path / "index.html" if path.is_dir() else path
-
-    def _is_compressed(self) -> bool:
-        accepted = self.headers.get("Accept-Encoding", "")
-        return "gzip" in accepted and self._file().suffix in COMPRESSED
-
-    def _etag(self) -> str | None:
-        if not hasattr(self, "path"):  # the request line itself was bad
-            return None
+    def _host(self) -> str | None:
+        """The name in the Host header, without the port."""
         try:
-            return etag_of(self._file(), is_compressed=self._is_compressed())
-        except OSError:
+            return urllib.parse.urlsplit(f"//{self.headers['Host']}").hostname
+        except ValueError:
             return None
+
+    def _file(self) -> Path | None:
+        """The file that is asked for, if it is one of the folder."""
+        path = Path(self.translate_path(self.path))
+        file = path / "index.html" if os.path.isdir(path) else path
+        if not os.path.isfile(file):  # unlike Path's, it takes any name: one with NUL, or too long
+            return None
+        return file if file.resolve().is_relative_to(Path(self.directory).resolve()) else None
 
 
 class PageServer(http.server.ThreadingHTTPServer):
@@ -175,6 +208,7 @@ def serve(
     directory: str | os.PathLike[str] = DIST,
     port: int = 0,
     host: str = "127.0.0.1",
+    names: Iterable[str] = (),
 ) -> PageServer:
     """Serve `directory` from a background thread and return the server.
 
@@ -186,6 +220,9 @@ def serve(
         0 takes any free port; the server's `url` says which.
     host : str
         The address to listen on.
+    names : iterable of str
+        Names by which requests may call the server, besides `localhost` and the address that
+        they came in by.
 
     Raises
     ------
@@ -194,20 +231,18 @@ def serve(
     OSError
         When the port is taken (`errno.EADDRINUSE`).
     """
-    server = _bind(Path(directory), port, host)
+    server = _bind(Path(directory), port, host, names)
     threading.Thread(target=server.serve_forever, name="page server", daemon=True).start()
     return server
 
 
-def _bind(directory: Path, port: int, host: str) -> PageServer:
+def _bind(directory: Path, port: int, host: str, names: Iterable[str]) -> PageServer:
     if not (directory / "index.html").is_file():
         raise FileNotFoundError(
             f"{directory} holds no built page: run `python3 web/build/build.py` first"
         )
 
-    def handler(*args: Any) -> PageHandler:
-        return PageHandler(*args, directory=str(directory))
-
+    handler = functools.partial(PageHandler, directory=directory, names=names)
     return PageServer((host, port), handler)
 
 
@@ -215,7 +250,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Serve the built page.")
     parser.add_argument("--directory", type=Path, default=DIST)
     parser.add_argument("--port", type=int, default=None, help="default: PORT, or 8000")
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="answer requests for this name, too; may be given several times",
+    )
     options = parser.parse_args()
     try:
         port = (
@@ -227,7 +269,7 @@ def main() -> int:
         print(f"PORT={os.environ['PORT']} is not a port number", file=sys.stderr)
         return 2
     try:
-        server = _bind(options.directory, port, options.host)
+        server = _bind(options.directory, port, options.host, options.allow_host)
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,6 +1,5 @@
 /** The page: starts the engine and hangs the parts on it. */
 
-import { BenchmarkPanel } from "./bench/panel.js";
 import { leaveSnapshotWhenIdle } from "./boot/keeper.js";
 import { keepForOffline } from "./boot/service_worker.js";
 import { keepSpareWhenIdle } from "./boot/spare.js";
@@ -22,12 +21,7 @@ const repl = new Console(engine);
 showBusy(engine, () => repl.interruptOrCancel());
 new Sessions(engine, repl);
 askBeforeLeaving(engine);
-new BenchmarkPanel(engine);
 new Sharing(repl);
-setUpTabs({
-  gallery: async () => new (await import("./gallery/gallery.js")).Gallery(engine, repl),
-  learn: async () => new (await import("./learn/learn.js")).Learn(engine),
-  reference: async () => new (await import("./reference/reference.js")).Reference(repl),
-});
+setUpTabs({ engine, repl });
 keepSpareWhenIdle(engine, leaveSnapshotWhenIdle(engine));
 keepForOffline(engine);

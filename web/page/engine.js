@@ -165,7 +165,7 @@ export class Engine extends EventTarget {
    * @param {string} reason
    */
   restart(reason = "Python was restarted.") {
-    this.restarted = `${reason} Its variables are gone.`;
+    this.restarted = `${reason} All variables are lost.`;
     this.abandon(reason);
     this.interpreter?.end();
     this.start();
@@ -342,7 +342,7 @@ export class Engine extends EventTarget {
    * @param {(listener: Listener) => boolean} [isMeant] by default everything
    * @param {string} [reason]
    */
-  dropQueued(isMeant = () => true, reason = "Not run: what ran before it was interrupted.") {
+  dropQueued(isMeant = () => true, reason = "Not run: the input before it was interrupted.") {
     const dropped = this.queue.filter(({ listener }) => isMeant(listener));
     this.queue = this.queue.filter((job) => !dropped.includes(job));
     for (const job of dropped) job.resolve({ ...failed(reason), isDropped: true });

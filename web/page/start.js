@@ -28,7 +28,7 @@ export function startWorker() {
  * @returns {Worker}
  */
 export function begin(name = "py_tensor") {
-  return new Worker(new URL("../worker/entry.js", import.meta.url), { type: "module", name });
+  return new Worker(new URL("../worker/worker.js", import.meta.url), { type: "module", name });
 }
 
 /** A module of the page did not come, and so none of them runs: there is nobody else to say it. */
@@ -37,7 +37,7 @@ function sayWhatIsMissing() {
   reload.textContent = "Reload";
   reload.addEventListener("click", () => location.reload());
   const words = Object.assign(document.createElement("p"), { className: "words" });
-  words.textContent = "A part of this page could not be loaded. Its server may have a newer version by now.";
+  words.textContent = "Part of this page could not be loaded. The server may have a newer version.";
   const text = Object.assign(document.createElement("div"), { className: "banner-text" });
   text.append(words, reload);
   const banner = /** @type {HTMLElement} */ (document.getElementById("banner"));

@@ -5,6 +5,9 @@
  * The page addresses its files below builds/BUILD/. A build is kept whole or not at all: each file of its
  * list (files.json, made by build.py) with the hash that stands there. So whatever a page asks for later
  * comes from its own build, even when the server has a newer one alone. All else goes to the server.
+ *
+ * A browser may damage what it keeps. So whatever is read from a cache is checked, as what is downloaded is;
+ * what does not fit is deleted, and fetched again.
  */
 
 /**
@@ -13,6 +16,13 @@
  * @type {Record<string, string>}
  */
 const HEADERS = {};
+
+/**
+ * The type of a file, by the end of its name, serve.py's: build.py writes them here.
+ *
+ * @type {Record<string, string>}
+ */
+const TYPES = {};
 
 /**
  * @typedef {object} FilesOfBuild
@@ -35,6 +45,9 @@ const FETCHED_AFTER_MS = 3000;
 const DOWNLOADS_AT_A_TIME = 6;
 /** So long what the server has is taken to be what it had: a page asks for many files at once. */
 const LIST_REMEMBERED_MS = 5000;
+/** The header with the hash of a record of ours: `kept`, or the list of a build. */
+const DIGEST = "Content-SHA256";
+const POLICY = "Content-Security-Policy";
 
 /** What pages of builds that were not kept asked for while this worker was awake. @type {Set<string>} */
 const used = new Set();
@@ -59,11 +72,11 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const [, build, file] = new RegExp(`^${FOLDER}([0-9a-f]+)/(.+)$`).exec(path) ?? [];
   if (build) {
     const asked = fileOf(build, file, request);
-    event.respondWith(asked);
+    event.respondWith(asked.catch(() => fetch(request)));
     event.waitUntil(asked.then(() => (used.has(file) ? keepUsed(file) : null)));
   } else if (request.mode === "navigate" && (path === "" || path === "index.html")) {
     const visit = answerVisit(request);
-    event.respondWith(visit.then(({ response }) => response));
+    event.respondWith(visit.then(({ response }) => response).catch(() => fetch(request)));
     event.waitUntil(visit.then(({ isCurrent }) => (isCurrent ? null : pause(FETCHED_AFTER_MS).then(keepServed))));
   } else {
     event.respondWith(fromServer(request));
@@ -109,20 +122,23 @@ async function fromServer(request) {
  * @returns {Promise<Response>}
  */
 async function fileOf(build, path, request) {
-  const cacheName = cacheOf(build);
-  const found = await caches.match(SCOPE + path, { cacheName });
-  if (found) return found;
   const list = await readList(build);
   if (!list) {
     used.add(path);
     return (await unchanged(build, path)) ?? fromServer(request);
   }
   if (!(path in list.files)) return new Response(null, { status: 404, statusText: "Not Found" });
+  const found = await keptFile(list, path);
+  if (found) return forPage(found, path, list);
   const file = await download(list, path);
-  if (!file) return new Response(null, { status: 410, statusText: "Gone" });
-  const cache = await caches.open(cacheName);
-  await cache.put(SCOPE + path, file.clone()).catch(() => {}); // no room: it is used all the same
-  return file;
+  if (!file) {
+    // Of a whole build only what is damaged can be gone: the next visit has to be the server's.
+    if (!list.onDemand.includes(path)) await caches.delete(CACHE);
+    return new Response(null, { status: 410, statusText: "Gone" });
+  }
+  // Where there is no room, it is used all the same.
+  await put(cacheOf(build), path, file.clone()).catch(() => {});
+  return forPage(file, path, list);
 }
 
 /**
@@ -136,8 +152,7 @@ async function unchanged(build, path) {
   const { current } = await readKept();
   if (current === null) return undefined;
   const [older, list] = await Promise.all([readList(current), servedList(build).catch(() => null)]);
-  if (!list || older?.files[path] !== list.files[path]) return undefined;
-  return caches.match(SCOPE + path, { cacheName: cacheOf(current) });
+  return list && older?.files[path] === list.files[path] ? keptFile(older, path) : undefined;
 }
 
 /**
@@ -148,11 +163,21 @@ async function unchanged(build, path) {
 function answer(response, body) {
   const { status, statusText } = response;
   const headers = new Headers(HEADERS);
-  for (const name of ["Content-Type", "Content-Security-Policy"]) {
+  for (const name of ["Content-Type", POLICY]) {
     const value = response.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
   return new Response(body, { status, statusText, headers });
+}
+
+/**
+ * @param {Response} file as the list has it
+ * @param {string} path
+ * @param {FilesOfBuild} list
+ * @returns {Promise<Response>} as a page gets it: of the page itself, with the addresses of the build
+ */
+async function forPage(file, path, list) {
+  return path === "index.html" ? answer(file, addressed(await file.text(), list)) : file;
 }
 
 // What is kept -------------------------------------------------------------------------------------
@@ -195,21 +220,19 @@ async function removeAllBut(builds) {
  * The list is kept last: where it is, the build is whole.
  *
  * @param {FilesOfBuild} list
- * @param {string | null} older a kept build, whose files are taken where they are the same
+ * @param {string | null} olderBuild a kept one, whose files are taken where they are the same
  */
-async function downloadAll(list, older) {
-  const cache = await caches.open(cacheOf(list.build));
-  const olderFiles = (older && (await readList(older))?.files) || {};
+async function downloadAll(list, olderBuild) {
+  const older = olderBuild === null ? undefined : await readList(olderBuild);
   const paths = Object.keys(list.files);
 
   const next = async () => {
     for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
-      if (await cache.match(SCOPE + path)) continue;
-      const isSame = older && path !== "index.html" && olderFiles[path] === list.files[path];
-      const known = isSame && (await caches.match(SCOPE + path, { cacheName: cacheOf(older) }));
+      if (await keptFile(list, path)) continue;
+      const known = older?.files[path] === list.files[path] ? await keptFile(older, path) : undefined;
       const isOnDemand = list.onDemand.includes(path);
-      const file = known || (await download(list, path, isOnDemand && !used.has(path)));
-      if (file) await cache.put(SCOPE + path, file);
+      const file = known ?? (await download(list, path, isOnDemand && !used.has(path)));
+      if (file) await put(cacheOf(list.build), path, file);
       else if (!isOnDemand) throw new Error(`${path} is not of the build ${list.build}`);
     }
   };
@@ -233,8 +256,7 @@ async function download(list, path, isIdle = false) {
     const response = await (isIdle ? asked.catch(() => null) : asked);
     if (!response?.ok) return null;
     const bytes = await response.arrayBuffer();
-    if (hexOf(await crypto.subtle.digest("SHA-256", bytes)) !== list.files[path]) return null;
-    return answer(response, path === "index.html" ? addressed(new TextDecoder().decode(bytes), list) : bytes);
+    return (await hashOf(bytes)) === list.files[path] ? keepable(response, path, bytes) : null;
   };
   const file = await downloadFrom(list.build);
   if (file || isIdle) return file;
@@ -270,10 +292,14 @@ function addressed(html, { build, files }) {
 /** @type {Map<string, FilesOfBuild>} those that have been read, as long as they are kept */
 const lists = new Map();
 
-/** @returns {Promise<Kept>} */
+/** @returns {Promise<Kept>} null for a build whose list is gone, which is not whole then */
 async function readKept() {
-  const found = await caches.match(`${SCOPE}kept`, { cacheName: CACHE });
-  return found ? found.json() : { current: null, previous: null };
+  /** @type {Kept | undefined} */
+  const kept = await read(CACHE, "kept");
+  const whole = async (/** @type {string | null | undefined} */ build) => {
+    return build && (await readList(build)) ? build : null;
+  };
+  return { current: await whole(kept?.current), previous: await whole(kept?.previous) };
 }
 
 /**
@@ -281,9 +307,30 @@ async function readKept() {
  * @returns {Promise<FilesOfBuild | undefined>} of a build that is kept whole
  */
 async function readList(build) {
-  const found = lists.has(build) ? null : await caches.match(`${SCOPE}files.json`, { cacheName: cacheOf(build) });
-  if (found) lists.set(build, await found.json());
-  return lists.get(build);
+  const found = lists.get(build) ?? (await read(cacheOf(build), "files.json"));
+  if (found) lists.set(build, found);
+  return found;
+}
+
+// Reading and writing caches -----------------------------------------------------------------------
+
+/**
+ * @param {FilesOfBuild} list
+ * @param {string} path
+ * @returns {Promise<Response | undefined>} the kept file, if it is there and what the list says
+ */
+function keptFile(list, path) {
+  return intact(cacheOf(list.build), path, (response) => hasOurHeaders(response, path) && list.files[path]);
+}
+
+/**
+ * @param {string} cacheName
+ * @param {string} path
+ * @returns {Promise<any>} the record, if it is there and as it was written
+ */
+async function read(cacheName, path) {
+  const found = await intact(cacheName, path, (response) => response.headers.get(DIGEST));
+  return found?.json();
 }
 
 /**
@@ -292,8 +339,70 @@ async function readList(build) {
  * @param {unknown} value
  */
 async function write(cacheName, path, value) {
+  const text = JSON.stringify(value);
+  const digest = await hashOf(new TextEncoder().encode(text));
+  await put(cacheName, path, new Response(text, { headers: { [DIGEST]: digest } }));
+}
+
+/**
+ * What is in a cache, checked. What is damaged is deleted, and as good as not there.
+ *
+ * @param {string} cacheName
+ * @param {string} path
+ * @param {(response: Response) => string | null | false} digestOf what the SHA-256 has to be
+ * @returns {Promise<Response | undefined>} as the browser keeps it: with the code that it has compiled
+ */
+async function intact(cacheName, path, digestOf) {
+  const find = () => caches.match(SCOPE + path, { cacheName });
+  try {
+    const [found, checked] = await Promise.all([find(), find()]);
+    if (!found || !checked) return undefined;
+    const bytes = await checked.arrayBuffer();
+    if (found.status === 200 && (await hashOf(bytes)) === digestOf(found)) return found;
+  } catch {
+    // It cannot even be read.
+  }
+  const cache = await caches.open(cacheName).catch(() => null);
+  await cache?.delete(SCOPE + path).catch(() => {});
+  return undefined;
+}
+
+/**
+ * @param {string} cacheName
+ * @param {string} path
+ * @param {Response} response
+ */
+async function put(cacheName, path, response) {
   const cache = await caches.open(cacheName);
-  await cache.put(SCOPE + path, new Response(JSON.stringify(value)));
+  await cache.put(SCOPE + path, response);
+}
+
+/**
+ * @param {Response} response of the server
+ * @param {string} path
+ * @param {ArrayBuffer} bytes
+ * @returns {Response} with the type of its name, whatever the host takes it for
+ */
+function keepable(response, path, bytes) {
+  const kept = answer(response, bytes);
+  kept.headers.set("Content-Type", typeOf(path));
+  return kept;
+}
+
+/**
+ * @param {Response} response
+ * @param {string} path
+ * @returns {boolean} whether `keepable` may have made it; a policy may be the host's
+ */
+function hasOurHeaders({ headers }, path) {
+  const wanted = { ...HEADERS, "Content-Type": typeOf(path) };
+  const others = Object.entries(wanted).filter(([name]) => name !== POLICY);
+  return headers.has(POLICY) && others.every(([name, value]) => headers.get(name) === value);
+}
+
+/** @param {string} path */
+function typeOf(path) {
+  return TYPES[/\.[^./]*$/.exec(path)?.[0] ?? ""] ?? TYPES[""];
 }
 
 /**
@@ -341,7 +450,11 @@ function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** @param {ArrayBuffer} buffer */
-function hexOf(buffer) {
-  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+/**
+ * @param {BufferSource} bytes
+ * @returns {Promise<string>} their SHA-256
+ */
+async function hashOf(bytes) {
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

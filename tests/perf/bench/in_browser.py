@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.app import DIST, AppSession
+from tests.browser.app import AppSession, lay_out
 from tests.environment import ROOT
 from tests.perf.bench.cases import Case
 from tests.perf.bench.contender import MissingError, Sample
@@ -57,8 +57,7 @@ class BenchPage:
     def __init__(self, peers: Sequence[str] = ()) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="py_tensor-bench-")
         self._root = root = Path(self._folder.name)
-        for entry in DIST.iterdir():
-            (root / entry.name).symlink_to(entry.resolve())
+        lay_out(root)
         self.served = Served(root / "__bench__" / "operands", "/__bench__/operands/")
         with zipfile.ZipFile(root / "__bench__" / "worker.zip", "w") as archive:
             for name in SENT:

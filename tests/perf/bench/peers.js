@@ -22,7 +22,7 @@ export const peers = {};
  * @param {{ software: boolean }} options
  */
 export async function start(name, options) {
-  const url = new URL("worker/peers/contender.js", location.href).href;
+  const url = new URL("sources/worker/peers/contender.js", location.href).href;
   const { startPeer } = /** @type {Contenders} */ (await import(url));
   peers[name] = await startPeer(name, options);
 }

@@ -130,7 +130,7 @@ def _describe(
 def _probe(page: BenchPage, before: dict[str, Any]) -> dict[str, Any]:
     """Runs the probes; their samples join those of `before`."""
     function = """async (options) => {
-      const probes = await import(new URL("worker/peers/probes.js", location.href).href);
+      const probes = await import(new URL("sources/worker/peers/probes.js", location.href).href);
       return await probes.probeLimits(options);
     }"""
     probes = page.javascript(function, {"software": page.is_software})

@@ -46,7 +46,7 @@ export function charts(run, other, titles) {
   if (!sections.length) return null;
   const key = legend(contendersOf(run));
   if (run.results.some(({ contenders }) => Object.values(contenders).some(({ gpu }) => gpu))) {
-    key.append(h("span", { className: "faint" }, "dotted: the kernels alone, by the GPU’s clock"));
+    key.append(h("span", { className: "faint" }, "dotted: kernels only, by the GPU’s clock"));
   }
   if (other) key.append(h("span", { className: "faint" }, `faded: ${other.name ?? "the other run"}`));
   return h("div", { className: "charts" }, key, ...sections);
@@ -72,7 +72,7 @@ function chart(suite, name, run, other) {
   const inset = 3 * Math.max(...[...sizes.values()].map((size) => size.length)) + 2;
   const x = between(through(extents), LEFT + inset, WIDTH - RIGHT - inset);
   const y = between(decades(shown.map(({ seconds }) => seconds)), HEIGHT - BOTTOM, TOP);
-  const label = `${name}: time for one against size, logarithmic; the table has the figures`;
+  const label = `${name}: time per op against size, log scale; the table has the figures`;
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
   for (const { value } of y.ticks) {
     const height = y.at(value);

@@ -18,7 +18,7 @@ export function deviceCard(run) {
   const { adapter, software, browser, date, versions, environment = {} } = run;
   const { crossOriginIsolated, jspi, features, limits, cores, userAgent } = environment;
   const title = adapter ? adapterName({ adapter }) : "No WebGPU";
-  const kind = adapter ? (software ? "software adapter: not a GPU" : "GPU") : "everything on the CPU";
+  const kind = adapter ? (software ? "software adapter, not a GPU" : "GPU") : "all on the CPU";
   /** @type {[string, string | undefined][]} */
   const facts = [
     ["Adapter", adapter ? words(adapter) : undefined],
@@ -27,7 +27,7 @@ export function deviceCard(run) {
     ["Measured limits", limitsWords(run.probes)],
     ["Soonest read", readWords(run.probes)],
     ["Cross-origin isolated", crossOriginIsolated === undefined ? undefined : isolation(crossOriginIsolated)],
-    ["Python can wait (JSPI)", jspi === undefined ? undefined : jspi ? "yes" : "no"],
+    ["Blocking reads (JSPI)", jspi === undefined ? undefined : jspi ? "yes" : "no"],
     ["CPU threads", cores === undefined ? undefined : String(cores)],
     ["Date", new Date(date).toLocaleString()],
     ["Features", features?.length ? features.join(", ") : undefined],
@@ -52,7 +52,7 @@ function readWords(probes) {
   const { readOfOne: one, readOfHundred: hundred } = probes ?? {};
   if (!one?.seconds.length || !hundred?.seconds.length) return undefined;
   const times = [one, hundred].map(({ seconds }) => duration(median(seconds)));
-  return `JavaScript alone has a number after ${times[0]}, after ${times[1]} if 100 small kernels compute it`;
+  return `JavaScript alone: a read takes ${times[0]}, ${times[1]} after 100 small kernels`;
 }
 
 /** @param {Record<string, unknown>} parts */
@@ -65,7 +65,7 @@ function words(parts) {
 
 /** @param {boolean} is */
 function isolation(is) {
-  return is ? "yes: the clock steps by 5 µs" : "no: the clock steps by 100 µs";
+  return is ? "yes (clock resolution 5 µs)" : "no (clock resolution 100 µs)";
 }
 
 /** @param {Record<string, number>} limits */

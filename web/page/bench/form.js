@@ -74,7 +74,7 @@ export class ChoiceForm {
           ROUNDS.map((n) => toggle("radio", "rounds", `${n}`, `${n}`)),
         ),
         group(
-          "Budget for each",
+          "Time per case",
           BUDGETS.map((s) => toggle("radio", "budget", `${s}`, `${s} s`)),
         ),
         group(
@@ -287,7 +287,7 @@ function inShort({ suites, contenders }, infos) {
  * @param {number} number
  * @param {string} noun
  */
-function counted(number, noun) {
+export function counted(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 

@@ -51,5 +51,5 @@ export function keptTable(runs, shown, compared, actions) {
     row.dataset.key = kept.id;
     body.append(row);
   }
-  return scroller("Kept runs", h("table", { className: "results kept" }, h("thead", {}, head), body));
+  return scroller("Saved runs", h("table", { className: "results kept" }, h("thead", {}, head), body));
 }

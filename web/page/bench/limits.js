@@ -38,7 +38,7 @@ function rateOf(probe) {
 
 /**
  * @param {Roof} roof
- * @param {number} intensity flops for each byte
+ * @param {number} intensity flops per byte
  * @returns {number} GFLOP/s (Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52(4), 2009)
  */
 export function attainable({ bandwidth, peak }, intensity) {
@@ -48,7 +48,7 @@ export function attainable({ bandwidth, peak }, intensity) {
 /**
  * @param {Result} result
  * @param {Measured} outcome
- * @returns {{ intensity: number, rate: number } | null} flops for each byte, and GFLOP/s; null where the case has no
+ * @returns {{ intensity: number, rate: number } | null} flops per byte, and GFLOP/s; null where the case has no
  *   such figures
  */
 export function placeUnderRoof(result, outcome) {

@@ -32,8 +32,8 @@ export function toMarkdown(run, titles) {
     line(["---", "---:", ...contenders.map(() => "---:")]),
     ...rows.map(line),
     "",
-    "Median time for one op ± half the distance between the quartiles. ×: how many times as fast py_tensor is, with a " +
-      "95 % bootstrap interval. Bold: faster than all others.",
+    "Median time per op ± half the interquartile range. ×: speed of py_tensor relative to the other, with a " +
+      "95 % bootstrap interval. Bold: fastest.",
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -43,12 +43,12 @@ function about(run) {
   const { adapter, software, browser, versions, date, environment } = run;
   const name = adapterName({ adapter });
   const lines = [
-    `${name}${software ? " (software adapter: this is not a GPU)" : ""}, ${browser ?? "browser not known"}, ${date.slice(0, 10)}`,
+    `${name}${software ? " (software adapter, not a GPU)" : ""}, ${browser ?? "browser not known"}, ${date.slice(0, 10)}`,
     Object.entries({ ...versions, ...(environment?.pyodide ? { Pyodide: environment.pyodide } : {}) })
       .map(([library, version]) => `${library} ${version}`)
       .join(", "),
   ];
-  if (environment?.crossOriginIsolated === false) lines.push("not cross-origin isolated: the clock steps by 100 µs");
+  if (environment?.crossOriginIsolated === false) lines.push("not cross-origin isolated (clock resolution 100 µs)");
   const roof = roofOf(run.probes);
   if (roof) lines.push(`copy ${rateText(roof.bandwidth, "GB/s")}, multiply-adds ${rateText(roof.peak, "GFLOP/s")}`);
   return lines;

@@ -7,7 +7,7 @@ import { charts } from "./chart.js";
 import { isNoisy, standings } from "./comparison.js";
 import { deviceCard } from "./device.js";
 import { estimate, estimates, Progress } from "./estimate.js";
-import { ChoiceForm, measurements, missingChoice } from "./form.js";
+import { ChoiceForm, counted, measurements, missingChoice } from "./form.js";
 import { roughly, significant } from "./format.js";
 import { keptTable } from "./kept.js";
 import { toMarkdown } from "./markdown.js";
@@ -42,13 +42,19 @@ const CLOCK_SECONDS = 0.5;
 /** That the results of a sample may take at a time. WebGPU does not tell how much memory there is. */
 const RESULT_BYTES = { least: 2 ** 28, most: 2 ** 30 };
 
-export class BenchmarkPanel {
+/** @param {import("../views.js").Parts} parts */
+export function open({ engine }) {
+  return new BenchmarkPanel(engine);
+}
+
+class BenchmarkPanel {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
     this.root = byId("panel-benchmarks");
-    this.root.append(h("p", { className: "note" }, "The benchmarks are here as soon as Python has started."));
-    engine.addEventListener("ready", (event) => this.show(/** @type {CustomEvent<Info>} */ (event).detail));
+    this.root.append(h("p", { className: "note" }, "Benchmarks are available as soon as Python is ready."));
+    engine.addEventListener("ready", (event) => this.setUp(/** @type {CustomEvent<Info>} */ (event).detail));
+    if (engine.isReady) engine.ready.then((info) => this.setUp(info));
     engine.addEventListener("change", () => this.showState());
     this.kept = new KeptRuns();
     /** The run on the page, as it is kept: from its first case on. @type {Kept | null} */
@@ -68,8 +74,11 @@ export class BenchmarkPanel {
     this.kept.load().then(() => this.drawKept());
   }
 
+  /** It has one page, which is as it was left. */
+  show() {}
+
   /** @param {Info} info */
-  show(info) {
+  setUp(info) {
     this.info = info;
     if (this.form) {
       this.showState(); // Python was started anew; what a person has here stays
@@ -239,7 +248,7 @@ export class BenchmarkPanel {
     if (this.isRunning) this.estimate.textContent = "";
     else if (!this.engine.isReady) this.estimate.textContent = "Python is starting.";
     else if (this.engine.isBusy)
-      this.estimate.textContent = "Something runs in the console, which would spoil the times.";
+      this.estimate.textContent = "Something is running in the console, which would distort the timings.";
     else {
       const choice = this.form.choice();
       const seconds = estimate(estimates(choice, this.info));
@@ -280,7 +289,7 @@ export class BenchmarkPanel {
     const parts = [
       headline(run),
       charts(run, other, titles),
-      ...(changed && other ? [h("h3", {}, `Beside ${other.name ?? "the other run"}`), changed] : []),
+      ...(changed && other ? [h("h3", {}, `Compared with ${other.name ?? "the other run"}`), changed] : []),
       other && !changed ? h("p", { className: "hint" }, "These two runs have no case in common.") : null,
       summaryTable(run, titles),
       summaryNote(),
@@ -288,7 +297,7 @@ export class BenchmarkPanel {
       h(
         "details",
         { className: "details" },
-        h("summary", {}, "Every figure"),
+        h("summary", {}, "All figures"),
         detailTable(run, titles),
         detailNote(run),
       ),
@@ -312,13 +321,13 @@ export class BenchmarkPanel {
     const file = h("input", { type: "file", accept: ".json,application/json", hidden: true });
     file.addEventListener("change", () => file.files?.[0] && this.import(file.files[0]));
     const choose = button("Open JSON…", "button", () => file.click());
-    const title = h("div", { className: "run-title" }, h("h2", {}, "Kept runs"), choose, file);
+    const title = h("div", { className: "run-title" }, h("h2", {}, "Saved runs"), choose, file);
     choose.disabled = this.isRunning;
     const note = kept.problem
-      ? `They stay as long as this page is open: the browser does not keep them (${kept.problem}).`
+      ? `Kept only while this page is open: the browser cannot store them (${kept.problem}).`
       : kept.all.length
-        ? "Kept in this browser alone. Two runs are compared by showing one and ticking the other."
-        : "What you run is kept here, in this browser alone.";
+        ? "Saved in this browser only. To compare two runs, show one and tick the other."
+        : "Your runs are saved here, in this browser only.";
     list.replaceChildren(title, h("p", { className: "hint" }, note));
     if (!kept.all.length || this.isRunning) return;
     const table = keptTable(kept, this.shown, this.compared, {
@@ -347,7 +356,7 @@ export class BenchmarkPanel {
     this.drawKept();
   }
 
-  // Kept runs --------------------------------------------------------------------------------------
+  // Saved runs -------------------------------------------------------------------------------------
 
   /** @param {Kept} kept */
   showKept(kept) {
@@ -365,7 +374,7 @@ export class BenchmarkPanel {
     }
     const { run, problems } = fromJson(await file.text());
     if (!run) {
-      this.say(`${file.name} is no run of these benchmarks: ${problems.join("; ")}.`);
+      this.say(`${file.name} is not a run of these benchmarks: ${problems.join("; ")}.`);
       return;
     }
     run.name ??= file.name.replace(/\.json$/i, "");
@@ -380,7 +389,7 @@ export class BenchmarkPanel {
       this.say("Copied as Markdown.");
     } catch {
       saveFile("py_tensor-benchmarks.md", "text/markdown", text);
-      this.say("The browser does not let the page copy: the Markdown was saved as a file.");
+      this.say("The browser blocked copying, so the Markdown was saved as a file.");
     }
   }
 }
@@ -394,8 +403,8 @@ function timeOfDay() {
  * @param {number} seconds
  */
 function inWords(choice, seconds) {
-  const left = seconds > choice.total ? `; what is left after ${roughly(choice.total)} is skipped` : "";
-  return `${measurements(choice)} to measure: about ${roughly(seconds)}${left}`;
+  const left = seconds > choice.total ? `; anything left after ${roughly(choice.total)} is skipped` : "";
+  return `${counted(measurements(choice), "measurement")}, about ${roughly(seconds)}${left}`;
 }
 
 /**
@@ -406,7 +415,7 @@ function inWords(choice, seconds) {
 function headline(run) {
   const sentences = standings(run).map(({ contender, faster, slower, unclear, middle }) => {
     const times = middle >= 1 ? `is ${significant(middle)}× as fast` : `takes ${significant(1 / middle)}× as long`;
-    const counts = Object.entries({ "faster in": faster, "slower in": slower, "undecided in": unclear });
+    const counts = Object.entries({ "faster in": faster, "slower in": slower, "no clear difference in": unclear });
     const words = counts.flatMap(([verdict, count]) => (count ? [`${verdict} ${count}`] : []));
     const all = `${words.join(", ")} of ${faster + slower + unclear}`;
     return h("li", {}, h("strong", {}, `${OURS} beside ${contender}: ${all}`), `; at the median it ${times}`);
@@ -419,18 +428,18 @@ function explanation(info) {
   const device = h("strong", {}, adapterName(info));
   const where =
     info.backend !== "webgpu"
-      ? ["There is no WebGPU here, so NumPy runs alone."]
+      ? ["This browser has no WebGPU, so only NumPy runs."]
       : isSoftware(info)
-        ? ["Here WebGPU is ", device, ", the CPU in the place of a GPU: expect little."]
+        ? ["WebGPU here is ", device, ", a software adapter on the CPU: expect low numbers."]
         : ["Your GPU: ", device, "."];
   return [
     h("h2", {}, "How fast is it on this device?"),
     h(
       "p",
       { className: "intro" },
-      "The same work for py_tensor, NumPy and two JavaScript libraries, all in this page. ",
+      "The same work in py_tensor, NumPy and two JavaScript libraries, all in this page. ",
       ...where,
-      " Each answer is checked against float64 before it is timed, and nobody is called faster whose lead may be chance.",
+      " Every result is checked against float64 before it is timed. A winner is named only if the lead is significant.",
     ),
   ];
 }

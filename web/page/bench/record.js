@@ -175,7 +175,7 @@ export function fromJson(text) {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { run: null, problems: [`it is no JSON: ${error instanceof Error ? error.message : error}`] };
+    return { run: null, problems: [`not valid JSON: ${error instanceof Error ? error.message : error}`] };
   }
   const problems = problemsWith(RUN, value);
   return problems.length ? { run: null, problems } : { run: /** @type {Run} */ (value), problems: null };

@@ -1,4 +1,4 @@
-/** Where cases lie under the roof of the device: GFLOP/s against flops for each byte, both logarithmic. */
+/** Where cases lie under the roof of the device: GFLOP/s against flops per byte, both logarithmic. */
 
 import { between, decades } from "../ui/axis.js";
 import { focusableWhileItScrolls, h, svg } from "../ui/dom.js";
@@ -36,7 +36,7 @@ export function roofline(run) {
   const rates = [2 * roof.peak, attainable(roof, least), ...places.map(({ rate }) => rate)];
   const y = between(decades(rates), HEIGHT - BOTTOM, TOP);
 
-  const label = "Roofline: rate against flops for each byte, logarithmic; the table of details has the figures";
+  const label = "Roofline: rate against flops per byte, log scale; the details table has the figures";
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
   for (const { value } of y.ticks) {
     const height = y.at(value);
@@ -49,7 +49,7 @@ export function roofline(run) {
     picture.append(svg("text", text, plain(value)));
   }
   const below = { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, "text-anchor": "middle" };
-  picture.append(svg("text", below, "flops for each byte"));
+  picture.append(svg("text", below, "flops per byte"));
   picture.append(svg("text", { class: "tick", x: LEFT - 6, y: TOP - 10, "text-anchor": "end" }, "GFLOP/s"));
 
   const corners = [least, Math.min(Math.max(ridge, least), most), most];
@@ -66,7 +66,7 @@ export function roofline(run) {
 
   for (const { contender, name, size, intensity, rate, isOverhead } of places) {
     const part = significant((100 * rate) / attainable(roof, intensity));
-    const words = isOverhead ? "mostly overhead" : `${part} % of what the device allows`;
+    const words = isOverhead ? "mostly overhead" : `${part} % of the device's limit`;
     const title = `${contender}, ${name}, ${size}: ${rateText(rate, "GFLOP/s")}, ${words}`;
     picture.append(mark(contender, x.at(intensity), y.at(rate), title, isOverhead ? "overhead" : ""));
     taken.push(box(x.at(intensity) - 4, y.at(rate) + 4, 8, 8));

@@ -123,10 +123,10 @@ export function summaryNote() {
   return h(
     "p",
     { className: "hint" },
-    "Steady state: median time for one op ± half the distance between the quartiles. Below it, for py_tensor its rate " +
-      "and the part of what the device allows, or how little the GPU has to do where that is less than half of the " +
-      "time; for the others how many times as fast as they py_tensor is, with a 95 % " +
-      "bootstrap interval. Bold is who is faster than all others; nobody, where an interval holds 1.",
+    "Steady state: median time per op ± half the interquartile range. Below it, for py_tensor, its rate " +
+      "and share of the device's limit, or how busy the GPU is if that is less than half of the " +
+      "time; for the others, the speed of py_tensor relative to them, with a 95 % " +
+      "bootstrap interval. Bold: fastest; none if an interval includes 1.",
   );
 }
 
@@ -138,7 +138,7 @@ export function summaryNote() {
  * @returns {HTMLElement}
  */
 export function detailTable(run, titles) {
-  const columns = ["Compile", "First run", "Steady", "Least", "Most", "GPU", "Dispatches", "Rate", "Of limit"];
+  const columns = ["Compile", "First run", "Steady", "Min", "Max", "GPU", "Dispatches", "Rate", "Of limit"];
   columns.push("Samples", "Error");
   const head = h("tr", {}, heading("Case"), heading("Size", "number"), heading("Contender"));
   for (const title of columns) head.append(heading(title, "number"));
@@ -179,7 +179,7 @@ function detailCells(run, result, name, columns) {
   const isOverhead = busy !== null && busy < BUSY;
   const found = rate(result, outcome);
   const part = isOnGpu(name) && !isOverhead ? partOfLimit(result, outcome, run.probes) : null;
-  const warm = settled === false ? ", did not settle" : "";
+  const warm = settled === false ? ", did not stabilize" : "";
   const texts = [
     isOnGpu(name) ? compileWords(outcome) : NONE,
     outcome.first === undefined ? "" : duration(outcome.first),
@@ -222,15 +222,13 @@ function compileWords({ compile }) {
  * @param {Run} run
  */
 export function detailNote({ software }) {
-  const clock = software
-    ? "the software adapter’s clock, which starts and ends late: here it may be more than the time on the wall"
-    : "the GPU’s own clock";
+  const clock = software ? "the software adapter’s clock, which can exceed wall time" : "the GPU’s own clock";
   return h(
     "p",
     { className: "hint" },
-    `Compile: the part of the first run until kernels were compiled. GPU: the kernels alone, by ${clock}, in ` +
-      "a sample of its own; GPU and dispatches are for one op. Mostly overhead: the GPU is busy for less than half of " +
-      "the time, so a rate would tell nothing of kernels. Samples: rounds × calls in each. –: there is none.",
+    `Compile: the part of the first run until kernels were compiled. GPU: kernels only, by ${clock}, in ` +
+      "a separate sample; GPU and dispatches are per op. Mostly overhead: the GPU is busy less than half of " +
+      "the time, so a rate would say little about kernels. Samples: rounds × calls in each. –: not available.",
   );
 }
 
@@ -246,7 +244,7 @@ export function changeTable(run, other, titles) {
   const rows = changes(run, other);
   if (!rows.length) return null;
   const head = h("tr", {}, heading("Case"), heading("Size", "number"), heading("Contender"));
-  for (const title of ["Before", "Now", "Now is as fast"]) head.append(heading(title, "number"));
+  for (const title of ["Before", "Now", "Speedup"]) head.append(heading(title, "number"));
   const body = h("tbody");
   let previous = "";
   const shared = { ...run, results: [...new Set(rows.map(({ result }) => result))] };

@@ -1,5 +1,5 @@
 /**
- * Keeps a second Python ready, so that a restart takes a blink: booted while nobody needs the computer, with a
+ * Keeps a second Python ready, so that a restart is instant: booted while nobody needs the computer, with a
  * device of its own and the usual kernels.
  */
 

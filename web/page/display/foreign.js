@@ -15,6 +15,11 @@ export function drawForeign({ kind, data, label }) {
     focusableWhileItScrolls(element);
     return element;
   }
-  const src = kind === "png" ? `data:image/png;base64,${data}` : `data:image/svg+xml,${encodeURIComponent(data)}`;
+  const src = kind === "png" ? `data:image/png;base64,${data}` : `data:image/svg+xml,${encoded(data)}`;
   return h("img", { className: "foreign-image", src, alt: label });
+}
+
+/** @param {string} text in which lone surrogates become the replacement character: an address can hold none */
+function encoded(text) {
+  return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, "\ufffd"));
 }

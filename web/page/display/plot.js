@@ -54,7 +54,7 @@ export function drawHistogram(bundle) {
  */
 function partNote(step, what) {
   if (step === 1) return [];
-  const text = `Made from 1 in ${step.toLocaleString("en")} ${what}s: there are too many to look at all.`;
+  const text = `Drawn from 1 in ${step.toLocaleString("en")} ${what}s.`;
   return [h("p", { className: "readout" }, text)];
 }
 

@@ -74,7 +74,7 @@ export class TensorPanel {
     const asked = ++this.asked;
     this.mark(name);
     if (this.interpreter !== this.place.engine.interpreter) {
-      this.fill(name, { kind: "text", text: "This tensor went with the Python before the restart." }, where);
+      this.fill(name, { kind: "text", text: "This tensor was lost when Python restarted." }, where);
       return;
     }
     this.view.ariaBusy = "true";
@@ -150,7 +150,7 @@ function legendOf({ of, width, height }) {
   const size = `${of.height} × ${of.width}`;
   const [down, across] = of.steps.map((step) => step.toLocaleString("en"));
   const isPart = of.steps.some((step) => step > 1);
-  const part = isPart ? ` of 1 in ${down} rows and 1 in ${across} columns: there are too many to look at all` : "";
+  const part = isPart ? ` of 1 in ${down} rows and 1 in ${across} columns` : "";
   const means = isSmaller ? `${size}, drawn as the means of blocks${part}` : size;
   const [low, high] = of.ends;
   const ends = of.ends.length ? [h("span", {}, low), h("span", { className: "colours" }), h("span", {}, high)] : [];
@@ -178,5 +178,5 @@ function factsOf({ shape, dtype, device, bytes }) {
 
 /** @param {string | null} error a traceback */
 function lastLine(error) {
-  return error?.trimEnd().split("\n").at(-1) ?? "This view could not be made.";
+  return error?.trimEnd().split("\n").at(-1) ?? "This view could not be drawn.";
 }

@@ -12,12 +12,12 @@ const STILL = 480;
 const MOVING = { hardware: 480, software: 240 };
 /** So often it is told what a moving picture takes. */
 const TOLD_EVERY_MS = 500;
-const INVITATION = "Drop a picture here, or paste one. It stays on this machine.";
-const NO_CAMERA = "The browser gives this page no camera.";
+const INVITATION = "Drop or paste a picture here. It stays on this machine.";
+const NO_CAMERA = "This browser does not offer a camera to this page.";
 /** By the name of the error. @type {Record<string, string>} */
 const REFUSALS = {
-  NotAllowedError: "The camera was refused; the browser's settings for this page can allow it.",
-  NotFoundError: "There is no camera on this machine.",
+  NotAllowedError: "Camera access was denied. You can allow it in the browser's settings for this page.",
+  NotFoundError: "No camera found.",
   NotReadableError: "Another program is using the camera.",
 };
 const FILTERS = { none: "As it is", blur: "Blur", sharpen: "Sharpen", emboss: "Emboss", edges: "Edges" };
@@ -102,7 +102,7 @@ export class Filters {
       picture.close();
       this.state.textContent = "";
     } catch {
-      this.state.textContent = "This file is no picture that the browser can read.";
+      this.state.textContent = "The browser cannot read this file as a picture.";
       return;
     }
     await this.draw();
@@ -124,7 +124,7 @@ export class Filters {
     }
     this.stream = stream;
     this.cameraButton.textContent = "Stop the camera";
-    this.state.textContent = "What the camera sees stays on this machine.";
+    this.state.textContent = "Camera images stay on this machine.";
     stream.getVideoTracks()[0].addEventListener("ended", () => this.loseCamera(stream));
     this.video.srcObject = stream;
     await this.video.play().catch(() => {}); // it is stopped again

@@ -5,7 +5,6 @@ import { copyButton } from "../ui/copying.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { paragraphs } from "../ui/prose.js";
-import { loadStyles } from "../ui/styles.js";
 import { showConsole } from "../ui/tabs.js";
 import { Filters } from "./filters.js";
 import { MandelbrotZoom } from "./mandelbrot.js";
@@ -30,7 +29,12 @@ import { MandelbrotZoom } from "./mandelbrot.js";
 /** @type {Record<string, new (engine: Engine, example: Example) => Live>} */
 const LIVE = { mandelbrot: MandelbrotZoom, filters: Filters };
 
-export class Gallery {
+/** @param {import("../views.js").Parts} parts */
+export function open({ engine, repl }) {
+  return new Gallery(engine, repl);
+}
+
+class Gallery {
   /**
    * @param {Engine} engine
    * @param {Console} repl
@@ -41,14 +45,14 @@ export class Gallery {
     this.root = byId("panel-gallery");
     /** @type {Live | null} */
     this.live = null;
-    this.loading = Promise.all([fetchExamples(), loadStyles("page/ui/reading.css", "page/gallery/gallery.css")]);
+    this.examples = fetchExamples();
   }
 
   /** @param {string} path the name of an example, or "" */
   async show(path) {
     this.leave();
     this.path = path;
-    const [examples] = await this.loading;
+    const examples = await this.examples;
     if (this.path !== path) return;
     const at = examples.findIndex(({ name }) => name === path);
     this.root.replaceChildren(...(at < 0 ? this.overview(examples) : this.page(examples, at)));
@@ -64,7 +68,7 @@ export class Gallery {
 
   /** @param {Example[]} examples */
   overview(examples) {
-    const words = "Short programs to read, run and change. Each one runs in the console, on your GPU.";
+    const words = "Short programs to read, run and edit. They run in the console, on your GPU.";
     const cards = examples.map((example) => h("li", {}, card(example)));
     return [
       h("h2", { className: "visually-hidden" }, "Gallery"),
@@ -87,7 +91,7 @@ export class Gallery {
     });
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(example.code, `“${example.title}” is below, ready to be changed. Enter runs it.`);
+      this.repl.offer(example.code, `“${example.title}” is at the prompt, ready to edit. Press Enter to run it.`);
     });
     const copy = copyButton("button quiet", () => example.code);
     return [

@@ -30,7 +30,7 @@ export class MandelbrotZoom {
     element.setAttribute("aria-describedby", "mandelbrot-state");
     element.addEventListener("click", (event) => this.zoomAt(event));
     element.addEventListener("keydown", (event) => this.onKey(event));
-    this.state = h("p", { className: "note state", id: "mandelbrot-state" }, "It is drawn as soon as Python is ready.");
+    this.state = h("p", { className: "note state", id: "mandelbrot-state" }, "Drawn as soon as Python is ready.");
     this.state.setAttribute("role", "status");
     const controls = [
       button("Zoom in", "button", () => this.zoom(1 / ZOOM)),

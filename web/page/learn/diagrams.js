@@ -45,7 +45,7 @@ export function threadsDiagram(groups, threads) {
     }
     x += width + 14;
   }
-  const words = `${counted(groups, "workgroup")} of ${counted(threads, "thread")}, each with elements of its own.`;
+  const words = `${counted(groups, "workgroup")} of ${counted(threads, "thread")}, each with its own elements.`;
   return figure(words, x - 12, 126, ...parts);
 }
 
@@ -88,7 +88,7 @@ export function treeDiagram() {
     row = half >= 1 ? row.slice(0, half).map((value, i) => value + row[i + half]) : [];
   }
   return figure(
-    "Eight numbers are summed in three levels, half of the threads each time; all wait in between.",
+    "Eight numbers are summed in three levels, with half the threads each time and a barrier in between.",
     510,
     170,
     ...parts,
@@ -103,7 +103,7 @@ export function streamDiagram(commands) {
   const rows = commands.slice(0, 8).map(({ words, program, groups, buffers }) => {
     const meaning = program
       ? `run ${program} in ${groups.join(" × ")} workgroups on buffers ${buffers.join(", ")}`
-      : "submit what there is so far";
+      : "submit the commands recorded so far";
     return h(
       "tr",
       {},
@@ -163,6 +163,6 @@ export function queueDiagram(runs) {
     ];
   });
   parts.push(svg("text", { class: "shape", x: 300, y: 140 }, "time →"));
-  const words = "Python notes operations and sends them; the GPU computes while Python notes more, until it reads.";
+  const words = "Python records operations and sends them. The GPU computes while Python records more, until a read.";
   return figure(words, 528, 146, ...parts);
 }

@@ -3,7 +3,6 @@
 import { byId, h } from "../ui/dom.js";
 import { reasonOf } from "../ui/outcome.js";
 import { inline } from "../ui/prose.js";
-import { loadStyles } from "../ui/styles.js";
 import { SECTIONS } from "./sections.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
@@ -44,19 +43,22 @@ const DEFAULT = "((x * 2 + 1) ** 2).sum(0)";
 const OTHERS = ["pt.exp(x - y)", "x @ w + y", "pt.softmax(x)", "(x - x.mean(1, keepdims=True)).T", "x.cumsum(0)"];
 const TRACE = '__import__("py_tensor_page.tracing", fromlist=["*"]).trace';
 
-export class Learn {
+/** @param {import("../views.js").Parts} parts */
+export function open({ engine }) {
+  return new Learn(engine);
+}
+
+class Learn {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
     this.root = byId("panel-learn");
-    this.styles = loadStyles("page/ui/reading.css", "page/learn/learn.css");
     /** The expression that is shown. */
     this.followed = "";
   }
 
   /** @param {string} path the key of a section, or "" */
-  async show(path) {
-    await this.styles;
+  show(path) {
     if (!this.form) this.make();
     if (path) this.root.querySelector(`#learn-${CSS.escape(path)}`)?.scrollIntoView();
   }
@@ -74,7 +76,7 @@ export class Learn {
       event.preventDefault();
       this.follow();
     });
-    this.said = h("p", { className: "note" }, "It is followed as soon as Python has started.");
+    this.said = h("p", { className: "note" }, "Traced as soon as Python is ready.");
     this.said.setAttribute("role", "status");
     this.parts = SECTIONS.map((section) => ({ section, yours: h("div", { className: "yours" }) }));
     const chips = OTHERS.map((code) => {
@@ -90,13 +92,17 @@ export class Learn {
         "article",
         { className: "reading learn" },
         h("h2", {}, "How it works"),
-        h("p", { className: "lead" }, "What happens between an expression and its numbers, shown on one of yours."),
+        h(
+          "p",
+          { className: "lead" },
+          "What happens between an expression and its result, shown on an expression of your own.",
+        ),
         this.form,
         h("div", { className: "chips others" }, ...chips),
         h(
           "p",
           { className: "hint" },
-          ...inline("`x` and `w` are of shape (64, 64), `y` is (64,). The console's names work too."),
+          ...inline("`x` and `w` have shape (64, 64), `y` has shape (64,). Console variables work too."),
         ),
         this.said,
         ...this.parts.map(({ section, yours }, i) => sectionElement(section, i, yours)),
@@ -117,7 +123,7 @@ export class Learn {
     this.root.classList.toggle("stale", !outcome.ok && this.followed !== "");
     if (!outcome.ok) {
       this.said.textContent = reasonOf(outcome);
-      const still = ["Below it is still ", h("code", {}, this.followed), "."];
+      const still = ["Still showing ", h("code", {}, this.followed), "."];
       if (this.followed) this.said.append(" ", h("span", { className: "still" }, ...still));
       return;
     }
@@ -129,7 +135,7 @@ export class Learn {
     const times = runs > length ? `, run ${runs} times in all` : "";
     const kernels = trace.stream
       ? `${length} ${length === 1 ? "kernel" : "kernels"}${times}`
-      : `no kernel, as ${trace.device === "cpu" ? "the CPU computes it" : "it is stored already"}`;
+      : `no kernels: ${trace.device === "cpu" ? "computed on the CPU" : "already stored"}`;
     const nodes = trace.nodes.length;
     this.said.textContent = `${nodes} ${nodes === 1 ? "node" : "nodes"}, ${kernels}.`;
     for (const { section, yours } of this.parts ?? []) yours.replaceChildren(...section.yours(trace));

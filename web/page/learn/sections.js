@@ -21,31 +21,31 @@ import { graphDiagram } from "./graph.js";
 export const SECTIONS = [
   {
     key: "graph",
-    title: "Python only takes notes",
+    title: "Python only records",
     text: [
-      "An operation checks shapes and types at once, so that a mistake is reported on its own line. Then it notes what is to be done, as a node that points to its operands, and returns. No number is computed yet.",
-      "Numbers like the 2 in `x * 2` are nodes too. So are changes of shape, which cost nothing: they are arithmetic on indices, and later disappear into the kernels that read through them.",
+      "An operation checks shapes and types at once, so an error points at the right line. Then it records what to compute, as a node that points to its operands, and returns. Nothing is computed yet.",
+      "Constants such as the 2 in `x * 2` are nodes too. So are changes of shape. They cost nothing: they are index arithmetic, folded into the kernels that read through them.",
     ],
     yours: (trace) => [
       graphDiagram(trace.nodes, trace.names),
-      caption(`The graph of your expression. It took ${microseconds(trace.microseconds.record)} to write down.`),
+      caption(`The graph of your expression. Recording it took ${microseconds(trace.microseconds.record)}.`),
     ],
   },
   {
     key: "kernels",
     title: "Nodes become kernels",
     text: [
-      "When something is read, its graph is cut into kernels: programs that the GPU runs from end to end. Memory is what a GPU waits for, so that as much as possible goes into one kernel. A chain of elementwise operations reads its inputs once and writes its result once, however long it is; a sum takes in what comes before it and what follows.",
-      "A kernel ends where other threads must have finished first, and where a value that several need is cheaper to keep than to compute again.",
+      "When a value is read, its graph is split into kernels, the programs that the GPU runs. GPUs mostly wait on memory, so each kernel does as much as possible. A chain of elementwise operations reads its inputs once and writes its result once, however long it is. A sum absorbs the operations before and after it.",
+      "A kernel ends where threads must wait for all others, or where storing a shared value is cheaper than computing it again.",
     ],
     yours: (trace) => (trace.kernels.length ? trace.kernels.map(kernelCard) : [caption(noKernels(trace))]),
   },
   {
     key: "threads",
-    title: "A thread for each element",
+    title: "One thread per element",
     text: [
-      "A GPU does not loop over elements: it starts a thread for each of them, or for a few, by the thousand. Threads come in workgroups, which share a little fast memory. Each thread knows its number and nothing else; from the number follows which elements are its own.",
-      "This is the text of the kernel, in WebGPU's language. Sizes and constants are parameters, so that the same compiled kernel serves every shape.",
+      "A GPU does not loop over elements. It starts thousands of threads, one for each element or for a few. Threads are grouped into workgroups, which share a little fast memory. A thread knows only its index, and computes from it which elements to process.",
+      "This is the kernel's source in WGSL, the shader language of WebGPU. Sizes and constants are parameters, so one compiled kernel serves every shape.",
     ],
     yours: (trace) => trace.kernels.map((kernel) => wgslOf(kernel, trace)),
   },
@@ -53,17 +53,17 @@ export const SECTIONS = [
     key: "together",
     title: "Threads that work together",
     text: [
-      "Adding up a million numbers one after the other would leave the GPU idle. Addition may be done in any order, so that each thread adds a slice of its own, and then half of the threads add the other half's results to theirs, again and again: a tree. Between two levels stands a barrier, where all threads of a workgroup wait for each other.",
-      "A matrix product goes further. Each number of a row is needed for every column: a workgroup loads a square tile of both matrices once, and all its threads use it. The gallery has that walk from one thread per element to tiles.",
+      "Adding a million numbers one by one would leave the GPU idle. Addition can be reordered, so each thread adds its own slice. Then half of the threads add the other half's results to theirs, again and again, as a tree. At the barrier between two levels, all threads of a workgroup wait for each other.",
+      "A matrix product shares more: every column needs every number of a row. A workgroup loads a square tile of both matrices once, and all its threads use it. The gallery shows the steps from one thread per element to tiles.",
     ],
-    diagram: () => h("div", {}, treeDiagram(), caption("How eight numbers are added up: a sketch.")),
+    diagram: () => h("div", {}, treeDiagram(), caption("How eight numbers are added (sketch).")),
     yours: (trace) => trace.kernels.filter(({ family }) => family !== "map").map(howItShares),
   },
   {
     key: "stream",
     title: "One list of numbers goes to JavaScript",
     text: [
-      "Python runs in WebAssembly and the GPU is reached through JavaScript. Each call between the two costs as much as a small kernel, so there is one for all kernels together: a list of whole numbers that stand for programs, workgroups and buffers. It is made once for a graph of this form, and found again when the form comes back.",
+      "Python runs in WebAssembly and reaches the GPU through JavaScript. Each call between the two costs as much as a small kernel, so one call covers all kernels: a list of integers that encodes programs, workgroups and buffers. The list is built once per graph structure and then reused.",
     ],
     yours: (trace) =>
       trace.stream
@@ -71,7 +71,7 @@ export const SECTIONS = [
             streamDiagram(trace.stream.commands),
             caption(
               `${trace.stream.commands.flatMap(({ words }) => words).length} numbers, and ${trace.stream.parameters} ` +
-                `bytes of parameters. Planning took ${microseconds(trace.microseconds.plan ?? 0)}; next time it is a look-up.`,
+                `bytes of parameters. Planning took ${microseconds(trace.microseconds.plan ?? 0)}; the next time is a lookup.`,
             ),
           ]
         : [caption(noKernels(trace))],
@@ -80,26 +80,26 @@ export const SECTIONS = [
     key: "queue",
     title: "The queue",
     text: [
-      "JavaScript records the commands and submits them to the GPU's queue. The GPU takes one after the other, and a kernel that reads what another writes waits for it. Python does not wait: it notes further operations meanwhile.",
+      "JavaScript records the commands and submits them to the GPU's queue. The GPU runs them in order, and a kernel that reads another's output waits for it. Python does not wait: it goes on recording.",
     ],
     yours: (trace) => {
       const runs = runsOf(trace).length;
       if (!trace.stream || !runs) return [caption(noKernels(trace))];
-      const times = runs === 1 ? "One run of a kernel" : `${runs} runs of kernels`;
+      const times = runs === 1 ? "1 dispatch" : `${runs} dispatches`;
       const { parts } = trace.stream;
-      const submissions = parts === 1 ? "one submission" : `${parts} submissions, as it takes long`;
-      return [queueDiagram(runs), caption(`${times}, in ${submissions}. The times are a sketch.`)];
+      const submissions = parts === 1 ? "one submission" : `${parts} submissions, because it takes long`;
+      return [queueDiagram(runs), caption(`${times}, in ${submissions}. Times are not to scale.`)];
     },
   },
   {
     key: "read",
     title: "Reading back",
     text: [
-      "Printing needs numbers, so Python waits here, and here alone. The result is copied into memory that JavaScript may look at, and from there into Python's. Everything in between never left the GPU.",
+      "Printing needs values, so this is the one place where Python waits. The result is copied to memory that JavaScript can read, and from there to Python. Intermediate results never leave the GPU.",
     ],
     yours: (trace) => [
       codeBlock(trace.shown, "Your result"),
-      caption(`From the first kernel to the last digit: ${microseconds(trace.microseconds.read)}.`),
+      caption(`From the first kernel to the printed result: ${microseconds(trace.microseconds.read)}.`),
     ],
   },
 ];
@@ -107,8 +107,8 @@ export const SECTIONS = [
 /** @param {Trace} trace */
 function noKernels({ device }) {
   return device === "cpu"
-    ? "The CPU computes this by NumPy, op by op: there is no kernel to show. With WebGPU there would be."
-    : "There is nothing to compute: all of it is stored already.";
+    ? "Computed on the CPU with NumPy, one op at a time, so there are no kernels to show."
+    : "Nothing to compute: the result is already stored.";
 }
 
 /** @param {string} words */
@@ -123,8 +123,11 @@ function kernelCard({ number, name, family, variants, ops, inputs, outputs, disp
     ["kind", `${family}: ${variants.join("; ")}`],
     ["reads", inputs.map((value) => `${value.name} ${shapeOf(value)}${origin(value)}`).join(", ") || "nothing"],
     ["writes", outputs.map((value) => `${value.name} ${shapeOf(value)}`).join(", ")],
-    ["because", [...new Set(outputs.flatMap(({ reasons }) => reasons))].join("; ")],
-    ["runs", dispatches > 1 ? `${dispatches} times, as one run cannot see all that another one writes` : ""],
+    ["reason", [...new Set(outputs.flatMap(({ reasons }) => reasons))].join("; ")],
+    [
+      "runs",
+      dispatches > 1 ? `${dispatches} dispatches, because one cannot see what another writes while it runs` : "",
+    ],
     ["moves", `${traffic.toLocaleString("en")} bytes for ${operations.toLocaleString("en")} operations`],
   ];
   return h(
@@ -172,14 +175,14 @@ function wgslOf({ number, name, wgsl }, trace) {
   const at = wgsl.lastIndexOf("@compute");
   const begun = threadsOf(name, wgsl, trace);
   const runs = begun ? ` It runs in ${count(begun.groups, "workgroup")} of ${count(begun.threads, "thread")}.` : "";
-  const whole = h("details", { className: "whole" }, h("summary", {}, "The whole kernel, with what it calls"));
+  const whole = h("details", { className: "whole" }, h("summary", {}, "The whole kernel and the functions it calls"));
   whole.addEventListener("toggle", () => {
     if (whole.childElementCount === 1) whole.append(codeBlock(highlightedWgsl(wgsl), `All WGSL of kernel ${number}`));
   });
   return h(
     "div",
     { className: "kernel-code" },
-    caption(`Kernel ${number}, ${name}: where each thread begins.${runs}`),
+    caption(`Kernel ${number}, ${name}: entry point.${runs}`),
     ...(begun ? [threadsDiagram(begun.groups, begun.threads)] : []),
     codeBlock(highlightedWgsl(wgsl.slice(Math.max(0, at))), `WGSL of kernel ${number}`),
     whole,
@@ -201,16 +204,16 @@ function threadsOf(name, wgsl, trace) {
 
 /** @type {Record<string, string>} */
 const SHARES = {
-  reduce: "folds many elements into one: its threads share the rows or columns that are summed",
-  rows: "passes over each row more than once: the row comes from memory once, and its threads share what they found",
+  reduce: "is a reduction: its threads share the rows or columns being reduced",
+  rows: "makes several passes over each row; the row is loaded once, and the threads share their results",
   matmul: "is a matrix product: a workgroup's threads share tiles of both operands",
-  scan: "leaves a running value at every place: slices are folded first, then each begins where the one before ended",
-  sort: "sorts: threads exchange places, in workgroup memory where a row fits",
+  scan: "is a scan: slices are reduced first, then each one starts from the total before it",
+  sort: "sorts: threads exchange elements, in workgroup memory if a row fits",
 };
 
 /** @param {Kernel} kernel */
 function howItShares({ number, family }) {
-  return caption(`Kernel ${number} ${SHARES[family] ?? "shares work between its threads"}.`);
+  return caption(`Kernel ${number} ${SHARES[family] ?? "divides the work among its threads"}.`);
 }
 
 /** @param {number} value */

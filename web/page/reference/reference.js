@@ -4,7 +4,6 @@ import { urlOf } from "../../worker/files.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { inline, paragraphs } from "../ui/prose.js";
-import { loadStyles } from "../ui/styles.js";
 import { showConsole } from "../ui/tabs.js";
 import { codeOf, sessionParts } from "./doctest.js";
 
@@ -22,7 +21,12 @@ import { codeOf, sessionParts } from "./doctest.js";
  * @property {string} example a session with prompts
  */
 
-export class Reference {
+/** @param {import("../views.js").Parts} parts */
+export function open({ repl }) {
+  return new Reference(repl);
+}
+
+class Reference {
   /** @param {Console} repl */
   constructor(repl) {
     this.repl = repl;
@@ -33,10 +37,7 @@ export class Reference {
   }
 
   async load() {
-    const [response] = await Promise.all([
-      fetch(urlOf("reference.json")),
-      loadStyles("page/ui/reading.css", "page/reference/reference.css"),
-    ]);
+    const response = await fetch(urlOf("reference.json"));
     if (!response.ok) throw new Error(`reference.json: ${response.status}`);
     /** @type {{ entries: Entry[], absent: Record<string, string> }} absent: what there is in the place of a name */
     const { entries, absent } = await response.json();
@@ -82,7 +83,7 @@ export class Reference {
     });
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(code, `The example of ${entry.name} is below. Enter runs it.`);
+      this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
     });
     return [
       h("p", { className: "crumbs" }, h("a", { href: "#reference" }, "All functions"), ` · ${entry.section}`),
@@ -117,7 +118,7 @@ export class Reference {
     this.list?.replaceChildren(...groups.map(group));
     this.markCurrent();
     const count = groups.reduce((sum, [, members]) => sum + members.length, 0);
-    if (this.count) this.count.textContent = words ? (count ? `${count} found` : "Nothing is found.") : "";
+    if (this.count) this.count.textContent = words ? (count ? `${count} found` : "No matches.") : "";
     if (!this.entry()) this.article?.replaceChildren(...this.introduction());
   }
 
@@ -245,11 +246,10 @@ function introduction(path, groups) {
     ...missing,
     h("h2", {}, "Reference"),
     ...paragraphs(
-      `${count} functions, methods and properties of \`pt\`, which is \`py_tensor\`. They have NumPy's names and ` +
-        "NumPy's meaning wherever NumPy has them. `help` in the console shows what is in `pt.random.Generator`, `pt.testing` " +
-        "and `pt.lib.stride_tricks`.\n\nEach has an example, and each example is run by the " +
-        "tests. An accuracy is the largest error that the tests allow, in units in the last place (ulp), for every " +
-        "adapter.",
+      `${count} functions, methods and properties of \`pt\` (\`py_tensor\`). Names and meaning are NumPy's ` +
+        "wherever NumPy has them. For `pt.random.Generator`, `pt.testing` " +
+        "and `pt.lib.stride_tricks`, use `help` in the console.\n\nEvery entry has an example that the tests run. " +
+        "“Accuracy” is the largest error that the tests allow on any adapter, in units in the last place (ulp).",
     ),
     ...overviewOf(groups),
   ];

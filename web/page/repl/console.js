@@ -166,8 +166,8 @@ export class Console {
 
   /** Where that is not plain to see from the entry above. */
   reasonToWait() {
-    if (this.engine.isBenchmarking) return "This runs when the benchmarks have ended.";
-    return this.engine.isReady || this.engine.broken ? null : "This runs when Python has started.";
+    if (this.engine.isBenchmarking) return "This runs when the benchmarks are done.";
+    return this.engine.isReady || this.engine.broken ? null : "This runs when Python is ready.";
   }
 
   /**
@@ -256,7 +256,7 @@ export class Console {
     this.editor.focus();
     this.editor.replace(code);
     this.offered = this.editor.text;
-    this.transcript.note(isKept ? `${note} Undo brings back what you had typed.` : note);
+    this.transcript.note(isKept ? `${note} Undo restores what you had typed.` : note);
     this.transcript.scrollToEnd();
   }
 

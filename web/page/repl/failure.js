@@ -136,5 +136,5 @@ function other(label, failure) {
 
 /** @param {string} text */
 function everyFrame(text) {
-  return h("details", { className: "frames" }, h("summary", {}, "Every frame"), h("pre", {}, text));
+  return h("details", { className: "frames" }, h("summary", {}, "Full traceback"), h("pre", {}, text));
 }

@@ -60,7 +60,7 @@ function rendered({ name, signature, facts, doc, source }) {
   if (signature !== null) parts.push(code(`${name}${signature}`, "help-signature"));
   if (facts.length) parts.push(h("dl", { className: "help-facts" }, ...facts.flatMap(fact)));
   parts.push(...doc.map(block));
-  if (!doc.length && source === null) parts.push(h("p", { className: "help-nothing" }, "It has no docstring."));
+  if (!doc.length && source === null) parts.push(h("p", { className: "help-nothing" }, "No docstring."));
   if (source !== null) parts.push(h("h3", {}, "Source"), code(source, ""));
   return parts;
 }

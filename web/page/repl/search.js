@@ -23,7 +23,7 @@ export class HistorySearch {
     this.input.setAttribute("aria-label", "Search the history");
     this.state = h("span", { className: "search-state" });
     this.state.setAttribute("role", "status");
-    const hint = h("span", { className: "search-hint" }, "Ctrl R older · Enter takes · Esc leaves");
+    const hint = h("span", { className: "search-hint" }, "Ctrl R older · Enter accepts · Esc cancels");
     this.row = h("div", { className: "search-row", hidden: true }, "search: ", this.input, this.state, hint);
     place.after(this.row);
     this.draft = "";

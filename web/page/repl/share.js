@@ -8,7 +8,7 @@ import { codeOf, hashOf } from "./link.js";
 /** @typedef {import("./console.js").Console} Console */
 
 const FROM_A_LINK = "The code below came with the link. Read it, then press Enter to run it.";
-const BY_HAND = "The browser did not allow copying. Here is the link:";
+const BY_HAND = "The browser blocked copying. Here is the link:";
 const SAID_FOR_MS = 2500;
 
 export class Sharing {
@@ -41,7 +41,7 @@ export class Sharing {
     this.said = h("span", { className: "said" });
     this.said.setAttribute("role", "status");
     this.link = h("input", { className: "link", readOnly: true, type: "text" });
-    this.link.setAttribute("aria-label", "The link, to be copied by hand");
+    this.link.setAttribute("aria-label", "Link to copy by hand");
     this.byHand = h("div", { className: "by-hand", hidden: true }, h("p", { className: "words" }, BY_HAND), this.link);
     byId("keys").after(h("div", { className: "sharing" }, this.said, this.menu, this.byHand));
     this.closeByItself();
@@ -117,7 +117,7 @@ export class Sharing {
   /** @param {string} code */
   async copyLink(code) {
     if (!code) {
-      this.say("There is no input yet.");
+      this.say("No inputs yet.");
       return;
     }
     let link = "";
@@ -127,7 +127,7 @@ export class Sharing {
       this.say(`Link copied (${link.length} characters).`);
     } catch (error) {
       if (link) this.offer(link);
-      else this.say(error instanceof RangeError ? "This is too long for a link." : "No link could be made.");
+      else this.say(error instanceof RangeError ? "This is too long for a link." : "The link could not be created.");
     }
   }
 

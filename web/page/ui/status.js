@@ -48,7 +48,7 @@ export function showStatus(engine) {
     panel.show(figures);
     if (!info || engine.broken) return;
     const [state, words] = stateOf(info);
-    if (figures.isLost) say("lost", "Device lost: new tensors work, old ones are gone");
+    if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
     else say(state, figures.generation > 1 ? `${words}, restored after a loss` : words);
   });
   engine.addEventListener("missing", (event) => {
@@ -72,8 +72,8 @@ export function showStatus(engine) {
 
 /** @type {Warning} */
 const OUTDATED = [
-  "A newer version of this page is there.",
-  "What this one has not loaded yet is gone from the server. Reloading begins with a new Python.",
+  "A newer version of this page is available.",
+  "Parts that are not loaded yet are no longer on the server. Reloading restarts Python.",
 ];
 
 /**
@@ -132,15 +132,15 @@ function warningsOf(info) {
     warnings.push(["No WebGPU here: everything runs on the CPU.", withoutWebGPU(info)]);
   } else if (isSoftware(info)) {
     warnings.push([
-      "Software adapter: this is not a GPU.",
-      `${adapterName(info)} computes on the CPU: right answers, slowly; timings say nothing about WebGPU. ` +
-        "If this machine has a GPU, switch on graphics acceleration in the browser’s settings.",
+      "Software adapter, not a GPU.",
+      `${adapterName(info)} runs on the CPU. Results are correct but slow; timings do not reflect a real GPU. ` +
+        "If this machine has a GPU, turn on graphics acceleration in the browser’s settings.",
     ]);
   }
   if (info.backend === "webgpu" && !info.jspi) {
     warnings.push([
-      "This browser cannot wait inside Python (no JSPI).",
-      "Results are shown all the same; to read one inside your code, use await x.to_numpy_async().",
+      "Blocking reads are not supported in this browser (no JSPI).",
+      "Results still show up. To read a value inside your code, use await x.to_numpy_async().",
     ]);
   }
   if (!info.crossOriginIsolated) {
@@ -152,16 +152,16 @@ function warningsOf(info) {
 /** @param {Info} info */
 function withoutWebGPU({ problem }) {
   if (problem) return `The GPU could not be used (${problem}).`;
-  const advice = "Tensors live on the device “cpu”, computed by NumPy.";
-  if (!window.isSecureContext) return `${advice} Browsers offer WebGPU to https: and localhost pages alone.`;
-  return `${advice} Chrome, Edge and Safari 26 have WebGPU, on a machine with a GPU.`;
+  const advice = "Tensors are on the “cpu” device, which uses NumPy.";
+  if (!window.isSecureContext) return `${advice} Browsers offer WebGPU only to https: and localhost pages.`;
+  return `${advice} Chrome, Edge and Safari 26 support WebGPU on machines with a GPU.`;
 }
 
 function withoutIsolation() {
-  const way = "Ctrl-C ends what waits; for a loop it offers to restart Python.";
-  if (window.top !== window) return `${way} In a tab of its own this page can do better.`;
-  if (!window.isSecureContext) return `${way} Browsers isolate https: and localhost pages alone.`;
-  return `${way} To change it, allow this page its service worker, or have its host send COOP and COEP headers.`;
+  const way = "Ctrl-C interrupts waiting code. For a running loop, it offers to restart Python.";
+  if (window.top !== window) return `${way} Open this page in its own tab for full interrupts.`;
+  if (!window.isSecureContext) return `${way} Browsers isolate only https: and localhost pages.`;
+  return `${way} To enable it, allow this page to use a service worker, or have its host send COOP and COEP headers.`;
 }
 
 /** Of two banners the more urgent one is shown: that the page is outdated is true until it is reloaded. */

@@ -85,7 +85,7 @@ export class StatusPanel {
     const parts = [
       `${inBytes(gpu.live_bytes)} in use`,
       `${inBytes(gpu.pooled_bytes)} kept for reuse`,
-      `${inBytes(gpu.peak_bytes)} at the most`,
+      `peak ${inBytes(gpu.peak_bytes)}`,
     ];
     return [["GPU", parts.join(", ")], ...rows];
   }
@@ -96,10 +96,13 @@ export class StatusPanel {
     const { python, pyodide, version, boot, jspi, crossOriginIsolated } = this.info;
     return [
       ["versions", `py_tensor ${version}, Python ${python}, Pyodide ${pyodide}`],
-      ["started", boot === "snapshot" ? "from the snapshot of an earlier visit" : "anew"],
-      ["waits", jspi ? "inside Python (JSPI)" : "must be awaited (no JSPI)"],
-      ["Ctrl-C ends", crossOriginIsolated ? "loops and waits" : "waits alone (the page is not isolated)"],
-      ["a restart", this.engine.spare ? "takes a blink: a spare Python stands by" : "boots Python anew"],
+      ["startup", boot === "snapshot" ? "from a snapshot of an earlier visit" : "fresh"],
+      ["blocking reads", jspi ? "supported (JSPI)" : "not supported (no JSPI): use await"],
+      [
+        "Ctrl-C",
+        crossOriginIsolated ? "interrupts loops and waits" : "interrupts waits only (the page is not isolated)",
+      ],
+      ["restart", this.engine.spare ? "instant (a standby Python is ready)" : "boots Python again"],
     ];
   }
 
@@ -109,7 +112,7 @@ export class StatusPanel {
       this.element.hidePopover();
       this.engine.restart();
     });
-    const words = h("p", {}, "Its variables will be gone. What is on the screen stays.");
+    const words = h("p", {}, "All variables are lost. The transcript stays.");
     return h("div", { className: "status-actions" }, restart, words);
   }
 

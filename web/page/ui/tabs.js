@@ -1,43 +1,43 @@
 /**
- * The views of the page, by the ARIA tabs pattern. The address says which is shown, and what in it:
- * #gallery, #gallery/mandelbrot, #reference/softmax. Any other address is the console's.
+ * The tabs of the views (../views.js), by the ARIA tabs pattern. The address says which view is shown, and what in it:
+ * #gallery, #gallery/mandelbrot, #reference/softmax.
  */
 
+import { VIEWS } from "../views.js";
 import { byId, h } from "./dom.js";
 import { warnIfOutdated } from "./status.js";
+import { loadStyles } from "./styles.js";
 
-/**
- * @typedef {object} View
- * @property {(path: string) => void | Promise<void>} show what follows the view's name in the address; "" is its first page
- * @property {() => void} [leave] another view is shown
- */
+/** @typedef {import("../views.js").Entry} Entry */
+/** @typedef {import("../views.js").Parts} Parts */
+/** @typedef {import("../views.js").View} View */
 
-const VIEWS = ["console", "gallery", "learn", "reference", "benchmarks"];
+const [FIRST] = VIEWS;
 
 /** Show the console, as if its tab had been chosen. */
 export function showConsole() {
   byId("tab-console").click();
 }
 
-/** @param {Record<string, () => Promise<View>>} loaders of the views that are made when they are first shown */
-export function setUpTabs(loaders) {
-  const tabs = new Tabs(loaders);
+/** @param {Parts} parts */
+export function setUpTabs(parts) {
+  const tabs = new Tabs(parts);
   window.addEventListener("hashchange", () => tabs.showAddress());
   tabs.showAddress();
 }
 
 class Tabs {
-  /** @param {Record<string, () => Promise<View>>} loaders */
-  constructor(loaders) {
-    this.loaders = loaders;
-    this.tabs = VIEWS.map((view) => byId(`tab-${view}`));
+  /** @param {Parts} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.tabs = VIEWS.map(({ name }) => byId(`tab-${name}`));
     this.shown = "";
     /** @type {Record<string, Promise<View>>} */
     this.views = {};
     /** @type {Record<string, string>} where each view was left */
     this.paths = {};
     for (const [i, tab] of this.tabs.entries()) {
-      tab.addEventListener("click", () => this.choose(VIEWS[i]));
+      tab.addEventListener("click", () => this.choose(VIEWS[i].name));
       tab.addEventListener("keydown", (event) => this.onKey(event, i));
     }
     this.list = /** @type {HTMLElement} */ (this.tabs[0].parentElement);
@@ -55,15 +55,15 @@ class Tabs {
   /** @param {string} view is shown as it was left; chosen once more, its first page */
   choose(view) {
     const path = view === this.shown ? "" : (this.paths[view] ?? "");
-    const address = view === "console" ? location.pathname + location.search : `#${path ? `${view}/${path}` : view}`;
+    const address = view === FIRST.name ? location.pathname + location.search : `#${path ? `${view}/${path}` : view}`;
     if (new URL(address, location.href).href !== location.href) history.pushState(null, "", address);
     this.show(view, path);
   }
 
   showAddress() {
     const [view, ...rest] = location.hash.slice(1).split("/");
-    if (VIEWS.includes(view)) this.show(view, decoded(rest.join("/")));
-    else this.show("console", "");
+    if (VIEWS.some(({ name }) => name === view)) this.show(view, decoded(rest.join("/")));
+    else this.show(FIRST.name, "");
   }
 
   /**
@@ -74,16 +74,16 @@ class Tabs {
     if (view !== this.shown) this.leave();
     this.shown = view;
     this.paths[view] = path;
-    for (const [i, name] of VIEWS.entries()) {
+    for (const [i, { name }] of VIEWS.entries()) {
       const isShown = name === view;
       this.tabs[i].setAttribute("aria-selected", String(isShown));
       this.tabs[i].tabIndex = isShown ? 0 : -1;
       if (isShown) this.tabs[i].scrollIntoView({ block: "nearest", inline: "nearest" });
       byId(`panel-${name}`).hidden = !isShown;
     }
-    const loader = this.loaders[view];
-    if (!loader) return;
-    this.views[view] ??= loader();
+    const entry = VIEWS.find(({ name }) => name === view);
+    if (!entry?.load) return;
+    this.views[view] ??= this.open(entry.load, entry.styles);
     try {
       const made = await this.views[view];
       if (this.shown === view && this.paths[view] === path) await made.show(path);
@@ -92,10 +92,19 @@ class Tabs {
       const outdated = await warnIfOutdated();
       if (view in this.views) return; // it was chosen once more meanwhile
       const words = outdated
-        ? `A newer version of this page is there: reload it to see this part (${error}).`
-        : `This part of the page could not be loaded (${error}). Choose it again to try once more.`;
+        ? `A newer version of this page is available; reload to see this part (${error}).`
+        : `This part of the page could not be loaded (${error}). Select it again to retry.`;
       byId(`panel-${view}`).replaceChildren(h("p", { className: "note" }, words));
     }
+  }
+
+  /**
+   * @param {NonNullable<Entry["load"]>} load
+   * @param {string[]} styles
+   */
+  async open(load, styles) {
+    const [{ open }] = await Promise.all([load(), loadStyles(...styles)]);
+    return open(this.parts);
   }
 
   async leave() {

@@ -5,8 +5,8 @@
  * tied to them yet.
  */
 
-import { fetchFile, urlOf } from "../files.js";
-import { fetchBytecode, installBytecode } from "./bytecode.js";
+import { urlOf } from "../files.js";
+import { fetchModules, installModules } from "./modules.js";
 import { STDLIB_URL } from "./parts.js";
 import { installSnapshot } from "./snapshot.js";
 
@@ -23,28 +23,6 @@ import { installSnapshot } from "./snapshot.js";
  *   that is not wanted any more
  */
 
-const SOURCES = [
-  "__init__.py",
-  "benchmarks.py",
-  "boot.py",
-  "completion.py",
-  "contenders.py",
-  "expressions.py",
-  "failures.py",
-  "gallery.py",
-  "inspection.py",
-  "interrupts.py",
-  "loader.py",
-  "magics.py",
-  "measuring.py",
-  "preload.py",
-  "rich.py",
-  "session.py",
-  "status.py",
-  "tracing.py",
-  "views.py",
-];
-const FOLDER = "/lib/py_tensor_page";
 /** The shortest WebAssembly: a magic number and a version. */
 const NOTHING = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
@@ -55,12 +33,10 @@ const NOTHING = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
  * @returns {Promise<PyodideInterface>}
  */
 export async function bootPlainly(parts, options, { toSnapshot = false } = {}) {
-  const [sources, bytecode] = [fetchSources(), fetchBytecode()];
-  for (const begun of [sources, bytecode]) begun.catch(() => {});
+  const modules = fetchModules();
+  modules.catch(() => {});
   const py = await load(parts, { ...options, packages: ["py-tensor"], _makeSnapshot: toSnapshot });
-  py.FS.mkdirTree(FOLDER);
-  for (const [name, text] of await sources) py.FS.writeFile(`${FOLDER}/${name}`, text);
-  installBytecode(py, await bytecode);
+  installModules(py, await modules);
   py.runPython("import sys; sys.path.append('/lib')");
   py.runPython("import py_tensor_page.preload");
   return py;
@@ -96,7 +72,7 @@ async function load(parts, { signals, ...options }) {
       ...options,
     }),
   );
-  signals.module = /** @type {any} */ (py)._module;
+  signals.attach(/** @type {any} */ (py)._module);
   py.setInterruptBuffer(/** @type {any} */ (signals));
   return py;
 }
@@ -110,13 +86,4 @@ function requireWebAssembly() {
     const policy = "its server's Content-Security-Policy must allow 'wasm-unsafe-eval'";
     throw new Error(`This page may not run WebAssembly: ${policy} (${error}).`);
   }
-}
-
-/** @returns {Promise<[name: string, text: string][]>} the page's own Python */
-function fetchSources() {
-  return Promise.all(
-    SOURCES.map(
-      async (name) => /** @type {[string, string]} */ ([name, await (await fetchFile(`worker/python/${name}`)).text()]),
-    ),
-  );
 }

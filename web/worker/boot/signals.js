@@ -1,16 +1,29 @@
 /**
- * Of CPython 3.13 on wasm32: where a thread state holds its interpreter, and the flags that its code looks at.
+ * What is used of Python's C interface, which Pyodide exports.
+ *
+ * @typedef {object} PythonModule
+ * @property {() => number} _PyErr_CheckSignals
+ * @property {() => number} _PyThreadState_GetUnchecked
+ * @property {(call: number, argument: number) => number} _Py_AddPendingCall
+ * @property {() => number} _PyEval_SaveThread
+ * @property {(state: number) => void} _PyEval_RestoreThread
+ * @property {(call: unknown, signature: string) => number} addFunction
  */
-const INTERPRETER = 8;
-const EVAL_BREAKER = 12;
-const SIGNALS_PENDING = 2;
 
 /**
- * @typedef {object} PythonModule
- * @property {() => number} _PyThreadState_Get
- * @property {() => number} _PyInterpreterState_Get
- * @property {Uint32Array} HEAPU32
+ * A WebAssembly module whose function takes a pointer and returns what the imported function does: a pending call
+ * that handles signals. (A function of JavaScript would do the same, but a handler below it could not wait.)
+ *
+ *   (module (import "_" "_" (func (result i32))) (func (export "_") (param i32) (result i32) call 0))
  */
+const PENDING_CALL = new Uint8Array([
+  ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic number and version
+  ...[1, 10, 2, 0x60, 0, 1, 0x7f, 0x60, 1, 0x7f, 1, 0x7f], // types: () -> i32, i32 -> i32
+  ...[2, 7, 1, 1, 0x5f, 1, 0x5f, 0, 0], // import: function 0, of the first type
+  ...[3, 2, 1, 1], // function 1, of the second type
+  ...[7, 5, 1, 1, 0x5f, 0, 1], // export: function 1
+  ...[10, 6, 1, 4, 0, 0x10, 0, 0x0b], // code: call 0
+]);
 
 /**
  * What Python looks at for signals while it runs: a byte that the page writes to.
@@ -19,8 +32,12 @@ const SIGNALS_PENDING = 2;
  * wipes out a signal which the page wrote in between (4 of 100, in a tight loop).
  */
 export class Signals {
-  /** What holds Python, once it is there. @type {PythonModule | null} */
-  module = null;
+  /** @type {PythonModule | null} */
+  #python = null;
+  /** The thread state that CPython tells of signals. */
+  #first = 0;
+  /** Where CPython finds the pending call, once there was one. */
+  #pendingCall = 0;
 
   /** @param {SharedArrayBuffer | null} shared null where no memory can be shared: no signal ever comes */
   constructor(shared) {
@@ -32,7 +49,7 @@ export class Signals {
   /** Read and written by CPython, to which this is an array. */
   get 0() {
     this.taken = this.isDeferred ? 0 : this.byte[0];
-    if (this.taken !== 0) this.flag();
+    if (this.taken !== 0) this.tellRunningState();
     return this.taken;
   }
 
@@ -40,17 +57,25 @@ export class Signals {
     if (this.taken !== 0) this.clear();
   }
 
+  /** @param {PythonModule} python that runs no program yet: its thread state is the first one */
+  attach(python) {
+    this.#python = python;
+    this.#first = python._PyThreadState_GetUnchecked();
+  }
+
   /**
    * Tell the thread state whose code runs. CPython tells the first one, whose code is to handle signals; but Pyodide
-   * swaps states as programs wait for one another, and may well be left with another one (a task that began to wait
-   * before the program, and was done before it, is enough): no loop could be interrupted from then on.
+   * swaps states as programs wait for one another, and may be left with another one (a task that began to wait before
+   * the program, and was done before it, is enough): no loop could be interrupted from then on. So CPython is given a
+   * pending call that handles signals. It tells a state of pending calls when that state takes the interpreter's lock.
    */
-  flag() {
-    if (!this.module) return;
-    const state = this.module._PyThreadState_Get();
-    const heap = this.module.HEAPU32;
-    if (heap[(state + INTERPRETER) >>> 2] !== this.module._PyInterpreterState_Get()) return; // not laid out like this
-    heap[(state + EVAL_BREAKER) >>> 2] |= SIGNALS_PENDING;
+  tellRunningState() {
+    const python = this.#python;
+    const running = python?._PyThreadState_GetUnchecked() ?? 0;
+    if (!python || running === 0 || running === this.#first) return;
+    this.#pendingCall ||= makePendingCall(python);
+    python._Py_AddPendingCall(this.#pendingCall, 0);
+    python._PyEval_RestoreThread(python._PyEval_SaveThread());
   }
 
   clear() {
@@ -72,4 +97,10 @@ export class Signals {
       this.isDeferred = false;
     }
   }
+}
+
+/** @param {PythonModule} python */
+function makePendingCall(python) {
+  const imports = { _: { _: python._PyErr_CheckSignals } };
+  return python.addFunction(new WebAssembly.Instance(new WebAssembly.Module(PENDING_CALL), imports).exports._, "ii");
 }

@@ -1,7 +1,7 @@
 /** A start of Python by the fastest way there is: from the snapshot of an earlier visit, or plainly. */
 
 import { NotLoaded } from "../files.js";
-import { parts } from "./first_parts.js";
+import { Parts } from "./parts.js";
 import { bootFromSnapshot, bootPlainly } from "./python.js";
 import { currentKey, findSnapshot, keep } from "./store.js";
 
@@ -10,7 +10,7 @@ import { currentKey, findSnapshot, keep } from "./store.js";
 
 export class StartUp {
   constructor() {
-    this.parts = parts;
+    this.parts = new Parts();
     this.kept = findKept();
   }
 

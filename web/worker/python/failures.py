@@ -90,8 +90,8 @@ INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
 """How a line for a shell begins that installs a package."""
 
 PACKAGES = (
-    "this page has Python's own modules, NumPy and micropip, and loads from its own address alone,"
-    " not from PyPI; `await micropip.install(url)` installs a wheel that lies there"
+    "this page has the standard library, NumPy and micropip, and can only install wheels hosted on"
+    " this site, not from PyPI: `await micropip.install(url)`"
 )
 
 

@@ -64,6 +64,45 @@ class Outcome:
         return json.dumps(asdict(self))
 
 
+class Builtins:
+    """Python's builtins: the page and the standard library need them, whatever inputs do to them.
+
+    What an input puts in the place of one holds while inputs run. One that it deletes is there
+    again after it.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, Any] = builtins.__dict__
+        self._own = {name: value for name, value in self._names.items() if name != "_"}
+        self._replaced: dict[str, Any] = {}
+        self._deleted: list[str] = []
+
+    def give(self) -> None:
+        """The program goes on, with what it has made of them."""
+        self._names.update(self._replaced)
+        for name in self._deleted:
+            del self._names[name]
+        self._replaced, self._deleted = {}, []
+
+    def take(self) -> None:
+        """The session goes on. Between the two nothing may call a builtin."""
+        for name, value in self._own.items():
+            if name not in self._names:
+                self._deleted.append(name)
+                self._names[name] = value
+            elif self._names[name] is not value:
+                self._replaced[name] = self._names[name]
+                self._names[name] = value
+
+    def news(self) -> str:
+        """An input is over: what to tell of those that it deleted."""
+        deleted, self._deleted = self._deleted, []
+        if not deleted:
+            return ""
+        named = ", ".join([*deleted[:3], *(["..."] if len(deleted) > 3 else [])])
+        return f"Deleted from builtins, and put back for the next input: {named}\n"
+
+
 class Session:
     """Runs inputs one after another in one namespace.
 
@@ -110,6 +149,7 @@ class Session:
         self._prepare = prepare
         self._describe = describe
         self._check = check
+        self._builtins = Builtins()
         self._inputs = 0
         self._shown: str | None = None
         self._rich: dict[str, Any] | None = None
@@ -182,6 +222,7 @@ class Session:
         self._interrupted = False
         self._running = True
         try:
+            self._builtins.take()  # what an interrupt at the end of the last input left
             self._check()
             return await evaluate()
         except BaseException as error:
@@ -190,8 +231,10 @@ class Session:
             self._running = False
             self.runner = self.task = None
             self.tasks_before = set()
+            with contextlib.suppress(Exception):  # the input may have put anything there
+                sys.stderr.write(self._builtins.news())
             for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(Exception):  # the input may have put anything there
+                with contextlib.suppress(Exception):
                     stream.flush()
 
     def display(self, value: Any) -> None:
@@ -200,12 +243,17 @@ class Session:
         The last expression calls it from its own frame, so that what fails in the repr has the
         line of the input in its traceback.
         """
-        if value is None:
-            return
+        self._builtins.take()
+        try:
+            if value is not None:
+                self._display(value, sys._getframe(1))
+        finally:
+            self._builtins.give()
+
+    def _display(self, value: Any, caller: types.FrameType) -> None:
         builtins._ = None  # type: ignore[attr-defined]
         if hasattr(type(value), "__repr_async__") and not self.can_block():
             self._unread = value
-            caller = sys._getframe(1)
             self._unread_at = caller, caller.f_lasti, caller.f_lineno
             return
         self._shown = repr(value)
@@ -243,11 +291,20 @@ class Session:
         await self._execute(_compile(tree, filename))
 
     async def _execute(self, codes: Sequence[types.CodeType]) -> None:
+        evaluate = eval
         for code in codes:
             self._check()
-            result = eval(code, self.namespace)
+            task = None
             if code.co_flags & inspect.CO_COROUTINE:
-                await self.task_of(result)
+                task = self.task_of(eval(code, self.namespace))
+            self._builtins.give()
+            try:
+                if task is None:
+                    evaluate(code, self.namespace)
+                else:
+                    await task
+            finally:
+                self._builtins.take()
 
     # -- tracebacks ------------------------------------------------------------------------------
 

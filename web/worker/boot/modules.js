@@ -1,4 +1,4 @@
-/** The bytecode of the library and of the page's Python, as bytecode.mjs has compiled it. */
+/** The page's Python, and the bytecode of it and of the library, as web/build/bytecode.mjs packed them. */
 
 import { fetchFile, unpacked } from "../files.js";
 
@@ -8,8 +8,8 @@ import { fetchFile, unpacked } from "../files.js";
 const NEWLINE = 10;
 
 /** @returns {Promise<File[]>} */
-export async function fetchBytecode() {
-  const response = unpacked(await fetchFile("worker/python/bytecode.bin"));
+export async function fetchModules() {
+  const response = unpacked(await fetchFile("worker/python/modules.bin"));
   const bytes = new Uint8Array(await response.arrayBuffer());
   let at = bytes.indexOf(NEWLINE) + 1;
   /** @type {[path: string, size: number][]} */
@@ -21,12 +21,12 @@ export async function fetchBytecode() {
 }
 
 /**
- * Put it where Python looks for it; it is taken where it was made from the source that is there.
+ * Put them where Python looks for them. Bytecode is used where it was made from the source that is there.
  *
  * @param {PyodideInterface} py
  * @param {File[]} files
  */
-export function installBytecode(py, files) {
+export function installModules(py, files) {
   for (const { path, data } of files) {
     py.FS.mkdirTree(`/lib/${path.slice(0, path.lastIndexOf("/"))}`);
     py.FS.writeFile(`/lib/${path}`, data);

@@ -1,0 +1,445 @@
+"""What the methods of elementwise functions compute: `reduce`, `accumulate`, `reduceat` and `at`.
+
+A function of two operands is folded over an axis by calling it on parts of the tensor:
+
+- One in `ASSOCIATIVE` folds halves: the first half of the axis with the second, and so on, in
+  log2(n) steps. Running results take as many steps, each over the whole tensor (W. D. Hillis and G.
+  L. Steele, Data Parallel Algorithms, 1986).
+- Any other is called once for each element of the axis, in order, as in NumPy. So a fold of a long
+  axis is many ops.
+
+Sums, products, extremes, bitwise and logical functions, and differences, have kernels of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from math import prod as product_of
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.dtypes import DType
+from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction, Scan
+from py_tensor.ops.creation import arange, full, zeros_like
+from py_tensor.ops.define import LOOPS, build
+from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.gather import gathered, take
+from py_tensor.ops.indexing import as_given, combine, getitem, names_once, setitem
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    expand,
+    permute,
+    reshape,
+    reshape_copy,
+)
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
+from py_tensor.ops.out import SAME_KIND, Out, stored_whole
+from py_tensor.ops.reduction import MAX, MIN, Axes, max, sum
+from py_tensor.ops.scan import CUMSUM, scanned
+from py_tensor.ops.scatter import scattered
+from py_tensor.ops.sorting import argsort
+from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced
+from py_tensor.tensor import Tensor, tensor_of
+
+ASSOCIATIVE = {
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm",
+    "logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply",
+}  # fmt: skip
+
+# -- Kernels ------------------------------------------------------------------------------------
+
+
+def _numbers(x: Tensor, axis: int) -> Tensor:
+    """The place of each element along an axis."""
+    n = x.shape[axis]
+    shape = tuple(n if a == axis else 1 for a in range(x.ndim))
+    return expand(reshape(arange(n, device=x.device), shape), x.shape)
+
+
+def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    """What an extreme gets goes to the element that it was first."""
+    (axis,) = attrs
+    numbers = _numbers(x, axis)
+    before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
+    first = build(MAXIMA, (choose(not_equal(y, before), numbers, 0),), (axis,))
+    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+
+
+MAXIMA = Scan(
+    "maxima",
+    fold=replace(MAX, combine={**MAX.combine, "f32": ("maximum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.maximum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+MINIMA = Scan(
+    "minima",
+    fold=replace(MIN, combine={**MIN.combine, "f32": ("minimum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.minimum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+
+
+def _every_bit(dtype: DType) -> tuple[int]:
+    if dtype.kind == "b":
+        return (1,)
+    return (dtypes.integer_range(dtype)[1] if dtype.kind == "u" else -1,)
+
+
+def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
+    return Reduction(
+        name,
+        parts=("T",),
+        identity=identity,
+        element={"*": ("{x}",)},
+        combine={"*": (f"{{a0}} {operator} {{b0}}",)},
+        result="{a0}",
+        numpy=lambda np, x, axes: getattr(np, name).reduce(x, axis=axes, keepdims=True),
+        accepts=dtypes.Accepts("biu", lambda dtype: dtype, "bool and int dtypes"),
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+def _scan_by(fold: Reduction) -> Scan:
+    return Scan(
+        f"running {fold.name}",
+        fold=fold,
+        numpy=lambda np, x, axis: getattr(np, fold.name).accumulate(x, axis=axis),
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+REDUCTIONS = {
+    "bitwise_and": _of_bits("bitwise_and", "&", _every_bit),
+    "bitwise_or": _of_bits("bitwise_or", "|", lambda dtype: (0,)),
+    "bitwise_xor": _of_bits("bitwise_xor", "^", lambda dtype: (0,)),
+}
+SCANS = {
+    "maximum": MAXIMA,
+    "minimum": MINIMA,
+    "logical_or": MAXIMA,
+    "logical_and": MINIMA,
+    **{name: _scan_by(fold) for name, fold in REDUCTIONS.items()},
+}
+
+# -- Folds --------------------------------------------------------------------------------------
+
+
+def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
+    """The dtype in which a function is folded, whose results are its operands in turn.
+
+    Raises
+    ------
+    DTypeError
+        Where the function gives another dtype than it takes, as a comparison of numbers does.
+    """
+    loop = LOOPS.get(function.__name__)
+    if loop is None:
+        raise DTypeError(f"{name}: its operands differ in dtype, so that it folds nothing")
+    wanted = None if dtype is None else dtypes.parse(dtype)
+    target = loop.accepts.check(name, wanted or given)
+    gives = loop.result(target)
+    if gives is dtypes.bool_ is (wanted or given):  # as a comparison of bools, computed in int32
+        return gives
+    if gives is not target or (wanted is not None and target is not wanted):
+        raise DTypeError(f"{name}: gives {gives}, not {wanted or target}")
+    return target
+
+
+def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    return getitem(x, (*(slice(None),) * axis, slice(start, stop)))
+
+
+def _halved(function: Any, x: Tensor) -> Tensor:
+    """An associative function folded over axis 0, which has elements; the axis stays."""
+    rest: Tensor | None = None
+    while (n := x.shape[0]) > 1:
+        half = n // 2
+        if n % 2:
+            last = _part(x, 0, n - 1, n)
+            rest = last if rest is None else function(rest, last)
+        x = function(_part(x, 0, 0, half), _part(x, 0, half, 2 * half))
+    return x if rest is None else function(x, rest)
+
+
+def reduced_by(
+    function: Any,
+    kernel: Callable[..., Tensor] | None,
+    array: Operand,
+    axis: Axes,
+    dtype: object,
+    out: Out,
+    keepdims: bool,
+    initial: Scalar | None,
+    where: Operand,
+) -> Tensor:
+    """A function of two operands folded over axes, with NumPy's options; perhaps by a `kernel`."""
+    name = f"{function.__name__}.reduce"
+    x = tensor_of(array, name)
+    x = converted(x, computed_in(function, name, x.dtype, dtype))
+    axes = () if not x.ndim and axis in (0, -1) else normalize_axes(name, axis, x.ndim)
+    associative = function.__name__ in ASSOCIATIVE
+    if len(axes) > 1 and not associative:
+        raise ValueError(f"{name}: the order of elements counts, so it takes one axis, not {axes}")
+    identity = _identity(function, x.dtype)
+    start = identity if initial is None else initial
+    if where is not True and start is None:
+        raise ValueError(f"{name}: where needs initial, as there may be nothing to begin with")
+    shape = reduced(x.shape, axes)
+    kept = dropped(shape, axes)
+    n = product_of(x.shape[a] for a in axes)
+    if axes and not n and start is None:
+        raise ValueError(f"{name}: no elements along axis {axis} of shape {x.shape}")
+    chosen = None if where is True else broadcast_to(tensor_of(where, name), x.shape)
+    if chosen is not None and associative:
+        x, chosen = choose(chosen, x, start if identity is None else identity), None
+    beginning = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
+    begins = start is not None and (initial is not None or n == 1)
+    if not axes:
+        y = function(beginning, x) if begins else copy_or_scalar(x)
+    elif not n:
+        y = beginning
+    else:
+        if kernel is not None:
+            y = kernel(x, axes)
+            y = function(y, beginning) if begins else y
+        else:
+            y = _folded(function, x, axes, kept, chosen, beginning, begins)
+    assert y is not None
+    return stored_whole(name, reshape(y, shape) if keepdims else y, out, SAME_KIND)
+
+
+def _identity(function: Any, dtype: DType) -> Scalar | None:
+    if function.__name__ == "bitwise_and":  # every bit
+        return _every_bit(dtype)[0]
+    return function.identity
+
+
+def _folded(
+    function: Any,
+    x: Tensor,
+    axes: tuple[int, ...],
+    kept: tuple[int, ...],
+    chosen: Tensor | None,
+    beginning: Tensor | None,
+    begins: bool,
+) -> Tensor:
+    """A fold of elements that there are.
+
+    `beginning` comes before them where it `begins`, or where `chosen` leaves out elements.
+    """
+    name = function.__name__
+    begin = beginning if begins else None
+    if name in REDUCTIONS or name == "logical_xor":
+        if name in REDUCTIONS:
+            y = build(REDUCTIONS[name], (x,), axes) if x.size else x
+        else:
+            y = converted(remainder(sum(x, axes), 2), x.dtype)
+        y = reshape(y, kept)
+        return y if begin is None else function(begin, y)
+    if name == "subtract" and chosen is None:
+        (at,) = axes
+        if begin is not None:
+            return subtract(begin, sum(x, at, x.dtype))
+        return sum(choose(equal(_numbers(x, at), 0), x, negative(x)), at, x.dtype)
+    order = (*axes, *(a for a in range(x.ndim) if a not in axes))
+    x = reshape(permute(x, order), (-1, *kept)) if x.size else reshape(x, (x.shape[axes[0]], *kept))
+    if name in ASSOCIATIVE:
+        y = reshape(_halved(function, x), kept)
+        y = y if begin is None else function(begin, y)
+    else:
+        masks = None if chosen is None else reshape(permute(chosen, order), x.shape)
+        first = 0 if begin is not None or masks is not None else 1
+        y = x[0] if first else beginning
+        for k in range(first, x.shape[0]):
+            following = function(y, x[k])
+            y = following if masks is None else choose(masks[k], following, y)
+    assert y is not None
+    return copy_or_scalar(y) if x.shape[0] == 1 else y
+
+
+def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
+    """Each element along an axis folded with all before it."""
+    name = f"{function.__name__}.accumulate"
+    x = tensor_of(array, name)
+    if not x.ndim:
+        raise TypeError(f"{name}: takes an axis, and shape () has none")
+    at = normalize_axis(name, axis, x.ndim)
+    target = computed_in(function, name, x.dtype, dtype)
+    return stored_whole(name, _running(function, name, converted(x, target), at), out, SAME_KIND)
+
+
+def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
+    n = x.shape[at]
+    if not x.size:
+        return copy_or_scalar(x)
+    if function.__name__ in SCANS:
+        return scanned(SCANS[function.__name__], name, x, at, x.dtype)
+    if function.__name__ == "logical_xor":  # whether an odd number of them is nonzero
+        return converted(remainder(scanned(CUMSUM, name, x, at, dtypes.int32), 2), x.dtype)
+    if function.__name__ == "subtract":
+        x = choose(equal(_numbers(x, at), 0), x, negative(x))
+        return scanned(CUMSUM, name, x, at, x.dtype)
+    if n == 1:
+        return copy_or_scalar(x)
+    if function.__name__ in ASSOCIATIVE:
+        step = 1
+        while step < n:
+            combined = function(_part(x, at, 0, n - step), _part(x, at, step, n))
+            x = concat([_part(x, at, 0, step), combined], at)
+            step *= 2
+        return x
+    found = [_part(x, at, 0, 1)]
+    for k in range(1, n):
+        found.append(function(found[-1], _part(x, at, k, k + 1)))
+    return concat(found, at)
+
+
+def reduced_at(
+    function: Any, array: Operand, indices: Any, axis: int, dtype: object, out: Out
+) -> Tensor:
+    """The folds of slices along an axis, from each index to the next, and to the end.
+
+    Slices of one length are folded together.
+    """
+    name = f"{function.__name__}.reduceat"
+    x = tensor_of(array, name)
+    if not x.ndim:
+        raise TypeError(f"{name}: takes an axis, and shape () has none")
+    at = normalize_axis(name, axis, x.ndim)
+    n = x.shape[at]
+    numbers, shape = numbers_of(name, indices)
+    if len(shape) != 1:
+        raise ShapeError(f"{name}: indices are one list, not of shape {shape}")
+    starts = [as_index(i) for i in numbers]
+    wrong = next((i for i in starts if not 0 <= i < n), None)
+    if wrong is not None:
+        raise IndexError(f"{name}: {wrong} is out of range for axis {at} of shape {x.shape}")
+    summed = function.reduce(_part(x, at, 0, 1), at, dtype, keepdims=True)
+    of_length: dict[int, list[int]] = {}
+    for place, (i, j) in enumerate(pairwise((*starts, n))):
+        of_length.setdefault(j - i if i < j else 1, []).append(place)
+    parts = [_part(summed, at, 0, 0)]
+    order: list[int] = []
+    for length, places in of_length.items():
+        order += places
+        first = [starts[place] for place in places]
+        if len(first) == 1:
+            slices = _part(x, at, first[0], first[0] + length)
+            slices = reshape(slices, (*x.shape[:at], 1, *slices.shape[at:]))
+        else:
+            index = reshape(tensor_of(first, name, device=x.device), (-1, 1))
+            slices = take(x, index + arange(length, device=x.device), at)
+        if length == 1:
+            parts.append(converted(reshape(slices, _without(slices.shape, at + 1)), summed.dtype))
+        else:
+            parts.append(function.reduce(slices, at + 1, dtype))
+    y = concat(parts, at)
+    if order != sorted(order):
+        y = take(y, sorted(range(len(order)), key=order.__getitem__), at)
+    return stored_whole(name, y, out, SAME_KIND)
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+# -- Writing ------------------------------------------------------------------------------------
+
+_SCATTERED = {"add": "add", "subtract": "add", "maximum": "max", "minimum": "min"}
+
+
+def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: bool) -> None:
+    """A function applied in place to the elements that an index names, once for each time."""
+    name = f"{function.__name__}.at"
+    if not isinstance(a, Tensor):
+        raise TypeError(f"{name}: writes to a tensor, not to {type(a).__name__}")
+    a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
+    if (b is None) != (function.nin == 1):
+        raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
+    given = None if b is None else as_given(a, b, name)
+    if given is not None and function.__name__ in _SCATTERED and _holds(a, given.dtype):
+        _scatter(function, name, a, indices, given, atomic)
+    elif names_once(indices):
+        _apply_once(function, a, indices, given)
+    else:
+        _apply_each(function, a, indices, given)
+
+
+def _holds(a: Tensor, dtype: DType) -> bool:
+    """Whether the kind of a tensor's dtype has the numbers of another one's."""
+    return dtypes.KINDS.index(dtype.kind) <= dtypes.KINDS.index(a.dtype.kind)
+
+
+def _scatter(
+    function: Any, name: str, a: Tensor, indices: Any, given: Tensor, atomic: bool
+) -> None:
+    mode = _SCATTERED[function.__name__]
+    if mode == "add" and atomic:
+        mode = "add_atomic"
+    given = converted(given, a.dtype)
+    if function.__name__ == "subtract":
+        if a.dtype.kind == "b":
+            raise DTypeError(f"{name}: takes int and float dtypes, not bool")
+        combine(a, indices, negative(given), mode, add)
+    else:
+        combine(a, indices, given, mode, function)
+
+
+def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
+    selected = getitem(a, indices)
+    y = function(selected) if given is None else function(selected, given)
+    setitem(a, indices, y)
+
+
+def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
+    """Reads how often the element is named that is named most.
+
+    The values of one element are combined first where the order does not matter: in as many steps
+    as the logarithm of that says. Else each round takes one value of each.
+    """
+    places = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
+    if not places.size:
+        return
+    values = None
+    if given is not None:
+        values = reshape_copy(broadcast_to(given, places.shape), (places.size,))
+    places = reshape_copy(places, (places.size,))
+    order = argsort(places)
+    places = take(places, order)  # those of one element beside each other, in their order
+    numbers = arange(places.size, device=a.device)
+    goes_on = concat([numbers[:1] > 0, equal(places[1:], places[:-1])])
+    rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
+    times = int(max(rank)) + 1
+    if times == 1:
+        _apply_once(function, a, indices, given)
+        return
+    y = reshape_copy(a, (a.size,))
+    target = None
+    if values is not None and function.__name__ in ASSOCIATIVE:
+        common = dtypes.promote(a.dtype, values.dtype)
+        target = LOOPS[function.__name__].accepts.check(function.__name__, common)
+    if values is not None and target is not None and _holds(a, target):
+        values, step = converted(take(values, order), target), 1
+        while step < times:  # the values of each element so far, combined
+            combined = function(values[:-step], values[step:])
+            combined = choose(rank[step:] >= step, combined, values[step:])
+            values = concat([values[:step], combined])
+            step *= 2
+        result = function(take(y, places), values)
+        setitem(y, places, result)  # of several results for an element the last one stays
+    else:
+        values = () if values is None else (take(values, order),)
+        y = concat([y, y[:1]])  # and one element more, for what is not written in a round
+        for time in range(times):
+            result = function(take(y, places), *values)
+            setitem(y, choose(equal(rank, time), places, a.size), result)
+        y = y[:-1]
+    setitem(a, Ellipsis, reshape(y, a.shape))
