@@ -593,6 +593,37 @@ class TestNamed:
         expect(repl.entries).to_have_count(0)
         expect(name).to_contain_text("Session 1")
 
+    def test_a_new_one_stays_new(self, visits: Visits) -> None:
+        """Though nothing of it is kept before there is something in it."""
+        app = visits.open()
+        repl = Repl(app.page)
+        enter(repl, "1")
+        menu(repl).get_by_role("button", name="New session").click()
+        expect(repl.entries).to_have_count(0)
+        assert app.run("1 + 1")["result"] == "2"
+        repl = visits.reload(app)
+        expect(repl.page.locator("#sessions-button")).to_contain_text("Session 2")
+        expect(repl.entries).to_have_count(0)
+        expect(menu(repl).get_by_role("listitem")).to_have_count(1)
+
+    def test_there_is_a_largest_number(self, visits: Visits) -> None:
+        app = visits.open()
+        enter(Repl(app.page), "1")
+        visits.wait_until_ended("1")
+        visits.in_store(
+            """async (store, of) => {
+              const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
+              for (let i = 1; i < 50; i++) store.put({ ...about, id: `${i}`, changed: 0 }, ["about", `${i}`]);
+            }"""
+        )
+        second = visits.open()
+        repl = Repl(second.page)
+        said = repl.page.locator("#transcript .note")
+        expect(said.filter(has_text="50 sessions are kept already")).to_have_count(1)
+        enter(repl, "'works'")
+        expect(repl.last(".result")).to_have_text("'works'")
+        visits.wait_until_ended("1")
+
     def test_a_question_that_is_not_answered(self, visits: Visits) -> None:
         app = visits.open()
         repl = Repl(app.page)

@@ -19,7 +19,7 @@ import * as store from "./store.js";
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
  * @property {Entry} entry
- * @property {Outcome | null} outcome
+ * @property {Outcome | null} outcome until it is written
  * @property {number} bytes as they were counted last
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
@@ -48,6 +48,8 @@ export class KeptSession {
     this.inputs = [];
     /** @type {WeakMap<Entry, Input>} */
     this.byEntry = new WeakMap();
+    /** Those that show inputs that are run once more. @type {WeakSet<Entry>} */
+    this.again = new WeakSet();
     /** The size of each file. @type {Map<string, number>} */
     this.files = new Map();
     /** What is to be written. @type {Set<Input>} */
@@ -125,17 +127,15 @@ export class KeptSession {
    *
    * @param {Input} input
    * @param {Entry} entry that shows them
-   * @returns {() => void} takes that back
+   * @returns {() => void} takes that back, where it did not run
    */
   replace(input, entry) {
-    const before = { ...input };
+    const { entry: before } = input;
     input.entry = entry;
     this.byEntry.set(entry, input);
+    this.again.add(entry);
     return () => {
-      const { isCleared } = input;
-      Object.assign(input, before, { isCleared });
-      this.dirty.add(input);
-      void this.write();
+      input.entry = before;
     };
   }
 
@@ -156,7 +156,7 @@ export class KeptSession {
    */
   finish(entry, outcome) {
     const input = this.byEntry.get(entry);
-    if (!input) return;
+    if (!input || (outcome.isDropped && this.again.has(entry))) return; // then it is as it was
     input.state = stateOf(outcome);
     input.outcome = storableOutcome(outcome);
     this.dirty.add(input);
@@ -263,6 +263,7 @@ export class KeptSession {
         this.about.changed = Date.now();
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
+        if (input.outcome === outcome) input.outcome = null;
         for (const oldest of surplus) await this.trim(oldest);
         return;
       }

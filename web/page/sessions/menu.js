@@ -84,7 +84,7 @@ export class SessionMenu {
       event.preventDefault(); // or it would be one in the prompt
       void this.sessions.rename(field.value);
       this.panel.hidePopover();
-      this.sessions.repl.editor.focus();
+      this.sessions.repl.focus();
     });
     const again = button("Run all again", "button", () => {
       this.panel.hidePopover();

@@ -57,6 +57,7 @@ export class Sessions {
     this.note = null;
     /** Whether it is known which session this is. */
     this.isOpen = false;
+    this.isRunningAgain = false;
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
@@ -85,8 +86,10 @@ export class Sessions {
   async openFirst() {
     try {
       const all = await store.listSessions();
-      const own = all.find(({ id }) => id === read("sessionStorage", OWN));
-      const wanted = own ?? (navigator.locks ? all.at(0) : undefined);
+      const id = read("sessionStorage", OWN);
+      const own = all.find((about) => about.id === id);
+      const last = id === null && navigator.locks ? all.at(0) : undefined; // one of which nothing is stored stays new
+      const wanted = own ?? last;
       const release = wanted && (await claim(wanted.id, own ? OWN_PATIENCE_MS : PATIENCE_MS));
       if (wanted && release) {
         this.release = release;
@@ -180,8 +183,8 @@ export class Sessions {
     if (!record) return null;
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
-      const { source, state, at, outcome, isCleared, isTrimmed } = record;
-      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed };
+      const { source, state, at, isCleared, isTrimmed } = record;
+      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed };
     } catch {
       return null;
     }
@@ -245,7 +248,7 @@ export class Sessions {
     } finally {
       opened();
     }
-    repl.editor.focus();
+    repl.focus();
   }
 
   /** Begin another one. */
@@ -343,8 +346,10 @@ export class Sessions {
   /** Run every input once more, in its place; those that failed or were interrupted stay as they are. */
   async runAgain() {
     const { session, repl } = this;
+    if (this.isRunningAgain) return;
+    this.isRunningAgain = true;
     this.note?.querySelector("button")?.remove();
-    repl.editor.focus();
+    repl.focus();
     const chain = {};
     const runs = session.runnable.map((input) => {
       const { entry: old } = input;
@@ -361,6 +366,8 @@ export class Sessions {
       takeBack();
       left += 1;
     }
+    this.isRunningAgain = false;
+    if (this.session !== session) return;
     repl.transcript.note(
       left
         ? `${count(runs.length - left, "input")} ran again; ${left} after the one that did not succeed ${left === 1 ? "was" : "were"} not run.`
