@@ -613,7 +613,9 @@ class TestNamed:
         visits.in_store(
             """async (store, of) => {
               const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
-              for (let i = 1; i < 50; i++) store.put({ ...about, id: `${i}`, changed: 0 }, ["about", `${i}`]);
+              for (let i = 1; i < 50; i++) {
+                store.put({ ...about, id: `${i}`, changed: 0 }, ["about", `${i}`]);
+              }
             }"""
         )
         second = visits.open()
