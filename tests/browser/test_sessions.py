@@ -215,6 +215,22 @@ class TestRestoring:
         repl.expect_text("a draft")
         assert app.run("40 + 2")["result"] == "42"
 
+    def test_what_no_input_shows(self, visits: Visits) -> None:
+        """Tasks that outlive their input print between the others."""
+        app = visits.open()
+        repl = Repl(app.page)
+        task = (
+            "import asyncio\nasync def later():\n    await asyncio.sleep(0.3); print('late')\n"
+            "    pt.display(pt.zeros((2, 2)).sum())\ntask = asyncio.ensure_future(later())"
+        )
+        app.run(task)
+        expect(repl.page.locator("#transcript")).to_contain_text("late")
+        enter(repl, "'behind'")
+        visits.wait_until(lambda kept: ["'behind'", "done", 0] in kept and ["", "done", 1] in kept)
+        repl = visits.reload(app)
+        expect(repl.page.locator("#transcript")).to_contain_text("late")
+        expect(menu(repl)).to_contain_text("1 input ·")
+
     def test_a_closed_tab(self, visits: Visits) -> None:
         app = visits.open()
         enter(Repl(app.page), "'before'")

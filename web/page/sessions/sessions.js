@@ -73,6 +73,7 @@ export class Sessions {
       drafted: () => this.keepDraft(),
     };
     repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    repl.transcript.onStray = (shown) => this.session.stray(shown);
     engine.prepare = () => this.giveFiles();
     engine.addEventListener("ready", () => repl.transcript.scrollToEnd(), { once: true }); // there may be a banner now
     engine.addEventListener("files", (event) => this.keepFiles(/** @type {CustomEvent<Changes>} */ (event).detail));
