@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar
-from py_tensor.errors import DTypeError, ShapeError, check_option
+from py_tensor.errors import ShapeError, check_option
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
