@@ -444,7 +444,7 @@ export class Engine extends EventTarget {
     this.current = null;
     job.resolve(outcome);
     const { chain } = job.listener;
-    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an input before it failed.");
+    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an earlier input failed.");
     this.advance();
   }
 }

@@ -133,8 +133,8 @@ export function sizeOf(value) {
 
 /** What is said of an input that did not come to its end. */
 const UNFINISHED = {
-  waiting: "Not run: the page was left before it began.",
-  running: "Cut off: the page was left while this ran.",
+  waiting: "Not run: the page was closed before this input started.",
+  running: "Interrupted: the page was closed while this was running.",
 };
 
 /**

@@ -25,7 +25,7 @@ import { count, moment } from "./words.js";
 const MOST_SESSIONS = 50;
 const NAME_LENGTH = 60;
 /** So long a tab that was reloaded waits for itself to be gone. */
-const OWN_PATIENCE_MS = 2000;
+const OWN_PATIENCE_MS = 1000;
 /** So long a new tab waits for one that was just closed. */
 const PATIENCE_MS = 300;
 /** Drafts are written at each stroke of a key, and a longer one would take its time. */
@@ -34,12 +34,13 @@ const LONGEST_DRAFT = 200_000;
 const OWN = "py_tensor.session";
 const DRAFT = "py_tensor.draft ";
 
-const TRIMMED = "The outputs of this input were dropped: a session keeps 32 MiB of them, the newest first.";
-const FULL = "The browser’s storage is full: what is new is not kept. Delete a session to make room.";
-const REFUSED = "The browser stores nothing for this page (a private window or a setting): this session ends with it.";
-const SILENT = "The browser’s storage does not answer: this session ends with the page.";
-const DAMAGED = "The stored sessions were damaged and had to be removed. A new session is kept from here on.";
-const MANY = `${MOST_SESSIONS} sessions are kept already, so this one is not. Delete one of them first.`;
+const TRIMMED = "Output removed: a session stores 32 MiB of output, 8 MiB per input. The oldest is removed first.";
+const FULL = "Browser storage is full: new inputs, outputs and files are not saved. Delete a session to free space.";
+const REFUSED =
+  "This browser stores no data for this page (private window or settings): the session is lost when the page closes.";
+const SILENT = "Browser storage does not respond: the session is lost when the page closes.";
+const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
+const MANY = `${MOST_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
 export class Sessions {
   /**
@@ -199,8 +200,7 @@ export class Sessions {
   restoredNote(about, hidden, damaged) {
     const words = [`Restored from ${moment(about.changed)}. Variables are not kept.`];
     if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
-    if (damaged)
-      words.push(`${count(damaged, "input")} could not be read and ${damaged === 1 ? "is" : "are"} left out.`);
+    if (damaged) words.push(`${count(damaged, "input")} could not be read.`);
     const note = h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")));
     if (this.session.runnable.length) {
       const again = button("Run all again", "button", () => void this.runAgain());
@@ -212,7 +212,7 @@ export class Sessions {
 
   /** @param {About} other is open in another tab */
   sayElsewhere(other) {
-    const words = `“${other.name}” is open in another tab, so this tab has a new session.`;
+    const words = `“${other.name}” is open in another tab. This tab starts a new session.`;
     const copy = button("Open a copy", "button", () => void this.openCopy(other));
     this.repl.transcript.append(h("p", { className: "note kept-note" }, h("span", {}, words), copy));
   }
@@ -369,11 +369,8 @@ export class Sessions {
     }
     this.isRunningAgain = false;
     if (this.session !== session) return;
-    repl.transcript.note(
-      left
-        ? `${count(runs.length - left, "input")} ran again; ${left} after the one that did not succeed ${left === 1 ? "was" : "were"} not run.`
-        : `${count(runs.length, "input")} ran again.`,
-    );
+    const skipped = left ? ` ${count(left, "input")} after the failure did not run.` : "";
+    repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}`);
   }
 
   // Around the inputs ------------------------------------------------------------------------------
@@ -401,8 +398,7 @@ export class Sessions {
     const { session } = this;
     const { refused } = changes;
     const names = refused.length > 3 ? `${refused.length} files` : refused.join(", ");
-    if (refused.length)
-      this.repl.transcript.note(`Not kept for later visits: ${names}. A session keeps 32 MiB of files.`);
+    if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
     session.keepFiles(changes);
   }
