@@ -178,7 +178,7 @@ def roots(p: Operand) -> Tensor:
     """
     x = _coefficients("roots", p)
     found = host.load_numpy().roots(x.tolist())
-    target = dtypes.floating(x.dtype)
+    target = dtypes.promote(dtypes.real_of(x.dtype), dtypes.DEFAULT_FLOAT)
     target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
     return from_host("roots", found, target, x.device)
 
@@ -202,7 +202,7 @@ def poly(seq_of_zeros: Operand) -> Any:
         raise ShapeError(f"poly: takes zeros, or a square matrix, not shape {x.shape}")
     if not x.size:
         return 1.0
-    x = converted(ravel(x), dtypes.floating(x.dtype))
+    x = converted(ravel(x), dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
     one = ones(1, x.dtype, device=x.device)
     found = one
     for i in range(x.size):

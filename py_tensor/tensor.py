@@ -17,7 +17,7 @@ from weakref import ref
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
+from py_tensor.dtypes import DType, parse, real_of, typed, values_of, warn_of_loss
 from py_tensor.errors import HostCopyWarning, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
@@ -37,7 +37,7 @@ from py_tensor.graph.primitives import (
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, parse_sizes, resolve_reshape, size_of
+from py_tensor.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
     from py_tensor.typing import Methods
@@ -152,7 +152,8 @@ class View:
 class Tensor(Methods):
     """An n-dimensional array of one dtype on one device.
 
-    Made by `pt.array`, `pt.zeros` and their like, and by ops. Ops check their operands at once
+    Made by `pt.array`, `pt.zeros` and their like, and by ops; ``pt.ndarray(shape, dtype)``, its
+    other name, gives one of zeros. Ops check their operands at once
     and compute later: when somebody reads (`print`, `tolist`, `numpy`, `float`), at `realize`, or
     when much is pending.
 
@@ -170,14 +171,22 @@ class Tensor(Methods):
         """What annotations name, as ``ndarray[Any, dtype]``."""
         return GenericAlias(cls, item)
 
-    def __init__(self, node: Node) -> None:
+    def __init__(
+        self,
+        shape: Node | int | Shape,  # a node, where an op makes the tensor
+        dtype: Any = float,
+        buffer: None = None,
+        offset: int = 0,
+        strides: None = None,
+        order: str | None = None,
+    ) -> None:
+        node: Any = shape
         # In this order: an interrupt between the two costs a buffer, the other way a result.
         try:
             node.taken += 1
         except AttributeError:
-            raise TypeError(
-                f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__}"
-            ) from None
+            node = _zeros(shape, dtype, order, buffer, strides)
+            node.taken += 1
         self._node = node
         self._alias = None
         if node.storage is None:
@@ -330,7 +339,13 @@ class Tensor(Methods):
 
         return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
 
-    def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
+    def _record(
+        self,
+        make: Callable[[Node], Node],
+        take: Callable[[Node], None],
+        *,
+        replacing: bool = False,
+    ) -> Node:
         """Record what is made of this tensor's node, and have it taken before the tensor changes.
 
         Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
@@ -340,7 +355,7 @@ class Tensor(Methods):
             before = self._node
             node = make(before)
             if node.storage is None:
-                node.meta.device.record(node)
+                node.meta.device.record(node, replacing=replacing)
             with _WRITING:
                 if self._node is before:
                     take(node)
@@ -418,7 +433,11 @@ class Tensor(Methods):
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
 
-        self._record(make, take)  # what is computed for room meanwhile is the old node
+        if self._alias is not None:  # so that views keep nothing of what is written over
+            with _WRITING:
+                self._forget_views()
+        # What is computed for room meanwhile is the old node.
+        self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
         """Have each view make its node anew when it is used next."""
@@ -460,12 +479,16 @@ class Tensor(Methods):
         """How the memory may be used: ``x.flags.writeable``."""
         return Flags(self)
 
-    def copy(self, order: str = "C") -> Tensor:
-        """A tensor with the same elements and memory of its own.
+    def copy(self, order: str | None = "C") -> Tensor:
+        """A tensor with the same elements and memory of its own, in row-major order.
 
-        Memory is taken when one of the two is written to. `order` is accepted and changes nothing.
+        Of `order` "F" it is a view of one with the axes reversed, which is column-major. Memory is
+        taken when one of the two is written to.
         """
         check_order("copy", order)
+        if order in ("F", "f") and self.ndim > 1:
+            reverse: Any = self
+            return reverse.T.copy().T
         copied = self._copy_or_scalar()
         if not (self._node.meta.shape or self.is_scalar):
             copied._owner()
@@ -840,6 +863,25 @@ class Flags:
     def __repr__(self) -> str:
         names = ("c_contiguous", "f_contiguous", "owndata", "writeable")
         return "\n".join(f"  {name.upper()} : {self[name]}" for name in names)
+
+
+def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
+    """What ``pt.ndarray(shape, dtype)`` is made of: NumPy's holds anything, this one zeros."""
+    if buffer is not None or strides is not None:
+        raise TypeError(
+            "ndarray: memory of a buffer is copied, by pt.frombuffer; strides are those of views"
+        )
+    check_order("ndarray", order, "CF")
+    if not (isinstance(shape, tuple) or hasattr(shape, "__index__")):  # a list would be elements
+        raise TypeError(
+            f"Tensor: tensors are made with pt.tensor(...), not of {type(shape).__name__};"
+            " pt.ndarray takes a shape, an int or a tuple of them"
+        )
+    meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
+    meta.device.backend.check("ndarray", meta_of((), meta.dtype, meta.device))
+    if not meta.size:
+        return leaf(meta, EMPTY)
+    return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
 
 def _apart(node: Node) -> Node:

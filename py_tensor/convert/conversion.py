@@ -21,7 +21,7 @@ from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.define import empty_node
-from py_tensor.ops.movement import converted, reshape_copy, stack
+from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install
@@ -92,8 +92,10 @@ def array(
         As those of `tensor`.
     copy
         As that of `asarray`.
-    order, subok, like
-        Accepted, and change nothing: memory is in row-major order, and results are tensors.
+    order
+        As that of `asarray`.
+    subok, like
+        Accepted, and change nothing: results are tensors.
     ndmin
         The least number of axes; those that lack come first, of size 1.
     ndmax
@@ -113,7 +115,7 @@ def array(
     x = asarray(object, dtype, order, device=device, copy=copy, op="array")
     if ndmax and x.ndim > ndmax:
         raise ShapeError(f"array: shape {x.shape} has more axes than ndmax, which is {ndmax}")
-    return reshape_copy(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
+    return reshape(x, (1,) * (ndmin - x.ndim) + x.shape) if ndmin > x.ndim else x
 
 
 def asarray(
@@ -135,8 +137,11 @@ def asarray(
     copy
         None copies where that is needed: always but for such a tensor. True copies that too, and
         False raises for all else.
-    order, like
-        Accepted, and change nothing: memory is in row-major order, and results are tensors.
+    order : {None, "K", "A", "C", "F"}
+        "C" copies a view that is not row-major, and "F" what is not column-major: to a view of a
+        tensor with the axes reversed. A copy for any other order is row-major.
+    like
+        Accepted, and changes nothing: results are tensors.
     op
         What errors name.
 
@@ -152,9 +157,13 @@ def asarray(
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
         raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
-    if x is data and not (copy or x.is_scalar):
+    kind = order and order.upper()
+    fits = (kind != "F" or x.flags.f_contiguous) and (kind != "C" or x.flags.c_contiguous)
+    if x is data and not (copy or x.is_scalar) and fits:
         return x
-    return as_ndarray(x.copy() if x is data else x)
+    if x is data and copy is False:
+        raise ValueError(f"{op}: a tensor has no order {order} without a copy")
+    return laid_out(as_ndarray(x.copy() if x is data else x), order)
 
 
 def _given_by(data: Any) -> Any:
@@ -353,6 +362,8 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
     for x in parts[1:]:
         if x.shape != parts[0].shape:
             raise _ragged(op, parts[0].shape, x.shape)
+    if len({(x.dtype, x.device) for x in parts}) == 1:
+        return stack(parts)
     dtype = common_dtype(op, coerce(op, parts))
     return stack([converted(x, dtype) for x in parts])
 
@@ -543,7 +554,9 @@ def _dlpack(
             "__dlpack__: without a copy only a tensor on the cpu device in C order can be given,"
             " and read-only, by DLPack 1.0 or later"
         )
-    data = x._read()  # pyright: ignore[reportPrivateUsage]
+    backend: Any = node.meta.device.backend
+    shared = may_share and x.size
+    data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
     flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)
     options = {} if max_version is None else {"max_version": max_version}
     return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)

@@ -8,6 +8,7 @@ from typing import Any
 
 from py_tensor.convert.conversion import asarray
 from py_tensor.ops.elementwise import isfinite
+from py_tensor.ops.movement import copy
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import all
 from py_tensor.tensor import Tensor
@@ -16,18 +17,19 @@ __all__ = ["asarray_chkfinite", "asfortranarray", "require"]
 
 
 def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
-    """`asarray` with one axis at least: memory is in row-major order, whatever the name says.
+    """`asarray` with one axis at least; memory is in column-major order.
 
-    `like` is accepted, and changes nothing.
+    What lies otherwise is copied: the result is a view of a tensor with the axes reversed. `like`
+    is accepted, and changes nothing.
     """
-    x = asarray(a, dtype, op="asfortranarray")
+    x = asarray(a, dtype, "F", op="asfortranarray")
     return x if x.ndim else x.reshape(1)
 
 
 def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None) -> Tensor:
     """`asarray` of finite numbers, which are looked at: one bool is read.
 
-    `order` is accepted, and changes nothing: memory is in row-major order always.
+    `order` is as of `asarray`.
 
     Raises
     ------
@@ -59,13 +61,15 @@ def require(
 ) -> Tensor:
     """`asarray` with memory of its own ("O"), that may be written to ("W"), row-major ("C").
 
-    A copy where the tensor is otherwise. "A" (aligned) and "E" (no subclass) always hold. "F" is
-    accepted, and changes nothing: memory of its own is in row-major order. So is `like`.
+    A copy where the tensor is otherwise. "F" asks for column-major memory: a copy is a view of a
+    tensor with the axes reversed, which "O" does not allow. "A" (aligned) and "E" (no subclass)
+    always hold. `like` is accepted, and changes nothing.
 
     Raises
     ------
     ValueError
-        For another requirement, and for "C" together with "F".
+        For another requirement, for "C" together with "F", and for "F" together with "O" where
+        the tensor has several axes.
     """
     wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
     unknown = wanted - {*_FLAGS.values()}
@@ -73,5 +77,14 @@ def require(
         raise ValueError(f"require: requirements are of C, F, A, W, O, E, not {requirements!r}")
     x = asarray(a, dtype, op="require")
     flags = x.flags
-    fits = {"C": flags.c_contiguous, "W": flags.writeable, "O": flags.owndata}
-    return x if builtins.all(fits.get(each, True) for each in wanted) else x.copy()
+    fits = {
+        "C": flags.c_contiguous,
+        "F": flags.f_contiguous,
+        "W": flags.writeable,
+        "O": flags.owndata,
+    }
+    if builtins.all(fits.get(each, True) for each in wanted):
+        return x
+    if wanted >= {"F", "O"} and x.ndim > 1:
+        raise ValueError("require: what owns its memory is row-major: not both F and O")
+    return copy(x, "F" if "F" in wanted else "C")

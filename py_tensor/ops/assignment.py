@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar
-from py_tensor.errors import ShapeError, check_option
+from py_tensor.errors import DTypeError, ShapeError, check_option
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
@@ -132,7 +132,7 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
 
 
 def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand = True) -> None:
-    """Assign `src`, which broadcasts, to all elements, or to those where `where` is nonzero.
+    """Assign `src`, which broadcasts, to all elements, or to those where `where` is true.
 
     Parameters
     ----------
@@ -145,7 +145,8 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     ShapeError
         If the values, or `where`, do not broadcast to the shape of `dst`.
     DTypeError
-        For a dtype of the values that `casting` does not allow.
+        For a dtype of the values that `casting` does not allow, and for another of `where` than
+        bool, unless it is one number.
     """
     _target("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
@@ -161,6 +162,8 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         setitem(dst, Ellipsis, given if number is None else number)
         return
     condition = tensor_of(where, "copyto", device=dst.device)
+    if condition.ndim and condition.dtype is not bool_:
+        raise DTypeError(f"copyto: where is of bools, not {condition.dtype}")
     if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
         raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {dst.shape}")
     _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))

@@ -10,8 +10,10 @@ __all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
 
 
 def shape(a: Operand) -> Shape:
-    """The size of each axis, also of lists, which must not be ragged."""
-    return tuple(a.shape) if hasattr(a, "shape") else numbers_of("shape", a)[1]
+    """The size of each axis, also of lists, which must not be ragged; any other object has none."""
+    if hasattr(a, "shape"):
+        return tuple(a.shape)
+    return numbers_of("shape", a)[1] if isinstance(a, list | tuple | range) else ()
 
 
 def ndim(a: Operand) -> int:

@@ -29,6 +29,7 @@ from py_tensor.ops.movement import (
     expand,
     expand_dims,
     in_common_dtype,
+    laid_out,
 )
 from py_tensor.ops.operands import (
     Operand,
@@ -125,10 +126,11 @@ def full(
     if _has_elements(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
         place = None if device is None else parse(device)
-        return expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
+        made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
+        return laid_out(made, order)
     value = number_of("full", "fill_value", fill_value)
     target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
-    return _filled(FULL, shape, value, target, device)
+    return laid_out(_filled(FULL, shape, value, target, device), order)
 
 
 def _has_elements(value: object) -> bool:
@@ -155,7 +157,7 @@ def zeros(
 ) -> Tensor:
     """A tensor of zeros, float32 by default."""
     check_order("zeros", order, "CF")
-    return _filled(ZEROS, shape, 0, _parsed(dtype), device)
+    return laid_out(_filled(ZEROS, shape, 0, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -169,7 +171,7 @@ def ones(
 ) -> Tensor:
     """A tensor of ones, float32 by default."""
     check_order("ones", order, "CF")
-    return _filled(ONES, shape, 1, _parsed(dtype), device)
+    return laid_out(_filled(ONES, shape, 1, _parsed(dtype), device), order)
 
 
 @_takes_shape
@@ -183,7 +185,7 @@ def empty(
 ) -> Tensor:
     """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
     check_order("empty", order, "CF")
-    return _filled(EMPTY, shape, 0, _parsed(dtype), device)
+    return laid_out(_filled(EMPTY, shape, 0, _parsed(dtype), device), order)
 
 
 def _like(
@@ -193,10 +195,12 @@ def _like(
     dtype: object,
     shape: int | Shape | None,
     device: Any,
+    order: str,
 ) -> Tensor:
     x = tensor_of(x, op.name)
     target = x.dtype if dtype is None else dtypes.parse(dtype)
-    return _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
+    made = _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
+    return laid_out(made, order)
 
 
 def full_like(
@@ -214,9 +218,10 @@ def full_like(
     if _has_elements(fill_value):
         a = tensor_of(a, "full_like")
         sizes = a.shape if shape is None else shape
-        return full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
+        made = full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
+        return laid_out(made, order)
     fill_value = number_of("full_like", "fill_value", fill_value)
-    return _like(FULL_LIKE, a, fill_value, dtype, shape, device)
+    return _like(FULL_LIKE, a, fill_value, dtype, shape, device, order)
 
 
 def zeros_like(
@@ -230,7 +235,7 @@ def zeros_like(
 ) -> Tensor:
     """Zeros with the shape, dtype and device of `a`, or with others."""
     check_order("zeros_like", order)
-    return _like(ZEROS_LIKE, a, 0, dtype, shape, device)
+    return _like(ZEROS_LIKE, a, 0, dtype, shape, device, order)
 
 
 def ones_like(
@@ -244,7 +249,7 @@ def ones_like(
 ) -> Tensor:
     """Ones with the shape, dtype and device of `a`, or with others."""
     check_order("ones_like", order)
-    return _like(ONES_LIKE, a, 1, dtype, shape, device)
+    return _like(ONES_LIKE, a, 1, dtype, shape, device, order)
 
 
 def empty_like(
@@ -259,7 +264,7 @@ def empty_like(
 ) -> Tensor:
     """`empty` with the shape, dtype and device of `prototype`, or with others."""
     check_order("empty_like", order)
-    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device)
+    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:

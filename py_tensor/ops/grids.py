@@ -254,16 +254,25 @@ def fromfunction(
 
 def _range_of(key: slice) -> Tensor:
     """The numbers that a slice of a grid names; an imaginary step is how many."""
-    start = 0 if key.start is None else key.start
-    if isinstance(key.step, complex):
-        return linspace(start, key.stop, int(abs(key.step)))
-    return arange(start, key.stop, 1 if key.step is None else key.step)
+    start, stop, step = map(_end, (key.start, key.stop, key.step))
+    start = 0 if start is None else start
+    if isinstance(step, complex):
+        return linspace(start, stop, int(abs(step)))
+    return arange(start, stop, 1 if step is None else step)
+
+
+def _end(value: Any) -> Any:
+    """A number of a slice of a grid; a tensor without axes is read."""
+    if getattr(value, "ndim", 0):
+        raise TypeError(f"a slice of a grid has numbers, not a tensor of shape {value.shape}")
+    return value.item() if hasattr(value, "item") else value
 
 
 class _Grid:
     """``mgrid[0:3, 0:1:5j]``: the numbers along each slice, over the grid of all of them.
 
     An imaginary step is how many numbers there are, of which the last is the end of the slice.
+    Tensors without axes in slices are read.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -438,15 +447,15 @@ def ravel_multi_index(
     found = places[0]
     for more in places[1:]:
         found = found + more
-    return found
+    return converted(found, dtypes.DEFAULT_INT) if found.dtype.kind == "u" else found
 
 
-def _units(op: str, shape: Shape, order: str) -> tuple[int, ...]:
+def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
-    return row_major(shape) if order in ("C", "c") else tuple(reversed(row_major(shape[::-1])))
+    return tuple(reversed(row_major(shape[::-1]))) if order in ("F", "f") else row_major(shape)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:

@@ -221,7 +221,11 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
-    return matmul(other, self)
+    return matmul(other, self) if takes(other) else NotImplemented
+
+
+def _matmul(self: Tensor, other: Operand) -> Tensor:
+    return matmul(self, other) if takes(other) else NotImplemented
 
 
 def _matmul_in_place(self: Tensor, other: Operand) -> Any:
@@ -237,6 +241,6 @@ register(fused_multiply_add, CONTRACT)
 register(matmul)
 count_operands(matmul, 2, signature="(n?,k),(k,m?)->(n?,m?)")
 register(dot)
-install("__matmul__", matmul)
+install("__matmul__", _matmul)
 install("__imatmul__", _matmul_in_place)
 install("__rmatmul__", _reflected_matmul)

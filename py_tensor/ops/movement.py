@@ -130,11 +130,15 @@ def _astype(
     *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """`pt.astype`, and which conversions `casting` allows; `order` and `subok` change nothing."""
+    """`pt.astype`, which conversions `casting` allows, and an order of memory as `pt.copy` has it.
+
+    `subok` changes nothing.
+    """
     check_order("astype", order)
     if casting != "unsafe":
         dtypes.check_cast("astype", x.dtype, dtypes.parse(dtype), casting)
-    return astype(x, dtype, copy=copy, device=device)
+    found = astype(x, dtype, copy=copy, device=device)
+    return found if found.flags.f_contiguous else laid_out(found, order)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -764,10 +768,24 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     )
 
 
-def copy(a: Operand, order: str = "K", subok: bool = False) -> Tensor:
-    """A tensor with the same elements and memory of its own, in row-major order.
+def laid_out(x: Tensor, order: str | None) -> Tensor:
+    """A new tensor in an order of memory: of "F" a view of one with the axes reversed.
 
-    `order` and `subok` are accepted, and change nothing.
+    Of all others it is row-major, as new tensors are.
+    """
+    return transpose(transpose(x).copy()) if order in ("F", "f") and x.ndim > 1 else x
+
+
+def copy(a: Operand, order: str = "K", subok: bool = False) -> Tensor:
+    """A tensor with the same elements and memory of its own.
+
+    Parameters
+    ----------
+    order : {"K", "C", "A", "F"}
+        Memory is in row-major order, but of "F" in column-major order: the result is a view of a
+        tensor with the axes reversed.
+    subok
+        Accepted, and changes nothing.
     """
     return tensor_of(a, "copy").copy(order)
 

@@ -485,11 +485,15 @@ def mean(
 ) -> Tensor:
     """Mean over `axis`, in floating point; NaN of no elements.
 
-    Elements where `where` is false are left out.
+    Elements where `where` is false are left out. In a `dtype` of integers it is without its
+    fraction.
     """
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
+    if x.dtype.kind in "biu":  # the quotients without their fractions
+        found = mean(x, axis, None, None, keepdims, where=where)
+        return stored_whole("mean", converted(found, x.dtype), out)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
         return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)

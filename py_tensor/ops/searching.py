@@ -70,7 +70,9 @@ def searchsorted(
         raise ShapeError(f"searchsorted: takes a sorted vector, not shape {a.shape}")
     check_option("searchsorted", "side", side, ("left", "right"))
     if sorter is not None:
-        a = take(a, sorter)
+        n, a = a.size, take(a, sorter)
+        if a.size != n:
+            raise ValueError(f"searchsorted: {a.size} places sort {n} elements")
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
@@ -160,6 +162,9 @@ def interp(
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
     at, values = in_common_dtype("interp", at, fp)
+    if at.dtype is dtypes.float16:  # in which neighbouring places may be equal
+        at = converted(at, dtypes.float32)
+    at, values = in_common_dtype("interp", at, values)
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
     places = converted(places, at.dtype)
     if at.ndim != 1 or at.shape != values.shape or not at.size:
@@ -268,6 +273,8 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
         Tensors of one shape, or one whose first axis counts them.
     """
     first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
+    if not first.ndim:  # of one element each
+        return zeros((), dtypes.int32, device=first.device)
     order = argsort(first, axis)
     for key in rest:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)

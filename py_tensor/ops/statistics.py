@@ -116,10 +116,14 @@ def cov(
     ShapeError
         For more than two axes.
     """
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError(f"cov: ddof is an int, not {ddof}")
     x = _variables(m, "cov", rowvar)
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
+    if ddof is not None and ddof % 1:
+        raise ValueError(f"cov: ddof is an integer, not {ddof!r}")
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
@@ -141,6 +145,7 @@ def cov(
 def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
     """A matrix of which each row is a variable."""
     x = as_floating(x, op)
+    x = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
     if x.ndim > 2:
         raise ShapeError(f"{op}: takes a vector or a matrix, not shape {x.shape}")
     if x.ndim < 2:

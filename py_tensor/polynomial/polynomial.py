@@ -117,7 +117,9 @@ def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
     ValueError
         For a negative `tol`.
     """
-    if isinstance(tol, complex) or tol < 0:
+    if isinstance(tol, complex):
+        tol = tol.real
+    if tol < 0:
         raise ValueError(f"polytrim: tol is {tol}; it is at least 0")
     x = coefficients_of("polytrim", c)
     above = (abs(x) > tol).tolist()
@@ -302,9 +304,9 @@ def polycompanion(c: Operand) -> Tensor:
     Raises
     ------
     ValueError
-        For fewer than two coefficients.
+        For fewer than two coefficients up to the last that is not 0.
     """
-    x = coefficients_of("polycompanion", c)
+    x = polytrim(coefficients_of("polycompanion", c))
     if x.size < 2:
         raise ValueError(f"polycompanion: takes two coefficients or more, not {x.size}")
     n = x.size - 1

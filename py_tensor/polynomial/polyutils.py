@@ -45,7 +45,11 @@ def as_series(alist: Sequence[Operand] | Tensor, trim: bool = True) -> list[Tens
 
 def trimseq(seq: Any) -> Any:
     """Coefficients without zeros at their end, but the first stays; those of a tensor are read."""
-    values = numbers_of("trimseq", seq)[0]
+    values, shape = numbers_of("trimseq", seq)
+    if not shape:
+        raise TypeError("trimseq: coefficients are a vector, not a number")
+    if len(shape) > 1:
+        raise ShapeError(f"trimseq: coefficients are a vector, not of shape {shape}")
     kept = len(values)
     while kept > 1 and values[kept - 1] == 0:
         kept -= 1

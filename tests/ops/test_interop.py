@@ -863,7 +863,7 @@ def test_numpys_functions_of_tensors(device: str) -> None:
     same(rest, a % x.numpy(), "divmod of an array by a tensor, what is left")
     for call, match in (
         (lambda: np.isnat(x), r"^np\.isnat: .*np\.isnat\(x\.numpy\(\)\)"),
-        (lambda: np.subtract.reduce(x), r"^subtract\.reduce: .*x\.numpy\(\)"),
+        (lambda: np.equal.reduce(x), r"^equal\.reduce: gives bool"),
         (lambda: np.sqrt(x, out=np.empty(2, np.int32)), "same_kind"),
         (lambda: np.add(x, 1, signature="ff->f"), r"^add: takes no signature"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,67 @@ def test_setflags() -> None:
 def test_isfortran() -> None:
     x = pt.ones((2, 3))
     assert [pt.isfortran(y) for y in (x, x.T, x[0], pt.tensor(1))] == [False, True, False, False]
+
+
+ORDERED: dict[str, Callable[[Any, Any, str], Any]] = {
+    "ravel": lambda np, a, order: a.ravel(order),
+    "flatten": lambda np, a, order: a.flatten(order),
+    "reshape": lambda np, a, order: a.reshape(-1, 2, order=order),
+    "copy": lambda np, a, order: a.copy(order),
+    "pt.copy": lambda np, a, order: np.copy(a, order),
+    "array": lambda np, a, order: np.array(a, order=order),
+    "asarray": lambda np, a, order: np.asarray(a, order=order),
+    "astype": lambda np, a, order: a.astype("int32", order),
+    "zeros_like": lambda np, a, order: np.zeros_like(a, order=order),
+}
+LYING: dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda np, a: a,
+    "columns": lambda np, a: np.asfortranarray(a),
+    "transposed": lambda np, a: a.T,
+    "every second": lambda np, a: a[:, ::2],
+    "backwards": lambda np, a: a[::-1],
+    "swapped": lambda np, a: a.swapaxes(0, 1),
+    "one row": lambda np, a: a[:1, :1],
+    "broadcast": lambda np, a: np.broadcast_to(a[0, 0], (3, 4)),
+    "none": lambda np, a: a[:0],
+}
+
+
+@pytest.mark.parametrize("lying", LYING)
+@pytest.mark.parametrize("name", ORDERED)
+def test_orders_of_memory(name: str, lying: str, device: str) -> None:
+    """Elements are NumPy's for each order, and the flags are for the orders that are promised."""
+    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = LYING[lying](pt, pt.tensor(array, device=device))
+    a = LYING[lying](np, array)
+    for order in "CFAK" if name != "reshape" else "CFA":
+        if name == "reshape" and not a.size:
+            continue
+        got, expected = ORDERED[name](pt, x, order), ORDERED[name](np, a, order)
+        np.testing.assert_array_equal(got.numpy(), expected, f"{lying} by {order}")
+        if order in "CF":
+            flags, theirs = got.flags, expected.flags
+            assert flags.c_contiguous == theirs.c_contiguous, order
+            assert flags.f_contiguous == theirs.f_contiguous, order
+        for flag, strides in (("c", got.strides), ("f", got.strides[::-1])):
+            sizes = got.shape if flag == "c" else got.shape[::-1]
+            step, is_contiguous = got.itemsize, True
+            for n, stride in zip(reversed(sizes), reversed(strides), strict=True):
+                is_contiguous &= n == 1 or stride == step
+                step *= n
+            assert getattr(got.flags, f"{flag}_contiguous") == (is_contiguous or not got.size)
+
+
+def test_writing_by_columns(device: str) -> None:
+    """What is column-major is a view of its own, apart from what it was made of."""
+    x = pt.tensor([[1.0, 2, 3], [4, 5, 6]], device=device)
+    y = pt.asfortranarray(x)
+    y[0, 1] = 9
+    y += 1
+    assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert y.tolist() == [[2, 10, 4], [5, 6, 7]]
+    assert y.flags.f_contiguous
+    with pytest.raises(ValueError, match=r"^copy: order is .*'X'"):
+        x.copy("X")
+    with pytest.raises(ValueError, match=r"^asarray: a tensor has no order F without a copy"):
+        pt.asarray(x, order="F", copy=False)

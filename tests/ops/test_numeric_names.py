@@ -224,7 +224,13 @@ def test_requirements(device: str) -> None:
     for wanted in (["C", "F"], "X"):
         with pytest.raises(ValueError, match=r"^require: requirements are"):
             pt.require(x, requirements=wanted)
-    assert pt.asfortranarray(x) is x
+    by_columns = pt.asfortranarray(x)
+    assert by_columns.tolist() == x.tolist()
+    assert by_columns.flags.f_contiguous
+    assert pt.asfortranarray(by_columns) is by_columns
+    assert pt.require(x, None, "F").flags.f_contiguous
+    with pytest.raises(ValueError, match=r"^require: .*not both F and O"):
+        pt.require(x, None, ["F", "O"])
     same(pt.asfortranarray(2.5), np.asfortranarray(np.float32(2.5)), "asfortranarray of a number")
     assert pt.asfortranarray([[1, 2]], dtype="float32").tolist() == [[1, 2]]
     assert pt.asarray_chkfinite(x) is x

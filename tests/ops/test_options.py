@@ -110,9 +110,13 @@ def test_creation(device: str) -> None:
     x = pt.tensor([[1, 2, 3]], device=device)
     for name in ("zeros", "ones", "empty"):
         made = getattr(pt, name)((2, 3), "int32", "F", device=device, like=x)
-        assert made.flags.c_contiguous
+        assert made.flags.f_contiguous
+        assert not made.flags.c_contiguous
         assert (made.shape, made.dtype) == ((2, 3), pt.int32)
+        with pytest.raises(ValueError, match=rf"^{name}: order is .*'X'"):
+            getattr(pt, name)((2, 3), order="X", device=device)
         like = getattr(pt, f"{name}_like")(x, None, "F", False, (4, 2))
+        assert like.flags.f_contiguous
         assert (like.shape, like.dtype, like.device) == ((4, 2), pt.int32, x.device)
     assert pt.full((2,), 7, "int32", "C", device=device, like=x).tolist() == [7, 7]
     assert pt.full_like(x, 5, shape=2).tolist() == [5, 5]

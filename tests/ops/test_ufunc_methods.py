@@ -88,6 +88,17 @@ def reference(name: str, x: Array) -> tuple[Any, Any] | None:
     return f, np.dtype("float32") if result.kind == "f" else x.dtype
 
 
+def test_what_folds_nothing(device: str) -> None:
+    """Where the result has another dtype, as a comparison of numbers has, or there is no result."""
+    for name in OF_TWO:
+        for dtype in DTYPES:
+            if name == "ldexp" or reference(name, np.ones(1, dtype)) is None:
+                x = pt.ones(3, dtype, device=device)
+                for method in ("reduce", "accumulate"):
+                    with pytest.raises(pt.DTypeError, match=f"^{name}.{method}: "):
+                        getattr(getattr(pt, name), method)(x)
+
+
 def compare(got: pt.Tensor, expected: Array, call: str) -> None:
     mine = got.numpy()
     assert mine.shape == expected.shape, call
@@ -103,14 +114,11 @@ def compare(got: pt.Tensor, expected: Array, call: str) -> None:
 def calls(name: str, dtype: str, rng: np.random.Generator, device: str) -> Iterator[Call]:
     """Calls, as text, their results, and what NumPy's function gives."""
     ours: Any = getattr(pt, name)
-    for shape in SHAPES if dtype in ("bool", "int32", "float32") else SHAPES[:4]:
+    for shape in SHAPES if dtype in ("bool", "int32", "float32") else SHAPES[2:4]:
         x = values(name, dtype, shape, rng)
-        found = reference(name, x)
         t = pt.tensor(x, dtype=dtype, device=device)
-        if found is None:
-            with pytest.raises(pt.DTypeError, match=f"^{name}.reduce: "):
-                ours.reduce(t)
-            continue
+        found = reference(name, x)
+        assert found is not None
         f, inside = found
         if name in ("add", "multiply") and x.dtype.kind in "biu":
             inside = np.dtype("int64")
@@ -149,13 +157,19 @@ def calls(name: str, dtype: str, rng: np.random.Generator, device: str) -> Itera
             yield f"outer of {dtype} {shape}", ours.outer(t, t), f.outer(y, y)
 
 
+FOLDED = [
+    (name, dtype)
+    for name in OF_TWO
+    for dtype in DTYPES
+    if name != "ldexp" and reference(name, np.ones(1, dtype)) is not None
+    if not (dtype == "float16" and name in STEEP)
+]
+
+
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [name for name in OF_TWO if name != "ldexp"])
+@pytest.mark.parametrize(("name", "dtype"), FOLDED)
 def test_folds(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
-    if dtype == "float16" and name in STEEP:
-        dtype = "float32"
     for call, got, expected in calls(name, dtype, rng, device):
         compare(got, expected, f"{name}.{call}")
 
