@@ -120,6 +120,7 @@ def lay_out(root: Path) -> None:
     shutil.copytree(DIST, root, copy_function=_link, dirs_exist_ok=True)
     for room in ("page", "worker", "bridge"):
         shutil.copytree(ROOT / "web" / room, root / "sources" / room)
+    shutil.copy(DIST / "build.json", root / "sources")
     for bundle in DIST.glob("*/vendor/*.js"):  # the sources name packages of npm
         shutil.copy(bundle, root / "sources" / bundle.relative_to(DIST))
 

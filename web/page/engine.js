@@ -178,11 +178,12 @@ export class Engine extends EventTarget {
 
   /** @param {string} reason */
   abandon(reason) {
-    const jobs = [...(this.current ? [this.current] : []), ...this.queue];
+    const { current, queue } = this;
     this.current = null;
     this.queue = [];
     this.stopInterrupting();
-    for (const job of jobs) job.resolve(failed(reason));
+    current?.resolve(failed(reason));
+    for (const job of queue) job.resolve({ ...failed(reason), isDropped: true });
     for (const resolve of this.queries.values()) resolve("null");
     this.queries.clear();
     this.changed();
@@ -449,7 +450,7 @@ export class Engine extends EventTarget {
     this.current = null;
     job.resolve(outcome);
     const { chain } = job.listener;
-    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an input before it failed.");
+    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an earlier input failed.");
     this.advance();
   }
 }

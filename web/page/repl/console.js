@@ -40,6 +40,8 @@ export class Console {
     this.offered = "";
     /** @type {Keeper | null} */
     this.keeper = null;
+    /** @type {Entry | null} */
+    this.running = null;
     this.help = new HelpPanel(this.screen, () => this.editor.focus());
     this.editor = new Editor({
       onEnter: (text, isAsPasted) => this.submit(text, isAsPasted),
@@ -70,8 +72,10 @@ export class Console {
     });
     this.engine.addEventListener("display", (event) => {
       const { number, bundle, isUpdate } = /** @type {CustomEvent<DisplayEvent>} */ (event).detail;
-      if (isUpdate) this.displays.update(number, bundle);
-      else this.transcript.showStray(this.displays.create(number, bundle));
+      if (isUpdate) {
+        this.displays.update(number, bundle);
+        if (this.running) this.keeper?.changed(this.running);
+      } else this.transcript.showStray(this.displays.create(number, bundle));
     });
     const sayWhatIsLost = () => {
       if (this.editor.history.isDamaged)
@@ -129,6 +133,7 @@ export class Console {
       chain,
       onStart: () => {
         entry.start();
+        this.running = entry;
         keeper?.changed(entry);
       },
       onOutput: (stream, text) => {
@@ -143,6 +148,7 @@ export class Console {
     };
     const request = helpRequest(source);
     const outcome = await (request ? this.engine.help(request, source, listener) : this.engine.run(source, listener));
+    if (this.running === entry) this.running = null;
     this.keepingFocus(() => {
       const rest = entry.printed?.closeField();
       entry.finish(outcome, (bundle) => draw(bundle, this.displays).element);
@@ -214,6 +220,11 @@ export class Console {
     }
   }
 
+  /** As far as that brings up no keyboard over the results. */
+  focus() {
+    if (!isTouchScreen()) this.editor.focus();
+  }
+
   // Around the prompt ------------------------------------------------------------------------------
 
   addExamples() {
@@ -221,7 +232,7 @@ export class Console {
       const chip = h("button", { type: "button", className: "chip", title: code, textContent: label });
       chip.addEventListener("click", () => {
         this.enter(code);
-        if (!isTouchScreen()) this.editor.focus();
+        this.focus();
       });
       return chip;
     });
