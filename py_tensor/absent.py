@@ -269,7 +269,7 @@ PARTLY: dict[str, str] = {
     "fromstring": "of text alone; frombuffer takes bytes",
     "genfromtxt": "no names and no masks: elements have no fields; read on the host",
     "loadtxt": "no quoted numbers; read on the host",
-    "nditer": "no op_axes, itershape and ranges; each element that is written to is an op",
+    "nditer": "no ranges and no reductions; each element that is written to is an op",
     **dict.fromkeys(
         ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; complex always, as the standard has it"
     ),

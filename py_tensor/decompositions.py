@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
-from py_tensor.errors import ShapeError
+from py_tensor.errors import ShapeError, check_option
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
 from py_tensor.ops.define import build
@@ -247,9 +247,10 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
 
     Parameters
     ----------
-    mode : {"reduced", "complete", "r"}
+    mode : {"reduced", "complete", "r", "raw"}
         Whether there are as many columns as the smaller side, or as rows; "r" gives the triangle
-        alone.
+        alone. "raw" gives the reflections as LAPACK has them, a matrix (n, m) and the factors: they
+        are computed on the host by NumPy, and the GPU is waited for.
 
     Raises
     ------
@@ -257,8 +258,10 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
         For another mode.
     """
     x = _floating("qr", a)
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"qr: mode is reduced, complete or r, not {mode!r}")
+    check_option("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
+    if mode == "raw":
+        found: Any = host.load_numpy().linalg.qr(x.numpy(), mode="raw")
+        return tuple(from_host("qr", part, x.dtype, x.device) for part in found)
     m, n = x.shape[-2:]
     count = m if mode == "complete" else min(m, n)
     beside = 0 if mode == "r" else count

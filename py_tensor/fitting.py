@@ -76,15 +76,14 @@ def polyfit(
     order = whole_number("polyfit", "deg", deg) + 1
     if order < 1:
         raise ValueError(f"polyfit: the degree is {deg}; it is at least 0")
-    x, y = _points(x, y)
-    weights = None if w is None else _weights(w, x)
+    x, y = points("polyfit", x, y)
+    weights = None if w is None else weights_of("polyfit", w, x)
     low, high = min(x), max(x)
     half = where(equal(low, high), 1.0, (high - low) / 2)
     middle = (low + high) / 2
-    powers = _weighted(vander((x - middle) / half, order), weights)
-    values = _weighted(y if y.ndim == 2 else expand_dims(y, 1), weights)
-    bits = 52 if x.dtype is dtypes.float64 else 23
-    cut = x.size * 2.0**-bits if rcond is None else rcond
+    powers = weighted(vander((x - middle) / half, order), weights)
+    values = weighted(y if y.ndim == 2 else expand_dims(y, 1), weights)
+    cut = cut_of(x, rcond)
     across = _orthonormal(powers)
     inverse, rank = _inverse(matmul(swapaxes(across, 0, 1), powers), cut)
     found = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
@@ -93,17 +92,16 @@ def polyfit(
     found = matmul(change, found)
     ranks = known(rank)
     if ranks is None or ranks < order:
-        own, lengths = _of_length_one(x, order, weights)
-        shortest = matmul(_inverse(own, cut)[0], values) / expand_dims(lengths, 1)
-        found = where(rank < order, shortest, found)
+        other, _ = shortest(weighted(vander(x, order), weights), values, cut)
+        found = where(rank < order, other, found)
     found = found if y.ndim == 2 else found[:, 0]
     if full:
-        count, sizes = int(rank), svdvals(_of_length_one(x, order, weights)[0])
-        return found, rest if count == order < x.size else rest[:0], count, sizes, cut
-    if ranks is not None and ranks < order:
-        if cov:
-            raise LinAlgError(f"polyfit: rank {ranks} of {order} coefficients has no covariance")
-        warn(f"polyfit: rank {ranks} of {order} coefficients", RankWarning, stacklevel=2)
+        count = int(rank)
+        own, _ = _of_length_one(weighted(vander(x, order), weights))
+        return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
+    if cov and ranks is not None and ranks < order:
+        raise LinAlgError(f"polyfit: rank {ranks} of {order} coefficients has no covariance")
+    warn_of_rank("polyfit", ranks, order)
     if not cov:
         return found
     spread = matmul(change, inverse)
@@ -117,12 +115,21 @@ def polyfit(
     return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
 
 
-def _of_length_one(x: Tensor, order: int, weights: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The powers of places, each a column divided by its length; and the lengths, 1 for 0."""
-    powers = _weighted(vander(x, order), weights)
+def _of_length_one(powers: Tensor) -> tuple[Tensor, Tensor]:
+    """Columns divided by their lengths; and the lengths, 1 for 0."""
     lengths = sqrt(sum(powers * powers, 0))
     lengths = where(lengths > 0, lengths, 1.0)
     return powers / lengths, lengths
+
+
+def shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
+    """The combinations of columns that fit values best, and the rank of the columns.
+
+    Of several, the one of which the factors times the lengths of the columns are the shortest.
+    """
+    own, lengths = _of_length_one(columns)
+    inverse, rank = _inverse(own, cut)
+    return matmul(inverse, values) / expand_dims(lengths, 1), rank
 
 
 def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
@@ -133,24 +140,35 @@ def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
     return matmul(swapaxes(vh, 0, 1), expand_dims(inverse, 1) * swapaxes(u, 0, 1)), sum(counts)
 
 
-def _points(x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+def warn_of_rank(op: str, rank: Any, order: int) -> None:
+    """Warn of a rank that the host knows to be below the number of coefficients."""
+    if rank is not None and rank < order:
+        warn(f"{op}: rank {rank} of {order} coefficients", RankWarning, stacklevel=3)
+
+
+def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     a, b = (
         converted(v, dtypes.promote(dtypes.floating(v.dtype), dtypes.float32))
-        for v in in_common_dtype("polyfit", x, y)
+        for v in in_common_dtype(op, x, y)
     )
     if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
-        raise TypeError(f"polyfit: points of shapes {a.shape} and {b.shape}")
+        raise TypeError(f"{op}: points of shapes {a.shape} and {b.shape}")
     return a, b
 
 
-def _weights(w: Operand, x: Tensor) -> Tensor:
-    found = tensor_of(w, "polyfit", device=x.device)
+def weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
+    found = tensor_of(w, op, device=x.device)
     if found.shape != x.shape:
-        raise TypeError(f"polyfit: weights of shape {found.shape} for {x.size} points")
+        raise TypeError(f"{op}: weights of shape {found.shape} for {x.size} points")
     return converted(found, x.dtype)
 
 
-def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:
+def cut_of(x: Tensor, rcond: float | None) -> float:
+    """The part of the largest singular value up to which others count as 0."""
+    return x.size * 2.0 ** -(52 if x.dtype is dtypes.float64 else 23) if rcond is None else rcond
+
+
+def weighted(x: Tensor, weights: Tensor | None) -> Tensor:
     return x if weights is None else x * expand_dims(weights, 1)
 
 

@@ -17,7 +17,7 @@ from weakref import ref
 from py_tensor.backend.device import Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, real_of, typed, values_of, warn_of_loss
+from py_tensor.dtypes import DType, parse, real_of, typed, values_of, warn_of_loss
 from py_tensor.errors import HostCopyWarning, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
@@ -37,7 +37,7 @@ from py_tensor.graph.primitives import (
 )
 from py_tensor.graph.store import is_flat
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, parse_sizes, resolve_reshape, size_of
+from py_tensor.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
     from py_tensor.typing import Methods
@@ -46,10 +46,10 @@ else:
 
 
 _OF_SCALARS = {
-    "f": ("as_integer_ratio", "hex", "is_integer"),
-    **dict.fromkeys("iu", ("bit_count", "denominator", "is_integer", "numerator")),
-}
-"""By kind of dtype, what a scalar has of Python's numbers and an array has not, as in NumPy."""
+    "as_integer_ratio": "f", "bit_count": "iu", "denominator": "iu", "hex": "f",
+    "is_integer": "fiu", "numerator": "iu",
+}  # fmt: skip
+"""What scalars have of Python's numbers and arrays have not, as in NumPy: and of which dtypes."""
 MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
 _WRITING = RLock()
 """Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
@@ -152,7 +152,8 @@ class View:
 class Tensor(Methods):
     """An n-dimensional array of one dtype on one device.
 
-    Made by `pt.array`, `pt.zeros` and their like, and by ops. Ops check their operands at once
+    Made by `pt.array`, `pt.zeros` and their like, and by ops; ``pt.ndarray(shape, dtype)``, its
+    other name, gives one of zeros. Ops check their operands at once
     and compute later: when somebody reads (`print`, `tolist`, `numpy`, `float`), at `realize`, or
     when much is pending.
 
@@ -170,19 +171,21 @@ class Tensor(Methods):
         """What annotations name, as ``ndarray[Any, dtype]``."""
         return GenericAlias(cls, item)
 
-    def __init__(self, node: Node, dtype: Any = None, order: str = "C") -> None:
-        """A tensor of a node. NumPy's ``ndarray(shape, dtype=...)`` is `pt.empty`."""
+    def __init__(
+        self,
+        shape: Node | int | Shape,  # a node, where an op makes the tensor
+        dtype: Any = float,
+        buffer: None = None,
+        offset: int = 0,
+        strides: None = None,
+        order: str | None = None,
+    ) -> None:
+        node: Any = shape
         # In this order: an interrupt between the two costs a buffer, the other way a result.
         try:
             node.taken += 1
         except AttributeError:
-            if dtype is None or not isinstance(node, int | tuple):
-                raise TypeError(
-                    f"Tensor: tensors are made with pt.tensor(...), not of {type(node).__name__};"
-                    " ndarray(shape, dtype=...) is pt.empty"
-                ) from None
-            like: Any = self
-            node = like._empty(node, dtype)._node
+            node = _zeros(shape, dtype, order, buffer, strides)
             node.taken += 1
         self._node = node
         self._alias = None
@@ -207,7 +210,10 @@ class Tensor(Methods):
             """The node of a view after a write; or what is not there, and what there is instead."""
             if name == "_node" and type(self._alias) is View:
                 return self._made_current(self._alias)
-            if name in _OF_SCALARS.get(self.dtype.kind, ()) and self.is_scalar:
+            if name in ("_alias", "_node"):  # of a tensor that an error left half made
+                raise AttributeError(name)
+            kinds = _OF_SCALARS.get(name)
+            if kinds is not None and self.dtype.kind in kinds and self.is_scalar:
                 value = self.item()
                 return (
                     getattr(value, name) if hasattr(value, name) else value.__float__().is_integer
@@ -336,7 +342,13 @@ class Tensor(Methods):
 
         return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
 
-    def _record(self, make: Callable[[Node], Node], take: Callable[[Node], None]) -> Node:
+    def _record(
+        self,
+        make: Callable[[Node], Node],
+        take: Callable[[Node], None],
+        *,
+        replacing: bool = False,
+    ) -> Node:
         """Record what is made of this tensor's node, and have it taken before the tensor changes.
 
         Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
@@ -346,7 +358,7 @@ class Tensor(Methods):
             before = self._node
             node = make(before)
             if node.storage is None:
-                node.meta.device.record(node)
+                node.meta.device.record(node, replacing=replacing)
             with _WRITING:
                 if self._node is before:
                     take(node)
@@ -424,7 +436,11 @@ class Tensor(Methods):
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
 
-        self._record(make, take)  # what is computed for room meanwhile is the old node
+        if self._alias is not None:  # so that views keep nothing of what is written over
+            with _WRITING:
+                self._forget_views()
+        # What is computed for room meanwhile is the old node.
+        self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
         """Have each view make its node anew when it is used next."""
@@ -850,6 +866,25 @@ class Flags:
     def __repr__(self) -> str:
         names = ("c_contiguous", "f_contiguous", "owndata", "writeable")
         return "\n".join(f"  {name.upper()} : {self[name]}" for name in names)
+
+
+def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
+    """What ``pt.ndarray(shape, dtype)`` is made of: NumPy's holds anything, this one zeros."""
+    if buffer is not None or strides is not None:
+        raise TypeError(
+            "ndarray: memory of a buffer is copied, by pt.frombuffer; strides are those of views"
+        )
+    check_order("ndarray", order, "CF")
+    if not (isinstance(shape, tuple) or hasattr(shape, "__index__")):  # a list would be elements
+        raise TypeError(
+            f"Tensor: tensors are made with pt.tensor(...), not of {type(shape).__name__};"
+            " pt.ndarray takes a shape, an int or a tuple of them"
+        )
+    meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
+    meta.device.backend.check("ndarray", meta_of((), meta.dtype, meta.device))
+    if not meta.size:
+        return leaf(meta, EMPTY)
+    return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
 
 def _apart(node: Node) -> Node:

@@ -15,9 +15,10 @@ from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.op import Assign
 from py_tensor.graph.order import Request
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape
+from py_tensor.shapes import Shape, size_of
 
 MOST_IN_PASSING = 64  # nodes that are computed at once with one that takes them
 _number = attrgetter("number")
@@ -73,7 +74,8 @@ class _Flush:
 
 
 def _is_small(node: Node) -> bool:
-    return node.op.reads_by_map or node.op.work(node) <= MOST_AT_ONCE
+    op = node.op
+    return op.reads_by_map or op.constant or op.work(node) <= MOST_AT_ONCE
 
 
 class _OutOfRangeError(Exception):
@@ -107,6 +109,7 @@ class CPU:
         self._out_of_range: list[str] = []
         self._sync = False
         self._run = Run(numpy, _out_of_range, False)
+        self._writing = Run(numpy, _out_of_range, True)
         self._errors = _ignoring(numpy)
 
     def info(self) -> dict[str, Any]:
@@ -134,42 +137,63 @@ class CPU:
         if self._sync:
             self._report()
 
-    def compute_at_once(self, node: Node) -> bool:
+    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
         """Compute a node, and in passing the small pending ones that it takes; whether it did.
 
         It does not where it takes many or large ones, or where an index is out of range: such nodes
-        wait for a read, which tells of the index.
+        wait for a read, which tells of the index. Where a small part is written to an array that
+        is needed for nothing else, it is written to.
         """
+        run = self._run
+        if alone and self._may_write_to(node):
+            run = self._writing
+        elif elements > MOST_AT_ONCE or node.meta.size > MOST_AT_ONCE:
+            return False
         variable, ignoring = self._errors
         before = variable.set(ignoring)
         try:
             operands = self._operands(node)
             if operands is None:
                 return False
-            array = node.op.compute(self._run, node, *operands)
+            array = node.op.compute(run, node, *operands)
         except _OutOfRangeError:
             return False
         finally:
             variable.reset(before)
-        flags = array.flags
-        own = flags.owndata and flags.c_contiguous and not any(array is x for x in operands)
-        self._keep(node, array if own else self.np.array(array, order="C"))
+        if run is self._writing:
+            pass
+        elif array.flags.carray and array.flags.owndata:
+            for x in operands:
+                if x is array:
+                    array = array.copy()
+        else:
+            array = self.np.array(array, order="C")
+        self._keep(node, array)
         if self._sync:
             self._report()
         return True
+
+    def _may_write_to(self, node: Node) -> bool:
+        """Whether a node assigns to a small part of an array that only its operand holds."""
+        if type(node.op) is not Assign or size_of(node.attrs[0]) > MOST_AT_ONCE:
+            return False
+        whole = node.inputs[0]
+        return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
 
     def _operands(self, node: Node) -> list[Array] | None:
         """The arrays of a node's operands, if they are there or take few small nodes."""
         found: list[Array] = []
         for x in node.inputs:
-            if x.storage is not None:
-                found.append(x.storage)
-            elif all(below.storage is not None for below in x.inputs) and _is_small(x):
-                found.append(x.op.compute(self._run, x, *[below.storage for below in x.inputs]))
-            else:
-                break
-        else:
-            return found
+            array = x.storage
+            if array is None:
+                below = [operand.storage for operand in x.inputs]
+                if any(y is None for y in below) or not _is_small(x):
+                    return self._in_passing(node)
+                array = x.op.compute(self._run, x, *below)
+            found.append(array)
+        return found
+
+    def _in_passing(self, node: Node) -> list[Array] | None:
         order = [node]
         for taker in order:  # grows on the way
             for x in taker.inputs:
@@ -181,6 +205,7 @@ class CPU:
                 return None
         order.sort(key=_number)
         arrays: dict[Node, Array] = {}
+        found: list[Array] = []
         for each in order:
             found = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
             if each is not node:
@@ -233,6 +258,10 @@ class CPU:
             return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
         if node.meta.nbytes <= COPIED_BYTES:
             return memoryview(node.storage.tobytes())
+        return self.share(node)
+
+    def share(self, node: Node) -> memoryview:
+        """The memory of a stored node itself, which nothing writes to from now on."""
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 

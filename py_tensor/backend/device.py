@@ -25,8 +25,11 @@ MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
 MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is stored now
 LOOK = 16  # nodes, or work that counts as much, between two looks at what is pending
 YOUNG = 16  # of the pending nodes, which an expression still being written may have a use for
-MOST_AT_ONCE = 1 << 13  # elements that an op visits, up to which it is computed as it is recorded
+MOST_AT_ONCE = 1 << 13  # elements of an op, and that it visits, for it to be computed as recorded
 FEWEST_AHEAD = 8  # results: computing fewer takes the host longer than the GPU
+
+
+AtOnce = Callable[[Node, int, bool], bool]
 
 
 class Backend(Protocol):
@@ -37,10 +40,11 @@ class Backend(Protocol):
     ahead_work: int  # the same of live results, from which on they are, while others are recorded
 
     @property
-    def compute_at_once(self) -> Callable[[Node], bool] | None:
+    def compute_at_once(self) -> AtOnce | None:
         """Computes a node of few elements as it is recorded; None where recording is cheaper.
 
-        It says no where that takes much that is pending.
+        It is given the node, how many elements that visits, and whether nothing else needs the
+        first operand; and says whether it did, for it may take much that is pending.
         """
         ...
 
@@ -102,8 +106,7 @@ class Device:
         self._look = 0.0  # the load from which on `record` has more to do
         self._most = 1.0  # the load from which on it flushes,
         self._stop = NEVER  # and the number of the node before which it does
-        self._at_once = -1  # elements that an op visits, up to which it is computed when recorded,
-        self._computed_at_once: Callable[[Node], bool] = lambda node: False  # unless this says no
+        self._computed_at_once: AtOnce | None = None  # as of the backend
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -149,9 +152,7 @@ class Device:
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
-        if backend.compute_at_once is not None:
-            self._at_once = MOST_AT_ONCE
-            self._computed_at_once = backend.compute_at_once
+        self._computed_at_once = backend.compute_at_once
         self._count_anew()
 
     def debug(
@@ -164,8 +165,11 @@ class Device:
         if self._backend is not None:
             self.use(self._backend)
 
-    def record(self, node: Node) -> None:
-        """Note a node that a tensor holds; compute what is pending when it is too much."""
+    def record(self, node: Node, *, replacing: bool = False) -> None:
+        """Note a node that a tensor holds; compute what is pending when it is too much.
+
+        `replacing` says that the tensor that holds the first operand will hold the node instead.
+        """
         if node.op.inline:
             elements = node.meta.size
         elif (below := bottom(node)).storage is not None:
@@ -175,8 +179,12 @@ class Device:
             return
         else:
             elements = node.op.work(node)
-        if elements <= self._at_once and not _deferring and self._computed_at_once(node):
-            return
+        at_once = self._computed_at_once
+        if at_once is not None and not _deferring:
+            # Only what is pending could still read an operand that no other tensor holds.
+            alone = replacing and not (self._pending or self._checks or self._under_way)
+            if at_once(node, elements, alone):
+                return
         if self._load >= self._look or node.number >= self._stop:
             self._relieve(node)
             if self._is_stored(node):
@@ -186,7 +194,7 @@ class Device:
 
     def settle(self, node: Node) -> None:
         """Compute a node that a tensor holds, if recording it computes it and was `deferring`."""
-        if self._at_once >= 0 and node.storage is None:
+        if self._computed_at_once is not None and node.storage is None:
             self.forget(node)
             self.record(node)
 

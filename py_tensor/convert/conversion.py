@@ -362,6 +362,8 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
     for x in parts[1:]:
         if x.shape != parts[0].shape:
             raise _ragged(op, parts[0].shape, x.shape)
+    if len({(x.dtype, x.device) for x in parts}) == 1:
+        return stack(parts)
     dtype = common_dtype(op, coerce(op, parts))
     return stack([converted(x, dtype) for x in parts])
 
@@ -552,7 +554,9 @@ def _dlpack(
             "__dlpack__: without a copy only a tensor on the cpu device in C order can be given,"
             " and read-only, by DLPack 1.0 or later"
         )
-    data = x._read()  # pyright: ignore[reportPrivateUsage]
+    backend: Any = node.meta.device.backend
+    shared = may_share and x.size
+    data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
     flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)
     options = {} if max_version is None else {"max_version": max_version}
     return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)

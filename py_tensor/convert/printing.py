@@ -449,6 +449,8 @@ def positional(
     if not math.isfinite(x):
         return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
     least = min_digits if unique else precision or 0
+    if precision == 0:
+        min_digits = 0  # digits beyond those there may be are zeros
     if fractional:
         head, tail = _positional(kind, x, precision, unique, min_digits)
     else:
@@ -483,7 +485,8 @@ def scientific(
     """A number with an exponent, as ``numpy.format_float_scientific`` has it; see `positional`."""
     if not math.isfinite(x):
         return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
-    head, fraction, exponent = _scientific(kind, x, precision, unique, min_digits)
+    own = min_digits if precision != 0 else 0  # digits beyond those there may be are zeros
+    head, fraction, exponent = _scientific(kind, x, precision, unique, own)
     head = f"+{head}" if sign and head[0] != "-" else head
     tail = _trimmed(fraction, trim, min_digits if unique else precision or 0)
     return f"{head:>{pad_left}}{tail}e{int(exponent):+0{exp_digits + 1}d}"

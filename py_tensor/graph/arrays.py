@@ -99,10 +99,12 @@ def places(
         n = x.shape[axis]
         place = from_the_end(np, given.astype(np.int64), n)
         good = (place >= 0) & (place < n)
-        inside &= good
-        if op and not good.all():
-            run.note(op, axis, x.shape, int(given[~good].reshape(-1)[0]))
-        found[axis] = np.clip(place, 0, n - 1)
+        if not good.all():
+            if op:
+                run.note(op, axis, x.shape, int(given[~good].reshape(-1)[0]))
+            place = np.clip(place, 0, n - 1)
+            inside &= good
+        found[axis] = place
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     behind = indices[0].ndim - (len(rest) - at)
     dims = [*range(at), *range(behind, indices[0].ndim)]

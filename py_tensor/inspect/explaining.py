@@ -170,7 +170,8 @@ class Explanation:
 def explain(*tensors: Tensor) -> Explanation:
     """What reading tensors would run: the kernels, what each fuses, and why it ends where it ends.
 
-    Nothing is run or changed. Several tensors are explained as if they were read together.
+    Nothing is run or changed. Several tensors are explained as if they were read together. What is
+    small the cpu device computed as it was recorded: nothing is left to run.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def explain(*tensors: Tensor) -> Explanation:
     Examples
     --------
     >>> import py_tensor as pt
-    >>> x = pt.ones((2, 3), device="cpu")
+    >>> x = pt.ones((200, 300), device="cpu")
     >>> pt.explain(x * 2 + 1)
     The cpu device runs no kernels: NumPy computes add and multiply, op
     by op.

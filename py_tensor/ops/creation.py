@@ -41,7 +41,7 @@ from py_tensor.ops.operands import (
     whole_number,
 )
 from py_tensor.shapes import Shape, normalize_axis, parse_shape
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
@@ -486,4 +486,3 @@ for _function in (
     full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, eye, arange, linspace,
 ):  # fmt: skip
     register(_function, method=False)
-install("_empty", staticmethod(empty))

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
+from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.errors import ShapeError
+from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
@@ -26,7 +29,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.shapes import normalize_axis, parse_shape
+from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -84,6 +87,9 @@ class vectorize:  # noqa: N801 - NumPy's name
         first elements in their dtypes: it is called once more.
     excluded : set, optional
         Numbers and names of the operands that are passed on as they are.
+    signature : str, optional
+        The axes that the function itself takes and gives, as ``"(m,n),(n)->(m)"``. It is called
+        with tensors then, once for each place along the other axes, and nothing is read.
     """
 
     def __init__(
@@ -93,14 +99,19 @@ class vectorize:  # noqa: N801 - NumPy's name
         doc: str | None = None,
         excluded: Iterable[int | str] = (),
         cache: bool = False,
+        signature: str | None = None,
     ) -> None:
         self.pyfunc = pyfunc
+        self.signature = signature
+        self._cores = None if signature is None else _cores_of(signature)
         self.otypes = otypes
         self.excluded = frozenset(excluded)
         self.__doc__ = doc or pyfunc.__doc__
         self.__name__ = getattr(pyfunc, "__name__", "vectorize")
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
+        if self._cores is not None:
+            return self._over_axes(*self._cores, operands, options)
         named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
         varied = [key for key in named if key not in self.excluded]
         spread = broadcast_arrays(*(named[key] for key in varied))
@@ -123,6 +134,50 @@ class vectorize:  # noqa: N801 - NumPy's name
         ]
         return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
 
+    def _over_axes(
+        self,
+        taken: Sequence[Core],
+        given: Sequence[Core],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """The results of a function of tensors, which takes and gives some of their last axes."""
+        places = [i for i in range(len(operands)) if i not in self.excluded]
+        if len(places) != len(taken):
+            raise TypeError(f"vectorize: {self.signature} takes {len(taken)}, not {len(places)}")
+        tensors = [tensor_of(operands[i], "vectorize") for i in places]
+        sizes: dict[str, int] = {}
+        for x, core in zip(tensors, taken, strict=True):
+            _fit(sizes, core, x.shape, self.signature)
+        loops = [x.shape[: x.ndim - len(core)] for x, core in zip(tensors, taken, strict=True)]
+        loop = broadcast("vectorize", *loops)
+        spread = [
+            broadcast_to(x, (*loop, *x.shape[x.ndim - len(core) :]))
+            for x, core in zip(tensors, taken, strict=True)
+        ]
+        columns: list[list[Tensor]] = [[] for _ in given]
+        for index in product(*map(range, loop)):
+            row = [*operands]
+            for place, x in zip(places, spread, strict=True):
+                row[place] = x[index]
+            found: Any = self.pyfunc(*row, **options)
+            parts = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+            if len(parts) != len(given):
+                raise ValueError(f"vectorize: {self.signature} gives {len(given)} results")
+            for column, part, core in zip(columns, parts, given, strict=True):
+                value = tensor_of(part, "vectorize", device=spread[0].device if spread else None)
+                _fit(sizes, core, value.shape, self.signature, whole=True)
+                column.append(value)
+        types = self.otypes or [None] * len(given)
+        made: list[Tensor] = []
+        for column, core, dtype in zip(columns, given, types, strict=True):
+            if not column and (dtype is None or not sizes.keys() >= {*core}):
+                raise ValueError("vectorize: of no elements, results need otypes and known sizes")
+            shape = (*loop, *(sizes[name] for name in core))
+            whole = stack(column) if column else zeros(shape, dtypes.DEFAULT_FLOAT)
+            made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
+        return tuple(made) if len(made) > 1 else made[0]
+
     def _types_of(
         self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
     ) -> Sequence[Any]:
@@ -142,6 +197,34 @@ class vectorize:  # noqa: N801 - NumPy's name
             return [None] * many
         results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         return [getattr(y, "dtype", None) for y in results]
+
+
+Core = tuple[str, ...]
+
+
+def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
+    """The names of axes in a signature: of each operand, and of each result."""
+    core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
+    several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
+    if not fullmatch(rf"{several}->{several}", signature):
+        raise ValueError(f"vectorize: {signature!r} is no signature, such as '(m,n),(n)->(m)'")
+    taken, given = (
+        [tuple(findall(r"\w+", part)) for part in findall(core, side)]
+        for side in signature.split("->")
+    )
+    return taken, given
+
+
+def _fit(
+    sizes: dict[str, int], core: Core, shape: Shape, signature: Any, *, whole: bool = False
+) -> None:
+    """Note the sizes of named axes, the last ones of a shape. Raises ShapeError if they differ."""
+    own = shape[len(shape) - len(core) :]
+    if len(shape) < len(core) or (whole and len(shape) > len(core)):
+        raise ShapeError(f"vectorize: shape {shape} has not the axes {core} of {signature}")
+    for name, n in zip(core, own, strict=True):
+        if sizes.setdefault(name, n) != n:
+            raise ShapeError(f"vectorize: {name} of {signature} is {sizes[name]}, and {n}")
 
 
 _BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)

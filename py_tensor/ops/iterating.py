@@ -18,9 +18,12 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.joining import broadcast_shapes
 from py_tensor.ops.movement import broadcast_to, converted, reshape
 from py_tensor.ops.operands import Operand, coerce, common_dtype
+from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["nditer"]
+
+Axes = Sequence[int | None] | None
 
 FLAGS = frozenset({"multi_index", "c_index", "f_index", "external_loop", "common_dtype"})
 ACCEPTED = frozenset(
@@ -56,8 +59,11 @@ class nditer:  # noqa: N801 - NumPy's name
         order in memory of the first operand with all axes.
     casting : str
         Accepted; each dtype is converted to the one that is asked for.
-    op_axes, itershape
-        None: how operands broadcast cannot be changed.
+    op_axes : list, optional
+        For each operand None, or a list: which of its axes lies along each axis of the iteration;
+        -1 or None where it has none, and broadcasts. An axis that is not named stays at 0.
+    itershape : tuple, optional
+        The size of each axis of the iteration, or -1 where an operand says it.
     buffersize : int
         Accepted.
 
@@ -102,12 +108,10 @@ class nditer:  # noqa: N801 - NumPy's name
         op_dtypes: Any = None,
         order: str = "K",
         casting: str = "safe",
-        op_axes: None = None,
-        itershape: None = None,
+        op_axes: Sequence[Sequence[int | None] | None] | None = None,
+        itershape: Sequence[int] | None = None,
         buffersize: int = 0,
     ) -> None:
-        if op_axes is not None or itershape is not None:
-            raise ValueError("nditer: operands broadcast by themselves; no op_axes, no itershape")
         check_order("nditer", order)
         self._flags = frozenset(flags or ())
         unknown = self._flags - FLAGS - ACCEPTED
@@ -116,9 +120,24 @@ class nditer:  # noqa: N801 - NumPy's name
         self._single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         given: list[Any] = [op] if self._single else [*cast("Sequence[Any]", op)]
         self._writable = _access(op_flags, given)
-        self.operands = self._prepared(given, _dtypes(op_dtypes, len(given)))
-        self.shape = broadcast_shapes(*(x.shape for x in self.operands))
-        for x, writable in zip(self.operands, self._writable, strict=True):
+        axes: list[Axes] = [*op_axes] if op_axes is not None else [None] * len(given)
+        if len(axes) != len(given):
+            raise ValueError(f"nditer: {len(axes)} lists of op_axes for {len(given)} operands")
+        there = [
+            _along(tensor_of(x, "nditer"), a)
+            for x, a in zip(given, axes, strict=True)
+            if x is not None
+        ]
+        self.shape = broadcast_shapes(*(x.shape for x in there))
+        if itershape is not None:
+            asked = [1 if n < 0 else n for n in itershape]
+            self.shape = broadcast_shapes(self.shape, tuple(asked))
+            if len(self.shape) != len(asked) or any(
+                n >= 0 and n != own for n, own in zip(itershape, self.shape, strict=True)
+            ):
+                raise ShapeError(f"nditer: itershape {tuple(itershape)} for {self.shape}")
+        self.operands, self._seen = self._prepared(given, _dtypes(op_dtypes, len(given)), axes)
+        for x, writable in zip(self._seen, self._writable, strict=True):
             if writable and x.shape != self.shape:
                 raise ShapeError(f"nditer: {x.shape} is written to at each place of {self.shape}")
         self.nop, self.ndim = len(self.operands), len(self.shape)
@@ -130,17 +149,19 @@ class nditer:  # noqa: N801 - NumPy's name
         self.has_delayed_bufalloc = self.iterationneedsapi = False
         self.reset()
 
-    def _prepared(self, given: list[Any], types: list[DType | None]) -> tuple[Tensor, ...]:
-        """The operands as tensors of their dtypes; new ones for None."""
+    def _prepared(
+        self, given: list[Any], types: list[DType | None], axes: list[Axes]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """The operands as tensors of their dtypes, new ones for None; and along the iteration."""
         there = [x for x in given if x is not None]
         if not there:
             raise ValueError("nditer: needs an operand that is there")
-        shape = broadcast_shapes(*(tensor_of(x, "nditer").shape for x in there))
         common = common_dtype("nditer", coerce("nditer", there))
         found: list[Tensor] = []
-        for x, writable, dtype in zip(given, self._writable, types, strict=True):
+        for x, writable, dtype, own_axes in zip(given, self._writable, types, axes, strict=True):
             if x is None:
                 device = next((y.device for y in there if isinstance(y, Tensor)), None)
+                shape = self.shape if own_axes is None else _sizes(self.shape, own_axes)
                 found.append(zeros(shape, dtype or common, device=device))
                 continue
             own = tensor_of(x, "nditer")
@@ -148,12 +169,12 @@ class nditer:  # noqa: N801 - NumPy's name
             if writable and target is not own.dtype:
                 raise ValueError(f"nditer: {own.dtype} is written to, and cannot be {target}")
             found.append(converted(own, target))
-        return tuple(found)
+        return tuple(found), tuple(_along(x, a) for x, a in zip(found, axes, strict=True))
 
     def _order(self, order: str) -> tuple[list[int], list[bool]]:
         """The axes, of which the last goes first, and which of them go backwards."""
         axes = [*range(len(self.shape))]
-        whole = [x for x in self.operands if x.shape == self.shape]
+        whole = [x for x in self._seen if x.shape == self.shape]
         if order == "F" or (order == "A" and whole and all(x.flags.f_contiguous for x in whole)):
             return axes[::-1], [False] * len(axes)
         if order != "K" or not whole or not self.itersize:
@@ -172,7 +193,7 @@ class nditer:  # noqa: N801 - NumPy's name
         self.iterindex = 0
         self._values = [
             None if writable else self._read(x)
-            for x, writable in zip(self.operands, self._writable, strict=True)
+            for x, writable in zip(self._seen, self._writable, strict=True)
         ]
         sizes = [
             range(self.shape[a])[::-1] if self._turned[a] else range(self.shape[a])
@@ -219,7 +240,7 @@ class nditer:  # noqa: N801 - NumPy's name
     def _whole(self) -> Any:
         """Each operand as one vector; of those that are written to, a view."""
         found: list[Tensor] = []
-        for x, writable in zip(self.operands, self._writable, strict=True):
+        for x, writable in zip(self._seen, self._writable, strict=True):
             spread = x if x.shape == self.shape else broadcast_to(x, self.shape)
             key = tuple(slice(None, None, -1 if back else None) for back in self._turned)
             moved = (spread[key] if any(self._turned) else spread).transpose(self._axes)
@@ -234,7 +255,7 @@ class nditer:  # noqa: N801 - NumPy's name
     def __getitem__(self, number: int) -> Tensor:
         if self.finished:
             raise ValueError("nditer: is past its end")
-        x, values = self.operands[number], self._values[number]
+        x, values = self._seen[number], self._values[number]
         if values is None:
             return x[(*self._index, ...)]
         value = values[_flat(self._index, self.shape)]
@@ -243,7 +264,7 @@ class nditer:  # noqa: N801 - NumPy's name
     def __setitem__(self, number: int, value: Operand) -> None:
         if not self._writable[number]:
             raise ValueError(f"nditer: operand {number} is read alone")
-        self.operands[number][self._index] = value
+        self._seen[number][self._index] = value
 
     def __len__(self) -> int:
         return self.nop
@@ -277,6 +298,26 @@ class nditer:  # noqa: N801 - NumPy's name
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _along(x: Tensor, axes: Axes) -> Tensor:
+    """A view of an operand with its axes as the iteration has them."""
+    if axes is None:
+        return x
+    named = [normalize_axis("nditer", a, x.ndim) for a in axes if a is not None and a >= 0]
+    if len(set(named)) < len(named):
+        raise ValueError(f"nditer: op_axes {[*axes]} name an axis twice")
+    rest = [a for a in range(x.ndim) if a not in named]
+    moved = x.transpose((*rest, *named))[(0,) * len(rest)]
+    return moved[tuple(None if a is None or a < 0 else slice(None) for a in axes)]
+
+
+def _sizes(shape: Sequence[int], axes: Sequence[int | None]) -> tuple[int, ...]:
+    """The shape of a new operand whose axes lie so along those of the iteration."""
+    sizes = {a: n for a, n in zip(axes, shape, strict=True) if a is not None and a >= 0}
+    if sorted(sizes) != [*range(len(sizes))]:
+        raise ValueError(f"nditer: op_axes {[*axes]} leave out an axis of what is new")
+    return tuple(sizes[a] for a in range(len(sizes)))
 
 
 def _flat(index: Sequence[int], shape: Sequence[int]) -> int:

@@ -10,14 +10,22 @@ from py_tensor import dtypes
 from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, isnan, subtract
-from py_tensor.ops.gather import gather_nd, take
-from py_tensor.ops.movement import concat, converted, in_common_dtype, ravel, reshape, stack
+from py_tensor.ops.gather import gather_nd, take, take_along_axis
+from py_tensor.ops.movement import (
+    concat,
+    converted,
+    in_common_dtype,
+    pad,
+    ravel,
+    reshape,
+    stack,
+)
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import compress, flatnonzero, scatter
-from py_tensor.ops.searching import isin, lexsort
+from py_tensor.ops.searching import isin
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -67,8 +75,7 @@ def unique(
         given = moveaxis(x, axis, 0)
         n = given.shape[0]
         flat = reshape(given, (n, given.size // n if n else 0))
-        columns = [flat[:, i] for i in reversed(range(flat.shape[1]))]
-        order = lexsort(columns) if columns else argsort(zeros(n, device=x.device))
+        order = _order_of_rows(flat) if flat.size else arange(n, device=x.device)
         rows = take(flat, order, 0)
     n = given.shape[0]
     same = equal(rows[1:], rows[:-1])
@@ -90,6 +97,35 @@ def unique(
         end = full(least(n, 1), n, dtypes.int32, device=x.device)
         found.append(subtract(concat([places[1:], end]), places))
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _order_of_rows(x: Tensor) -> Tensor:
+    """The places of the rows of a matrix in lexicographic order.
+
+    Elements become their ranks within their columns, which one sort finds for all columns, and two
+    ranks that stand side by side one number: of k columns there are as many sorts as k has bits,
+    as by the doubling of prefixes (Karp, Miller and Rosenberg, 1972).
+    """
+    n = x.shape[0]
+    dtype = dtypes.int32 if n * n < 2**31 else dtypes.int64
+    while x.shape[1] > 1:
+        ranks = converted(_ranks(x), dtype)
+        if ranks.shape[1] % 2:
+            ranks = pad(ranks, ((0, 0), (0, 1)))
+        x = ranks[:, ::2] * n + ranks[:, 1::2]
+    return argsort(x[:, 0])
+
+
+def _ranks(x: Tensor) -> Tensor:
+    """How many different elements of its column are below each; all NaN are alike."""
+    order = argsort(x, 0)
+    rows = take_along_axis(x, order, 0)
+    same = equal(rows[1:], rows[:-1]) | (isnan(rows[1:]) & isnan(rows[:-1]))
+    rises = concat([zeros((1, x.shape[1]), dtypes.bool_, device=x.device), ~same])
+    places = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
+    none = zeros(x.size, dtypes.int32, device=x.device)
+    ranks = ravel(cumsum(rises, 0))
+    return reshape(scatter(none, (0,), (places,), 0, ranks, unique=True, op=""), x.shape)
 
 
 def _counted(

@@ -122,6 +122,8 @@ def cov(
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
+    if ddof is not None and ddof % 1:
+        raise ValueError(f"cov: ddof is an integer, not {ddof!r}")
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))

@@ -1,29 +1,53 @@
-"""What NumPy keeps in `polynomial`, of powers: `Polynomial`, and functions of coefficients.
+"""What NumPy keeps in `polynomial`: classes of polynomials, and functions of their coefficients.
 
-Those in the submodule `polynomial` take the coefficient of the lowest power first. `polyutils` has
-what such functions share.
+Functions take the coefficient of the lowest power, or of the first basis polynomial, first. Those
+of powers are in the submodule `polynomial`. Those of other bases are in `chebyshev`, `legendre`,
+`hermite`, `hermite_e` and `laguerre`, which are imported on first use. `polyutils` has what such
+functions share.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from py_tensor.polynomial import polynomial as polynomial
 from py_tensor.polynomial import polyutils as polyutils
 from py_tensor.polynomial.objects import Polynomial as Polynomial
 
-__all__ = ["Polynomial", "polynomial", "polyutils"]
+_CLASSES = ("Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre")
+_MODULES = ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
+
+__all__ = [
+    "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre", "Polynomial", "chebyshev",
+    "hermite", "hermite_e", "laguerre", "legendre", "polynomial", "polyutils",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from py_tensor.polynomial import chebyshev as chebyshev
+    from py_tensor.polynomial import hermite as hermite
+    from py_tensor.polynomial import hermite_e as hermite_e
+    from py_tensor.polynomial import laguerre as laguerre
+    from py_tensor.polynomial import legendre as legendre
+    from py_tensor.polynomial.bases import Chebyshev as Chebyshev
+    from py_tensor.polynomial.bases import Hermite as Hermite
+    from py_tensor.polynomial.bases import HermiteE as HermiteE
+    from py_tensor.polynomial.bases import Laguerre as Laguerre
+    from py_tensor.polynomial.bases import Legendre as Legendre
+else:
 
-    def __getattr__(name: str) -> NoReturn:
-        """What NumPy has besides: other bases, of a copy."""
-        words = f"module 'py_tensor.polynomial' has no attribute '{name}'"
-        if name[:1] != "_":
-            words += f"; powers are the only basis, and np.polynomial.{name} takes x.numpy()"
-        raise AttributeError(words, name=name, obj=None)
+    def __getattr__(name: str) -> object:
+        """Another basis, which is imported when it is first used."""
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f"py_tensor.polynomial.{name}")
+        if name in _CLASSES:
+            return getattr(import_module("py_tensor.polynomial.bases"), name)
+        raise AttributeError(
+            f"module 'py_tensor.polynomial' has no attribute '{name}'", name=name, obj=None
+        )

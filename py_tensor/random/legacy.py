@@ -33,9 +33,21 @@ class RandomState(Methods):
         return state["bit_generator"], [key & MASK, key >> 32], self.bit_generator.drawn, 0, 0.0
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that `get_state` gave."""
+        """Go on from a state that `get_state` gave.
+
+        Raises
+        ------
+        ValueError
+            For a state of another generator, as NumPy's MT19937: it says nothing of these numbers.
+        """
         if not isinstance(state, dict):
-            name, (low, high), drawn, *_ = state
+            name, words, drawn, *_ = state
+            if len(words) != 2:
+                raise ValueError(
+                    f"set_state: takes what get_state gives; a state of {len(words)} words, as"
+                    f" that of NumPy's {name}, is of another generator"
+                )
+            low, high = words
             inner = {"key": low | high << 32, "counter": drawn}
             state = {"bit_generator": name, "state": inner}
         self.bit_generator.state = state

@@ -155,6 +155,8 @@ class Orders(Core):
         if number is not None and number < 0:
             raise ValueError(f"choice: a must not be negative, got {number}")
         pool = tensor_of(a, "choice") if number is None else None
+        if pool is not None and not pool.ndim:
+            raise ValueError(f"choice: a is an int, or has an axis to draw from, not {a!r}")
         device = pool.device if pool is not None else default_device()
         dimensions = pool.shape if pool is not None else (number or 0,)
         at = normalize_axis("choice", axis, len(dimensions))

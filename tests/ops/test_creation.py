@@ -44,6 +44,35 @@ def test_constants(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_the_class_makes_tensors(device: str) -> None:
+    """``pt.ndarray(shape, dtype)``, whose elements are zeros here."""
+    forms: list[tuple[Any, dict[str, Any]]] = [
+        ((2, 3), {}),
+        ((4,), {"dtype": pt.int8}),
+        ((), {"order": "F"}),
+    ]
+    for args, options in forms:
+        x = pt.ndarray(args, **options)
+        assert isinstance(x, pt.ndarray)
+        assert (x.shape, str(x.device)) == (args, device)
+        assert x.dtype is options.get("dtype", pt.float32)
+        assert not x.numpy().any()
+    x = pt.ndarray(shape=3, dtype="int32")
+    x[1:] = 5
+    assert x.tolist() == [0, 5, 5]
+    assert pt.ndarray((0, 2)).tolist() == []
+    wrong: list[tuple[dict[str, Any], type[Exception]]] = [
+        ({"shape": (-1,)}, ValueError),
+        ({"shape": 2, "order": "K"}, ValueError),
+        ({"shape": 2, "dtype": "bogus"}, TypeError),
+        ({"shape": 2, "strides": (4,)}, TypeError),
+        ({"shape": "two"}, TypeError),
+    ]
+    for given, error in wrong:
+        with pytest.raises(error):
+            pt.ndarray(**given)
+
+
 def test_full_of_a_tensor(device: str) -> None:
     row = np.array([1.5, -2.5, 3.5], np.float32)
     x = pt.tensor(row, device=device)

@@ -168,6 +168,11 @@ def test_what_does_not_fit(device: str) -> None:
             getattr(pt.linalg, name)(x[0])
     with pytest.raises(pt.ShapeError, match=r"^solve: 2 equations"):
         pt.linalg.solve(pt.ones((2, 2), device=device), x.T)
+    a = np.asarray([[1, 2], [3, 4], [5, 7]], np.float32)
+    for mine, theirs in zip(
+        pt.linalg.qr(pt.tensor(a, device=device), "raw"), np.linalg.qr(a, "raw"), strict=True
+    ):
+        np.testing.assert_allclose(mine.numpy(), theirs, 1e-5)
     with pytest.raises(ValueError, match=r"^qr: mode"):
         pt.linalg.qr(x, mode="other")
     assert pt.linalg.inv(pt.zeros((0, 3, 3), device=device)).shape == (0, 3, 3)

@@ -50,6 +50,8 @@ MADE: dict[str, list[Call]] = {
         lambda np: np.mgrid[0:1:5j, -1:1:0.5],
         lambda np: np.mgrid[2:8:2],
         lambda np: np.mgrid[0:1:3j],
+        lambda np: np.mgrid[0 : np.array(3), 1 : np.array([4, 5])[0]],
+        lambda np: np.mgrid[0 : 1 : np.array([1, 3])[1] * 1j],
     ],
     "ogrid": [lambda np: np.ogrid[0:3, 1:3], lambda np: np.ogrid[0:1:5j, :4, 2:0:-1]],
     "r_": [
@@ -69,6 +71,22 @@ MADE: dict[str, list[Call]] = {
         lambda np: np.vectorize(lambda x, k: x + k, excluded=["k"])([1, 2], k=5),
         lambda np: np.vectorize(lambda x: x, otypes=[float])([1, 2]),
         lambda np: np.vectorize(lambda x: x, otypes=["d"])(np.zeros((0, 2))),
+        lambda np: np.vectorize(lambda x, y: x @ y, signature="(n),(n)->()")(
+            np.ones((2, 3)), np.arange(3.0)
+        ),
+        lambda np: np.vectorize(lambda x, y: x @ y, signature="(m,n),(n)->(m)")(
+            np.arange(24.0).reshape(2, 1, 4, 3), np.arange(12.0).reshape(4, 3)
+        ),
+        lambda np: np.vectorize(lambda x: (x.sum(), x * 2), signature=" ( n )->(), (n)")(
+            np.arange(6.0).reshape(2, 3)
+        ),
+        lambda np: np.vectorize(lambda x, k: x[:k], excluded=[1], signature="(n)->(m)")(
+            np.arange(6.0).reshape(2, 3), 2
+        ),
+        lambda np: np.vectorize(lambda x: x.sum(), signature="(n)->()", otypes=["d"])(
+            np.zeros((0, 3))
+        ),
+        lambda np: np.vectorize(lambda x: x + 1, signature="()->()")(np.arange(3.0)),
     ],
 }
 
@@ -128,9 +146,20 @@ def test_windows(device: str, rng: np.random.Generator) -> None:
 def test_what_is_refused(device: str) -> None:
     x = pt.arange(6, device=device).reshape(2, 3)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
-        (lambda: pt.geomspace(-1, 1), ValueError, "^geomspace: .*one sign"),
+        (lambda: pt.geomspace(0, 1), ValueError, "^geomspace: .*neither of which is 0"),
         (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 numbers"),
         (lambda: pt.vectorize(abs)(pt.zeros(0)), ValueError, "^vectorize: .*otypes"),
+        (lambda: pt.vectorize(abs, signature="n->n"), ValueError, "^vectorize: 'n->n' is no sig"),
+        (lambda: pt.vectorize(abs, signature="(n)->(n)")(1.0), pt.ShapeError, "has not the axes"),
+        (lambda: pt.vectorize(abs, signature="(n)->()")([[1.0]]), pt.ShapeError, "has not the ax"),
+        (
+            lambda: pt.vectorize(pt.add, signature="(n),(n)->(n)")([1.0], [1.0, 2]),
+            pt.ShapeError,
+            "^vectorize: n of",
+        ),
+        (lambda: pt.vectorize(abs, signature="(n)->(n)")([1], [1]), TypeError, "takes 1, not 2"),
+        (lambda: pt.mgrid[0 : pt.array([3])], TypeError, r"^a slice of a grid .*\(1,\)"),
+        (lambda: pt.ndarray((2,), buffer=b"12"), TypeError, "^ndarray: .* pt.frombuffer"),  # type: ignore[arg-type]
         (lambda: pt.unravel_index(x, (2, 3), order="A"), ValueError, "^unravel_index: order"),
         (lambda: pt.ravel_multi_index((x,), (2, 3)), pt.ShapeError, "^ravel_multi_index: 1 ind"),
         (lambda: pt.vander(x), pt.ShapeError, r"^vander: .*\(2, 3\)"),

@@ -105,13 +105,54 @@ def test_walking(array: Array, device: str) -> None:
     assert [*pt.nditer(pt.ones((0, 3), device=device), flags=["zerosize_ok"])] == []
 
 
+def test_axes_of_operands(device: str) -> None:
+    """`op_axes` and `itershape`, beside NumPy's."""
+    a, b, c = np.arange(6).reshape(2, 3), np.arange(3) * 10, np.arange(2) * 100
+    forms: list[tuple[list[Any], dict[str, Any]]] = [
+        ([b, c], {"op_axes": [[0, -1], [-1, 0]]}),
+        ([b, c], {"op_axes": [[0, None], [None, 0]]}),
+        ([a, b], {"op_axes": [[1, 0], [0, -1]]}),
+        ([a, c], {"op_axes": [[1, 0], None]}),
+        ([a], {"op_axes": [[0]]}),
+        ([b], {"op_axes": [[-1, 0]], "itershape": (2, 3)}),
+        ([a, b], {"op_axes": [[0, 1], [-1, 0]], "itershape": (-1, 3)}),
+    ]
+    for order in "CF":
+        for arrays, options in forms:
+            tensors = [pt.tensor(v, dtype="int32", device=device) for v in arrays]
+            theirs = np.nditer(arrays, order=order, **options)
+            ours = pt.nditer(tensors, order=order, **options)
+            assert ours.operands[0].shape == theirs.operands[0].shape
+            expected = [[int(v) for v in row] for row in map(np.atleast_1d, theirs)]
+            assert [[v.item() for v in row] for row in ours] == expected
+    for axes in (None, [1, 0], [0, 1]):
+        options = {"op_axes": [[0, -1], [-1, 0], axes]}
+        results: list[Any] = []
+        for module, made in ((np, np.array), (pt, lambda v: pt.tensor(v, device=device))):
+            it: Any = module.nditer([made(b), made(c), None], **options)
+            with it:
+                for x, y, z in it:
+                    z[...] = x + y
+                results.append(it.operands[2])
+        assert results[1].tolist() == results[0].tolist()
+    x = pt.zeros((2, 3), device=device)
+    with pt.nditer(x, op_axes=[[1, 0]], op_flags=["readwrite"], flags=["multi_index"]) as it:
+        for v in it:
+            v[...] = it.multi_index[0] * 10 + it.multi_index[1]
+    assert x.tolist() == [[0, 10, 20], [1, 11, 21]]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda x: pt.nditer(x, flags=["ranged"]), ValueError, "ranged"),
         (lambda x: pt.nditer(x, op_flags=["overwrite"]), ValueError, "overwrite"),
         (lambda x: pt.nditer(x, order="B"), ValueError, "order"),
-        (lambda x: pt.nditer(x, op_axes=[[0]]), ValueError, "op_axes"),
+        (lambda x: pt.nditer(x, op_axes=[[0], [0]]), ValueError, "2 lists of op_axes for 1"),
+        (lambda x: pt.nditer(x, op_axes=[[0, 0]]), ValueError, "name an axis twice"),
+        (lambda x: pt.nditer(x, op_axes=[[1]]), pt.AxisError, "axis 1"),
+        (lambda x: pt.nditer(x, itershape=(4,)), ValueError, r"\(4,\)"),
+        (lambda x: pt.nditer([x, None], op_axes=[[0], [1]]), ValueError, "leave out an axis"),
         (lambda x: pt.nditer([x, x], op_flags=[["readonly"]]), ValueError, "1 lists .* 2"),
         (lambda x: pt.nditer([x, x], op_dtypes=["int32"]), ValueError, "1 dtypes for 2"),
         (lambda x: pt.nditer([None]), ValueError, "there"),

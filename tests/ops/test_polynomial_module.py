@@ -208,9 +208,12 @@ def test_what_is_refused() -> None:
     module: Any = pt.polynomial
     p, f = module.Polynomial([1, 2]), module.polynomial
     refused: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: p + pt.polynomial.Polynomial([1], [0, 2]), TypeError, "domains, windows"),
+        (lambda: p + pt.polynomial.Polynomial([1], [0, 2]), TypeError, "bases, domains"),
         (lambda: p / p, TypeError, "divides by numbers"),
-        (lambda: p.convert(kind=int), TypeError, "only basis"),
+        (lambda: p.convert(kind=int), TypeError, "kind is a class of polynomials"),
+        (lambda: p + module.Chebyshev([1]), TypeError, "bases, domains"),
+        (lambda: module.chebyshev.chebvander([1.0], -1), ValueError, "^chebvander: the degree"),
+        (lambda: module.chebyshev.chebother, AttributeError, "chebother"),
         (lambda: p.truncate(0), ValueError, "size is 0"),
         (lambda: p.basis(-1), ValueError, "degree is -1"),
         (lambda: pt.polynomial.Polynomial([1], [1, 2, 3]), ValueError, "domain has two ends"),
@@ -226,7 +229,7 @@ def test_what_is_refused() -> None:
         (lambda: f.polyfromroots([[1.0]]), pt.ShapeError, "^polyfromroots: takes a vector"),
         (lambda: f.polycompanion([1]), ValueError, "^polycompanion: takes two"),
         (lambda: f.polyfit([1.0, 2], [1.0, 2], [0, 1]), TypeError, "list"),
-        (lambda: module.Chebyshev, AttributeError, r"np\.polynomial\.Chebyshev"),
+        (lambda: module.fourier, AttributeError, "no attribute 'fourier'"),
     ]
     for call, error, words in refused:
         with pytest.raises(error, match=words):
@@ -273,3 +276,154 @@ def test_what_utilities_refuse() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+BASES = {
+    "chebyshev": ("cheb", "Chebyshev"),
+    "legendre": ("leg", "Legendre"),
+    "hermite": ("herm", "Hermite"),
+    "hermite_e": ("herme", "HermiteE"),
+    "laguerre": ("lag", "Laguerre"),
+}
+IN_BASES: dict[str, list[Call]] = {  # of the function, two vectors of coefficients, and places
+    "add": [lambda f, a, b, x: f(a, b)],
+    "companion": [lambda f, a, b, x: f(a)],
+    "der": [lambda f, a, b, x: f(a), lambda f, a, b, x: f(x, 1, 2, axis=1)],
+    "div": [lambda f, a, b, x: f(a, b)],
+    "fit": [
+        lambda f, a, b, x: f(x[0], x[1], 1),
+        lambda f, a, b, x: f(x[0], x.T, 2, w=[1, 2, 1, 0.5]),
+        lambda f, a, b, x: f(x[0], x[1], [0, 2]),
+    ],
+    "fromroots": [lambda f, a, b, x: f(b), lambda f, a, b, x: f([1j, -1j, 2])],
+    "gauss": [lambda f, a, b, x: f(4)],
+    "grid2d": [lambda f, a, b, x: f(x[0], b, x)],
+    "grid3d": [lambda f, a, b, x: f(x[0], b, a, x.reshape(2, 2, -1))],
+    "int": [lambda f, a, b, x: f(a, 2, [3, -1], lbnd=0.5, scl=2)],
+    "line": [lambda f, a, b, x: f(1.5, 2.0), lambda f, a, b, x: f(3, 0)],
+    "mul": [lambda f, a, b, x: f(a, b)],
+    "mulx": [lambda f, a, b, x: f(a)],
+    "pow": [lambda f, a, b, x: f(b, 3)],
+    "roots": [lambda f, a, b, x: f([1.0, -3, 2]), lambda f, a, b, x: f([5.0, 0, 1])],
+    "sub": [lambda f, a, b, x: f(a, b)],
+    "trim": [lambda f, a, b, x: f([1, 0.1, 2, 0.1, 0], 0.5)],
+    "val": [
+        lambda f, a, b, x: f(x, a),
+        lambda f, a, b, x: f(x[0], x),
+        lambda f, a, b, x: f(x[0], x, tensor=False),
+        lambda f, a, b, x: f(2.0, a),
+        lambda f, a, b, x: f(x, a[:1]),
+        lambda f, a, b, x: f(x, [1.0, 2, 3, 4, 5, 6]),
+    ],
+    "val2d": [lambda f, a, b, x: f(x[0], x[1], x)],
+    "val3d": [lambda f, a, b, x: f(x[0], x[1], x[0], x.reshape(2, 2, -1))],
+    "vander": [lambda f, a, b, x: f(x, 4), lambda f, a, b, x: f(2.0, 0)],
+    "vander2d": [lambda f, a, b, x: f(x[0], x[1], [1, 2])],
+    "vander3d": [lambda f, a, b, x: f(x[0], x[1], x[0], [1, 2, 1])],
+    "weight": [lambda f, a, b, x: f(x / 4)],
+}
+ALONE: list[Call] = [  # what one basis has, or what is named otherwise
+    lambda p, a, x: p.chebyshev.cheb2poly(a),
+    lambda p, a, x: p.chebyshev.poly2cheb(a),
+    lambda p, a, x: p.hermite_e.poly2herme(a),
+    lambda p, a, x: p.laguerre.lag2poly(a),
+    lambda p, a, x: p.chebyshev.chebpts1(5),
+    lambda p, a, x: p.chebyshev.chebpts2(5),
+    lambda p, a, x: p.chebyshev.chebinterpolate(lambda v: v**3 - v, 3),
+    lambda p, a, x: p.chebyshev.chebinterpolate(lambda v, k: v * k, 2, (3,)),
+]
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("basis", BASES)
+def test_functions_of_other_bases(basis: str, device: str, rng: numpy.random.Generator) -> None:
+    prefix, _ = BASES[basis]
+    mine, theirs = (getattr(m.polynomial, basis) for m in (pt, np))
+    narrow = [a.astype(np.float32) for a in operands(rng)]
+    tensors = [pt.tensor(a, device=device) for a in narrow]
+    for name, calls in IN_BASES.items():
+        for number, call in enumerate(calls):
+            wide = [a.astype(np.float64) for a in narrow]
+            expected = call(getattr(theirs, prefix + name), *wide)
+            found = call(getattr(mine, prefix + name), *tensors)
+            scale = max(1.0, *(np.abs(v).max() for v in _parts(expected)))
+            for got, wanted in zip(_parts(found), _parts(expected), strict=True):
+                close(got / scale, np.asarray(wanted) / scale, f"{prefix}{name} {number}")
+    others = {n for n in theirs.__all__ if n.startswith(prefix) and callable(getattr(theirs, n))}
+    rest = {f"{prefix}{n}" for n in ("2poly", "interpolate", "pts1", "pts2")}
+    assert others - rest == {prefix + n for n in IN_BASES}
+    assert {*dir(mine)} == {*theirs.__all__}
+    assert getattr(mine, f"{prefix}x") == getattr(theirs, f"{prefix}x").tolist()
+
+
+def _parts(found: Any) -> Any:
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("number", range(len(ALONE)))
+def test_functions_of_one_basis(number: int, device: str) -> None:
+    a, x = np.array([1.5, -2, 3]), np.array([0.5, 1, -1])
+    expected = ALONE[number](np.polynomial, a, x)
+    found = ALONE[number](pt.polynomial, *(pt.tensor(v, device=device) for v in (a, x)))
+    close(found, expected, f"function {number}")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("basis", BASES)
+def test_fits_in_other_bases(basis: str, device: str, recwarn: pytest.WarningsRecorder) -> None:
+    prefix, _ = BASES[basis]
+    x, y = np.array([1, 2, 1, 2.0]), np.array([1, 3, 2, 4.0])
+    mine, theirs = (getattr(getattr(m.polynomial, basis), f"{prefix}fit") for m in (pt, np))
+    expected, more = theirs(x, y, 3, full=True)
+    tensors = [pt.tensor(v, device=device) for v in (x, y)]
+    found, others = mine(*tensors, 3, full=True)
+    close(found, expected, "the shortest")
+    assert others[0].shape == more[0].shape
+    assert others[1] == more[1] == 2
+    close(others[2], more[2], "singular values")
+    mine(*tensors, 3)
+    assert bool([w for w in recwarn if w.category is pt.RankWarning]) == (device == "cpu")
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_objects_of_other_bases(basis: str) -> None:
+    name = BASES[basis][1]
+    mine, numpys = (getattr(m.polynomial, name) for m in (pt, np))
+    for made in (lambda p: p([1.5, 2, 3]), lambda p: p([1, 0, -2], [0, 4], symbol="t"), *MADE[3:]):
+        p, q = made(mine), made(numpys)
+        in_basis(p, q, name)
+        assert str(p).count(name) == str(q).count(name)
+        others = [
+            k([2, -1, 3.5], list(v.domain), list(v.window), v.symbol)
+            for k, v in ((mine, p), (numpys, q))
+        ]
+        for what, call in OPERATIONS.items():
+            if what in ("zeros", "converted"):
+                continue
+            in_basis(call(p, others[0]), call(q, others[1]), f"{what} of {name}")
+        for kind in ("Polynomial", "Chebyshev", "Laguerre"):
+            pair = [getattr(m.polynomial, kind) for m in (pt, np)]
+            in_basis(p.convert(kind=pair[0]), q.convert(kind=pair[1]), f"{name} as {kind}")
+            in_basis(pair[0].cast(p), pair[1].cast(q), f"{name} cast to {kind}")
+    if name == "Chebyshev":
+        function: Any = lambda v, k: v**2 + k  # noqa: E731
+        given = (function, 3, [0, 2], (5,))
+        in_basis(mine.interpolate(*given), numpys.interpolate(*given), "interpolated")
+
+
+def in_basis(mine: Any, numpys: Any, what: str) -> None:
+    """As `alike`, for objects of any basis."""
+    if isinstance(numpys, tuple):
+        for number, pair in enumerate(zip(mine, numpys, strict=True)):
+            in_basis(*pair, f"{what}, part {number}")
+    elif hasattr(numpys, "basis_name"):
+        assert type(mine).__name__ == type(numpys).__name__, what
+        scale = max(1.0, np.abs(numpys.coef).max())
+        close(mine.coef / scale, numpys.coef / scale, what)
+        for name in ("domain", "window"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(numpys, name), 1e-5)
+        assert (mine.symbol, mine.basis_name) == (numpys.symbol, numpys.basis_name)
+    else:
+        scale = max(1.0, float(np.max(np.abs(numpys))))
+        got = np.asarray(mine) / scale
+        np.testing.assert_allclose(got, np.asarray(numpys) / scale, 3e-4, 3e-4, err_msg=what)

@@ -143,6 +143,12 @@ def test_states_of_the_module(device: str) -> None:
         other = pt.random.RandomState(99)
         other.set_state(pickle.loads(pickle.dumps(state)))
         assert other.standard_normal(5).tolist() == first
+    theirs = np.random.RandomState(1).get_state()
+    with pytest.raises(ValueError, match=r"^set_state: .*624 words.* MT19937, is of another"):
+        pt.random.RandomState(1).set_state(theirs)
+    for wrong in (3.0, 3.5, np.float32(3)):
+        with pytest.raises(ValueError, match=r"^choice: a is an int, or has an axis"):
+            pt.random.choice(wrong)
     source = pt.random.Philox(8)
     before = pt.random.get_bit_generator()
     pt.random.set_bit_generator(source)

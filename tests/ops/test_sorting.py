@@ -201,3 +201,26 @@ def test_argsort_of_a_scalar(device: str) -> None:
         np.testing.assert_array_equal(pt.argsort(x, axis).numpy(), expected, strict=True)
     with pytest.raises(pt.AxisError):
         pt.argsort(x, 1)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64"])
+def test_unique_slices(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Lexicographic order of any number of columns, along any axis; NaN equals nothing there."""
+    for shape in ((1, 1), (7, 1), (40, 2), (40, 3), (60, 5), (5, 4, 3), (3, 64), (4, 0), (0, 4)):
+        a = rng.integers(0, 2, shape).astype(dtype)
+        x = pt.tensor(a, dtype=dtype, device=device)
+        for axis in range(-1, a.ndim - 1):
+            if not a.size and a.shape[axis]:
+                continue  # NumPy has no dtype for rows without elements
+            options: dict[str, Any] = dict.fromkeys(
+                ("return_index", "return_inverse", "return_counts"), True
+            )
+            expected = np.unique(a, axis=axis, **options)
+            found = pt.unique(x, axis=axis, **options)
+            for mine, theirs in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(mine.numpy(), theirs, f"{shape} along {axis}")
+    if dtype == "float32":
+        nan = pt.tensor([[np.nan, 2], [1, 0], [np.nan, 1], [1, 0]], device=device)
+        found = pt.unique(nan, axis=0).numpy()
+        np.testing.assert_array_equal(found, [[1, 0], [np.nan, 1], [np.nan, 2]])

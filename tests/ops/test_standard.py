@@ -24,7 +24,7 @@ def test_casting() -> None:
         expected = np.can_cast(a.name, b.name, casting)
         assert pt.can_cast(a, b, casting) == expected, (a, b, casting)
     assert pt.can_cast(pt.ones(2, "int8"), "float16")
-    with pytest.raises(ValueError, match="can_cast: there is no casting 'other'"):
+    with pytest.raises(ValueError, match=r"can_cast: casting is .* not 'other'"):
         pt.can_cast("int8", "int16", "other")
 
 

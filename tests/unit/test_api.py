@@ -241,3 +241,10 @@ def test_what_is_in_a_tensor() -> None:
     assert math.nan not in pt.tensor([math.nan])
     assert 0 not in pt.zeros((0, 3))
     assert 2.5 in pt.tensor(2.5)
+
+
+def test_a_tensor_that_an_error_left_half_made_has_no_node() -> None:
+    x = pt.Tensor.__new__(pt.Tensor)
+    for name in ("_node", "_alias"):
+        with pytest.raises(AttributeError):
+            getattr(x, name)

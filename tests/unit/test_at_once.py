@@ -53,6 +53,8 @@ def test_small_results_are_there_and_large_ones_wait() -> None:
     assert is_stored(pt.ones((3, 4)) @ x)
     assert not is_stored(large + 1)
     assert not is_stored(large.sum())
+    assert is_stored(pt.zeros(4))
+    assert not is_stored(pt.zeros(large.shape))  # which takes no memory
     assert not is_stored((large + 1)[:2] * 2)
     assert not is_stored(small(64, 64, 64).sum(0) + 1)
 
@@ -144,3 +146,74 @@ def test_a_read_of_a_small_result_takes_few_calls() -> None:
     x = small(4)
     assert calls(lambda: float(x.sum())) < 50
     assert calls(lambda: float(x[1])) < 60
+
+
+def test_a_part_is_written_to_a_large_array_that_nothing_else_needs() -> None:
+    x = pt.zeros((300, 300)) + 0
+    x.realize()
+    before = x._node.storage
+    x[3, 4] = 1.5
+    x[5, 2:9] = x[3, 1:8] + 1
+    x[7] += 2
+    assert x._node.storage is before
+    expected = np.zeros((300, 300), np.float32)
+    expected[3, 4] = 1.5
+    expected[5, 2:9] = expected[3, 1:8] + 1
+    expected[7] += 2
+    assert np.array_equal(x.numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda x: x.copy(),
+        lambda x: x.reshape(-1)[5:7].copy(),
+        lambda x: x + 1 - 1,
+        lambda x: x.astype(x.dtype),
+        lambda x: x.T + 0,
+        lambda x: x[0] * 1,
+        lambda x: x[0, 5],
+        lambda x: pt.concat([x, x]),
+        lambda x: x.sum(0),
+        lambda x: x[pt.asarray([0, 1])],
+        lambda x: memoryview(x.tobytes()),
+    ],
+)
+def test_what_was_made_before_keeps_its_values(keep: Callable[[pt.Tensor], Any]) -> None:
+    values = RNG.random((100, 200), np.float32)
+    x = pt.asarray(values) + 0
+    x.realize()
+    x[1, 1] = 0.5  # to an array of its own
+    expected = np.asarray(keep(x)).copy()
+    kept = keep(x)
+    x[0] = -1
+    x[0, 5] = 9
+    x[:, 6] = 8
+    assert np.array_equal(np.asarray(kept), expected)
+    values[1, 1] = 0.5
+    values[0], values[0, 5], values[:, 6] = -1, 9, 8
+    assert np.array_equal(x.numpy(), values)
+
+
+def test_a_write_that_reads_what_it_writes_over_reads_it_before() -> None:
+    values = RNG.random((100, 200), np.float32)
+    x = pt.asarray(values) + 0
+    x.realize()
+    for y in (x, values):
+        y[1:] = y[:-1]
+        y[:, 2:5] = y[:, 1:4] * 2 - y[:, 2:5]
+        y[0, ::-1] = y[0]
+        y[:50, :50] = y[:50, :50].T
+        y[3] = y[:200, 3].sum() + y[3]
+    np.testing.assert_allclose(x.numpy(), values, rtol=1e-5)
+
+
+def test_parts_of_complex_elements_are_written_to_the_array() -> None:
+    values = RNG.random((100, 200)).astype(np.complex64)
+    x = pt.asarray(values) + 0
+    x.realize()
+    for y in (x, values):
+        y[2, 2:5].imag[...] = 3
+        y.real[1] = y.imag[2]
+        y[4] = y[4].conj() * 1j
+    assert np.array_equal(x.numpy(), values)

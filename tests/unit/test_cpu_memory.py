@@ -117,7 +117,7 @@ def test_a_long_chain_of_views(source: Any) -> None:
         (lower, True),
         (lambda x, i: (assign(x, i), assign_by_list(x, i), lower(x, i)), True),
         (add_at, False),  # to repeat it after an interrupt would add twice
-        (assign_what_follows, False),  # to repeat it would read what it wrote
+        (assign_what_follows, True),  # what it reads is computed before
         (lambda x, i: (assign(x, i), add_at(x, i)), False),
         (increase, False),
     ],

@@ -213,17 +213,18 @@ def test_where_there_is_nothing_to_run(gpu: GPU) -> None:
 
 
 def test_the_cpu_device() -> None:
-    x = pt.ones(3, device="cpu")
+    x = pt.ones(10**4, device="cpu")
     text = " ".join(repr(pt.explain(pt.exp(x) * 2 + 1)).split())
     assert text == (
         "The cpu device runs no kernels: NumPy computes add, exp and multiply, op by op."
     )
     assert pt.explain(x.realize()).remarks == ("Nothing to run: the elements are stored.",)
-    assert "computes copy, op" in pt.explain(pt.ones(3, device="cpu")).remarks[0]
+    assert "computes copy, op" in pt.explain(pt.ones(10**4, device="cpu")).remarks[0]
+    assert pt.explain(x[:3] + 1).remarks == ("Nothing to run: the elements are stored.",)
 
 
 def test_several_tensors_and_devices(gpu: GPU) -> None:
-    x, y = stored(gpu, 8), pt.ones(3, device="cpu")
+    x, y = stored(gpu, 8), pt.ones(10**4, device="cpu")
     found = pt.explain(x + 1, x * 2, y + 1)
     (kernel,) = found.kernels[:1]
     assert sum(len(k.outputs) for k in found.kernels) == 2

@@ -402,6 +402,19 @@ def test_format_float(rng: np.random.Generator, dtype: str) -> None:
         assert pt.format_float_scientific(x, **given, **exponent) == expected, (value, given)
 
 
+@pytest.mark.parametrize("value", [2.5, 0.125, 123.456, 9.99, 99.5, 1e-5, 0.0, -0.75, 3e20])
+def test_no_digits_but_zeros(value: float) -> None:
+    """`min_digits` beyond a precision of 0."""
+    for unique in (True, False):
+        for least in (0, 1, 3):
+            for trim in "k.0-":
+                given: Any = {"precision": 0, "min_digits": least, "unique": unique, "trim": trim}
+                expected = np.format_float_positional(value, **given)
+                assert pt.format_float_positional(value, **given) == expected, given
+                expected = np.format_float_scientific(value, **given).replace(".e", "e")
+                assert pt.format_float_scientific(value, **given).replace(".e", "e") == expected
+
+
 def test_format_float_of_pythons_numbers() -> None:
     for value in (1.1, 3, 1e-7, 0.30000000000000004, True):
         assert pt.format_float_positional(value) == np.format_float_positional(value)

@@ -1,0 +1,16 @@
+"""Polynomials in the basis of `Hermite`, under NumPy's names; see `bases`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.polynomial import bases
+from py_tensor.polynomial.bases import Hermite as Hermite
+
+
+def __getattr__(name: str) -> Any:
+    return bases.HERMITE.named(name)
+
+
+def __dir__() -> list[str]:
+    return bases.HERMITE.names()
