@@ -348,7 +348,7 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     ShapeError
         For anything but vectors of at least one element.
     """
-    a, b = (reshape(x, (1,)) if not x.ndim else x for x in in_common_dtype("correlate", a, v))
+    a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
     if b.size > a.size:
         return flip(_slid("correlate", b, a, mode))
