@@ -234,7 +234,7 @@ _NOT_READ = ", where nothing is read for an error"
 _STREAM = "another stream of numbers than NumPy's for the same seed"
 PARTLY: dict[str, str] = {
     **dict.fromkeys(
-        ("asfortranarray", "isfortran", "require"), "memory of new tensors is always row-major"
+        ("asfortranarray", "require"), "what is column-major is a view, and owns no memory"
     ),
     **dict.fromkeys(("nanargmax", "nanargmin"), "on the GPU 0 for NaN alone" + _NOT_READ),
     **dict.fromkeys(

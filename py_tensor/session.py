@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from py_tensor.backend.device import (
     CPU_DEVICE,
     GPU_DEVICE,
@@ -62,13 +64,30 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
     computes with them as NumPy does. `"subnormals"` tells what becomes of float32 numbers below
     2**-126: "kept" where arithmetic computes with them, "flushed" where it may take them, and give
     them, as 0. Comparisons, sorts, choices and copies see them on every device.
+    After a loss a new device is asked for. Where there is none, `"lost"` says why, and what
+    describes a device is left out.
     """
     place = parse(device)
+    can_test = place is CPU_DEVICE or host.can_wait()
+    if place is GPU_DEVICE and can_test:
+        can_test = _revived()
     info = _info(place)
-    if place is CPU_DEVICE or host.can_wait():
+    if can_test:
         info["self_test"] = self_test(place)
         info["subnormals"] = "kept" if _keeps_subnormals(place) else "flushed"
     return info
+
+
+def _revived() -> bool:
+    """Whether there is a GPU device: another one, where that was lost."""
+    from py_tensor.backend.webgpu import WebGPU
+
+    backend = GPU_DEVICE.backend
+    if isinstance(backend, WebGPU):
+        with suppress(DeviceError):
+            backend.revive()
+        return not backend.unavailable
+    return True
 
 
 def _info(device: Device) -> DeviceInfo:

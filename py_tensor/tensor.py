@@ -46,10 +46,10 @@ else:
 
 
 _OF_SCALARS = {
-    "f": ("as_integer_ratio", "hex", "is_integer"),
-    **dict.fromkeys("iu", ("bit_count", "denominator", "is_integer", "numerator")),
-}
-"""By kind of dtype, what a scalar has of Python's numbers and an array has not, as in NumPy."""
+    "as_integer_ratio": "f", "bit_count": "iu", "denominator": "iu", "hex": "f",
+    "is_integer": "fiu", "numerator": "iu",
+}  # fmt: skip
+"""What scalars have of Python's numbers and arrays have not, as in NumPy: and of which dtypes."""
 MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
 _WRITING = RLock()
 """Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
@@ -212,7 +212,8 @@ class Tensor(Methods):
                 return self._made_current(self._alias)
             if name in ("_alias", "_node"):  # of a tensor that an error left half made
                 raise AttributeError(name)
-            if name in _OF_SCALARS.get(self.dtype.kind, ()) and self.is_scalar:
+            kinds = _OF_SCALARS.get(name)
+            if kinds is not None and self.dtype.kind in kinds and self.is_scalar:
                 value = self.item()
                 return (
                     getattr(value, name) if hasattr(value, name) else value.__float__().is_integer

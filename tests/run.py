@@ -8,7 +8,8 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
     python3 tests/run.py --no-setup --only ops-webgpu    on a machine with a built page, Python and
                                                a browser (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
-Parts: lint (ruff, pyright, tsc, the JavaScript linter), unit (no browser), ops (every op on the
+Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of what the
+project depends on, where a registry answers), unit (no browser), ops (every op on the
 CPU device), native (the GPU without a browser, and every op on it), libraries (SciPy, einops and
 others on tensors), browser (the page, and every op on WebGPU, in one browser), ops-webgpu (the
 latter alone), perf (counts and ratios, which unit and browser hold as well). What is not an option
@@ -84,6 +85,7 @@ SUITES_ALONE = {
 IN_BROWSER = {"browser", "ops-webgpu", "perf"}
 EVERYTHING = [
     "lint",
+    "audit",
     "unit",
     "ops",
     "native",
@@ -138,7 +140,9 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # or an option of pytest's could pass for one of ours
     )
-    parser.add_argument("--only", action="append", choices=["lint", *SUITES], metavar="PART")
+    parser.add_argument(
+        "--only", action="append", choices=["lint", "audit", *SUITES], metavar="PART"
+    )
     parser.add_argument("--no-setup", dest="setup", action="store_false")
     parser.add_argument("--lanes", type=int, default=LANES, metavar="N")
     parser.add_argument("-m", dest="marks", metavar="MARKS", help="as pytest has it")
@@ -171,6 +175,8 @@ def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -
     # The shortest last, so that the lanes end at about the same time.
     crowd = [piece for part in suites for piece in in_pytest.pieces(part)]
     crowd += lint(in_pytest.python) if "lint" in parts else []
+    if "audit" in parts:  # by the Python that has pip, too
+        crowd.append(Piece("audit", [sys.executable, "tests/audit.py"]))
     if lanes == 1 or len(crowd) == 1:
         yield from map(run, crowd)
     else:

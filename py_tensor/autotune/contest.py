@@ -115,7 +115,7 @@ class _Bench:
         self.place = Device("webgpu")
         self.place.use(Candidate(backend, backend.profile.chosen))
         self.operands = [[self._uploaded(x) for x in workload.operands] for workload in workloads]
-        self.has_clock = "timestamp-query" in backend.info()["features"]
+        self.has_clock = "timestamp-query" in backend.info().get("features", ())
 
     def _uploaded(self, matrix: Matrix) -> Tensor:
         return tensor(matrix.data.cast("f", matrix.shape), device=self.place)

@@ -266,7 +266,7 @@ class _Record:
         try:
             return _Record.parsed(backend.record, backend)
         except ValueError:
-            return _Record(backend.info()["adapter"], None, {}, {})
+            return _Record(backend.adapter, None, {}, {})
 
     @staticmethod
     def parsed(text: str, backend: WebGPU) -> _Record:
@@ -286,7 +286,7 @@ class _Record:
             record = _Record(dict(found["adapter"]), found["when"], choices, attempts)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError("from_json: this is not what to_json gives") from None
-        adapter = backend.info()["adapter"]
+        adapter = backend.adapter
         if record.adapter != adapter:
             raise ValueError(f"from_json: this was found on {record.adapter}, not on {adapter}")
         _with(_defaults(backend), choices, backend)

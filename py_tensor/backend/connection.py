@@ -73,6 +73,8 @@ class Connection:
         What is kept of the tuning of this adapter, as JSON; "" where it was not tuned.
     unkept : str
         Why the record is lost with this session; "" where it is not.
+    unavailable : str
+        Why there is no other device after a loss; "" where none was asked for in vain.
     """
 
     profile: AdapterProfile
@@ -83,7 +85,7 @@ class Connection:
         self.phases = Phases()
         self.generation = 0
         self.flushes = 0
-        self.record = self.unkept = ""
+        self.record = self.unkept = self.unavailable = ""
         self._info: dict[str, Any] = {}
         self._lost_generation = -1
         self._targets: dict[int, tuple[array[int], int]] = {}  # of reads, by address; of which id
@@ -99,7 +101,14 @@ class Connection:
             raise KeyboardInterrupt
         found = json.loads(acquired)
         if not found["ok"]:
-            raise DeviceError(f"no WebGPU device: {found['reason']}")
+            if not self.generation:
+                raise DeviceError(f"no WebGPU device: {found['reason']}")
+            self.unavailable = found["reason"]
+            raise DeviceError(
+                f"the GPU device was lost, and there is no other one: {found['reason']}. "
+                "pt.set_default_device('cpu') goes on with the cpu device"
+            )
+        self.unavailable = ""
         if found["generation"] > self.generation:
             self._set_up(found)
 
@@ -152,6 +161,16 @@ class Connection:
         waits for it, others run, and they know the buffers of the old one.
         """
         return self._lost_generation == self.generation
+
+    @property
+    def adapter(self) -> dict[str, Any]:
+        """What tells the adapter from others, of a lost device too."""
+        return self._info["adapter"]
+
+    def revive(self) -> None:
+        """Have a device: a new one, if this one is lost. Raises DeviceError where there is none."""
+        if not self._send_nothing():
+            self._revive()
 
     def _revive(self) -> None:
         """Go on with a new device after a loss."""

@@ -119,6 +119,9 @@ class WebGPU(Connection):
         self.wgsl = wgsl
 
     def info(self) -> dict[str, Any]:
+        if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
+            lost = self.unavailable or "the next tensor asks for another device"
+            return {"backend": "webgpu", "lost": lost, "generation": self.generation}
         adapter, limits = self._info["adapter"], self._info["limits"]
         return {
             "backend": "webgpu",

@@ -27,7 +27,7 @@ from py_tensor.tensor import Tensor
 
 _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims mean where"
-_LIKE = " / dtype shape device"
+_LIKE = " / dtype order shape device"
 _MIDDLE = "a / axis out overwrite_input"
 _SHARES = "a q / axis out overwrite_input method keepdims weights"
 
@@ -262,9 +262,6 @@ WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis"
 INDIFFERENT = frozenset({"kind", "subok"})
 """Options of NumPy's that do not change what a result holds."""
 
-LAID_OUT = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
-"""Functions whose `order` changes nothing either: results lie in row-major order in memory."""
-
 
 class _Ours(NamedTuple):
     """One of our functions, and how it takes what NumPy's was given."""
@@ -394,8 +391,6 @@ def _match_arguments(
             by_place += value if is_many else [value]
         elif name in ours.names:
             by_name[ours.names[name]] = value
-        elif name == "order" and ours.name in LAID_OUT:
-            continue
         elif name not in INDIFFERENT and value is not None:
             unknown.append(name)
     return by_place, by_name, unknown

@@ -113,6 +113,7 @@ SUBNORMALS = {"flushed": "0 to arithmetic, numbers to comparisons"}
 """In words, where they differ from the value."""
 WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "no_webgpu": ("no WebGPU", str),
+    "lost": ("device lost", str),
     "numpy": ("NumPy", str),
     "features": ("features", _features),
     "limits": ("at most", _limits),

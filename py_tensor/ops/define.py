@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.dtypes import Accepts, DType
-from py_tensor.errors import check_option, check_order
+from py_tensor.errors import DTypeError, check_option, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
 from py_tensor.graph.node import Meta, Node, key_of, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Movement, NotDifferentiable, Op
@@ -35,7 +35,7 @@ from py_tensor.ops.operands import (
     takes,
     takes_numbers,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
 from py_tensor.shapes import broadcast, size_of
 from py_tensor.tensor import Tensor, install
 
@@ -240,10 +240,19 @@ def _number(dtype: DType, device: Device) -> Number:
 _applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 
 
-def register(function: Any, op: Op | None = None, *, method: bool = True) -> None:
-    """List a public function under its name, with the op it records; make it a method as well."""
+def register(
+    function: Any, op: Op | None = None, *, method: bool = True, **known: float | str | None
+) -> None:
+    """List a public function under its name, with the op it records; make it a method as well.
+
+    What is known of it becomes attributes: of elementwise ops `ulp`, the largest error of a float32
+    result (None where none is promised), which the docstring and the page's reference tell and the
+    tests hold it to; and `operator`, the name of the method by which Python writes it.
+    """
     if op is not None:
         function.op = op
+    for key, value in known.items():
+        setattr(function, key, value)
     REGISTRY[function.__name__] = function
     if method:
         install(function.__name__, function)
@@ -316,7 +325,7 @@ def _finish(
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
         function.__doc__ += f"\n\n{said} in float32."
-    register(function, op, method=method)
+    register(function, op, method=method, ulp=ulp)
     return function
 
 
@@ -351,11 +360,44 @@ def check_options(
     check_option(op, "casting", casting, dtypes.CASTINGS)
     check_order(op, order)
     given = coerce(op, operands)
-    target = dtypes.parse(dtype) if dtype is not None else common_dtype(op, given)
-    target = target if dtype is not None else accepts.check(op, target)
+    if dtype is not None:
+        target = dtypes.parse(dtype)
+        accepts.check_converted(op, target)
+    elif casting == SAME_KIND:
+        return
+    else:
+        target = accepts.check(op, common_dtype(op, given))
     for x in given:
-        if isinstance(x, Tensor) and casting != SAME_KIND:
+        if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
+        elif casting != "unsafe":  # a number of Python's, of which the kind counts
+            own = dtypes.of_scalar(x)
+            own = target if own.kind == "i" and target.kind == "u" else own
+            check_kind(op, own, target, "there is casting='unsafe'")
+
+
+def _asked(
+    op: Elementwise,
+    operands: Sequence[Operand],
+    dtype: object,
+    casting: str,
+    signature: object,
+    order: object,
+) -> Sequence[Operand]:
+    """The operands, in the dtype that is asked for; of what gives bools it is that of the result.
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that the op does not compute in, or to which operands are not to be converted.
+    """
+    gives = dtypes.bool_ if op.accepts is dtypes.LOGICAL else op.gives
+    if isinstance(gives, DType) and dtype is not None:
+        if dtypes.parse(dtype) is not gives:
+            raise DTypeError(f"{op.name}: gives {gives}, not {dtype}")
+        dtype = None
+    check_options(op.name, op.accepts, operands, dtype, casting, signature, order)
+    return operands if dtype is None else [in_dtype(op.name, x, dtype) for x in operands]
 
 
 def unary(
@@ -398,11 +440,11 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
         signature: None = None,
     ) -> Tensor:
         if casting is not SAME_KIND or signature is not None or order != "K":
-            check_options(op.name, op.accepts, (x,), dtype, casting, signature, order)
-            x = x if dtype is None else in_dtype(op.name, x, dtype)
+            (x,) = _asked(op, (x,), dtype, casting, signature, order)
             return stored(op.name, function(x), out, where, casting)
         if out is not None or where is not True or dtype is not None:
-            x = x if dtype is None else in_dtype(op.name, x, dtype)
+            if dtype is not None:
+                (x,) = _asked(op, (x,), dtype, casting, signature, order)
             return stored(op.name, function(x), out, where)
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -651,18 +693,18 @@ def binary_of(
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        if casting is not SAME_KIND or signature is not None or order != "K":
-            check_options(op.name, op.accepts, (x1, x2), dtype, casting, signature, order)
-        if dtype is not None:
-            x1, x2 = in_dtype(op.name, x1, dtype), in_dtype(op.name, x2, dtype)
+        if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
+            x1, x2 = _asked(op, (x1, x2), dtype, casting, signature, order)
         result = plain(x1, x2)
         if out is None and where is True:
             return result
         return stored(op.name, result, out, where, casting)
 
+    finished = _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-    return _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
+        finished.operator = f"__{operator}__"
+    return finished
 
 
 def _composed(

@@ -6,6 +6,7 @@ import math
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.dtypes import check_cast
 from py_tensor.errors import ShapeError
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
@@ -73,12 +74,20 @@ def diff(
 
 
 def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | None = None) -> Tensor:
-    """Each element of the flattened tensor less the one before it, between other elements."""
+    """Each element of the flattened tensor less the one before it, between other elements.
+
+    Raises
+    ------
+    DTypeError
+        For other elements of a kind that the tensor's dtype does not hold.
+    """
     x = ravel(tensor_of(ary, "ediff1d"))
-    ends = [
-        [] if v is None else [converted(ravel(tensor_of(v, "ediff1d", device=x.device)), x.dtype)]
-        for v in (to_begin, to_end)
-    ]
+    ends: list[list[Tensor]] = []
+    for given in (to_begin, to_end):
+        end = [] if given is None else [ravel(tensor_of(given, "ediff1d", device=x.device))]
+        for v in end:
+            check_cast("ediff1d", v.dtype, x.dtype, "same_kind")
+        ends.append([converted(v, x.dtype) for v in end])
     return concat([*ends[0], subtract(x[1:], x[:-1]), *ends[1]])
 
 

@@ -511,10 +511,12 @@ def power(
         exponents on the GPU are not read: there such a result is 0, except of 1 and -1.
     """
     x, y = x1, x2
-    if casting is not SAME_KIND or signature is not None or order != "K":
+    if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
         check_options("power", POWER.accepts, (x, y), dtype, casting, signature, order)
     if out is not None or where is not True or dtype is not None:
-        x = x if dtype is None else in_dtype("power", x, dtype)
+        if dtype is not None:
+            x = in_dtype("power", x, dtype)
+            y = y if isinstance(y, int | float | complex) else in_dtype("power", y, dtype)
         return stored("power", power(x, y), out, where, casting)
     if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # which NumPy takes too
@@ -541,7 +543,7 @@ def _refuse_negative(x: Operand, y: Tensor) -> None:
         raise ValueError("power: integers to negative integer powers; make one of the two floats")
 
 
-register(power, POWER, method=False)
+register(power, POWER, method=False, ulp=4, operator="__pow__")
 count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 

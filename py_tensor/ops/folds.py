@@ -5,8 +5,8 @@ A function of two operands is folded over an axis by calling it on parts of the 
 - One in `ASSOCIATIVE` folds halves: the first half of the axis with the second, and so on, in
   log2(n) steps. Running results take as many steps, each over the whole tensor (W. D. Hillis and G.
   L. Steele, Data Parallel Algorithms, 1986).
-- Any other is called once for each element of the axis, in order, as in NumPy. So a fold of a long
-  axis is many ops.
+- Any other goes along the axis in order, as NumPy's does: one that is an op of its own in a kernel
+  of one invocation for each result; one that is made of others is called once for each element.
 
 Sums, products, extremes, bitwise and logical functions, and differences, have kernels of their own.
 """
@@ -15,21 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from math import prod as product_of
 from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.codegen.emit import apply_text, wrapped
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Reduction, Scan
+from py_tensor.graph.bind import is_traced
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Reduction, Scan
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS, build
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
 from py_tensor.ops.indexing import as_given, combine, getitem, names_once, setitem
+from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import (
     broadcast_to,
     concat,
@@ -45,7 +49,7 @@ from py_tensor.ops.reduction import MAX, MIN, Axes, max, sum
 from py_tensor.ops.scan import CUMSUM, scanned
 from py_tensor.ops.scatter import scattered
 from py_tensor.ops.sorting import argsort
-from py_tensor.shapes import dropped, normalize_axes, normalize_axis, reduced
+from py_tensor.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced
 from py_tensor.tensor import Tensor, tensor_of
 
 ASSOCIATIVE = {
@@ -254,6 +258,9 @@ def _folded(
     if name in ASSOCIATIVE:
         y = reshape(_halved(function, x), kept)
         y = y if begin is None else function(begin, y)
+    elif chosen is None and _is_kernel(function, x):
+        whole = x if begin is None else concat([reshape(begin, (1, *kept)), x])
+        y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
     else:
         masks = None if chosen is None else reshape(permute(chosen, order), x.shape)
         first = 0 if begin is not None or masks is not None else 1
@@ -296,10 +303,78 @@ def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
             x = concat([_part(x, at, 0, step), combined], at)
             step *= 2
         return x
+    if _is_kernel(function, x):
+        rows = reshape(x, (product_of(x.shape[:at]), n, -1))
+        return reshape(_in_order(function.op, rows, True), x.shape)
     found = [_part(x, at, 0, 1)]
     for k in range(1, n):
         found.append(function(found[-1], _part(x, at, k, k + 1)))
     return concat(found, at)
+
+
+MOST_IN_ORDER = 1 << 16  # elements that one invocation goes along: a dispatch must end soon
+
+
+def _is_kernel(function: Any, x: Tensor) -> bool:
+    """Whether a kernel of its own folds a function in order: it has no derivative."""
+    op = getattr(function, "op", None)
+    is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
+    return is_op and x.dtype.kind != "b" and x.size > 0 and not is_traced()
+
+
+def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
+    """An op folded in order over the middle one of three axes: its last result, or all of them."""
+    found: list[Tensor] = []
+    for start in range(0, x.shape[1], MOST_IN_ORDER):
+        part = _part(x, 1, start, start + MOST_IN_ORDER)
+        part = concat([found[-1][:, -1:], part], 1) if found else part
+        y = _serial(op, x.dtype, running)(part)
+        found.append(y[:, 1:] if found and running else y)
+    return concat(found, 1) if running and len(found) > 1 else found[-1]
+
+
+def _of_one(shape: Shape) -> Shape:
+    return shape[0], 1, shape[2]
+
+
+def _columns(shape: Shape) -> int:
+    return shape[0] * shape[2]
+
+
+@cache
+def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
+    """The kernel: an invocation goes along the middle axis for one index of the other two."""
+
+    def fold(np: Any, x: Any) -> Any:
+        on_arrays: Any = op.numpy
+        y = x[:, :1]
+        found = [y]
+        for k in range(1, x.shape[1]):
+            y = on_arrays(np, y, x[:, k : k + 1]).astype(x.dtype)
+            found.append(y)
+        return np.concatenate(found, 1) if running else y
+
+    step = wrapped(dtype, apply_text(op, dtype, ("folded", "x[at]"))) if dtype.on_gpu else ""
+    store = "y[at] = folded;" if running else ""
+    return kernel(
+        op.name,
+        f"""
+        let inner = x_shape[2];
+        var at = index / inner * x_shape[1] * inner + index % inner;
+        var folded = x[at];
+        {store}
+        for (var k = 1u; k < x_shape[1]; k++) {{
+          at += inner;
+          folded = {step};
+          {store}
+        }}
+        {"" if running else "y[index] = folded;"}
+        """,
+        inputs={"x": dtype},
+        outputs={"y": ("x" if running else _of_one, "x")},
+        dispatch=_columns,
+        numpy=fold,
+    )
 
 
 def reduced_at(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from math import nan
 from operator import index as as_index
 from typing import Any, cast
 
@@ -157,13 +158,13 @@ def geomspace(
     """`num` numbers from `start` to `stop` with one ratio between neighbours.
 
     Those between two numbers are computed on the host. Ends that are tensors, or have axes,
-    broadcast, and the numbers lie along a new `axis`; where an end is 0, or their signs differ, NaN
-    is between them. Complex ends are joined by a spiral.
+    broadcast, and the numbers lie along a new `axis`; where an end of them is 0, or signs differ,
+    NaN is between. Complex ends are joined by a spiral.
 
     Raises
     ------
     ValueError
-        Where an end is the number 0, or two numbers have different signs; for a negative `num`.
+        Where an end is the number 0; for a negative `num`.
     """
     if _has_axes(start) or _has_axes(stop):
         return _between(start, stop, num, endpoint, dtype, axis, device)
@@ -171,13 +172,14 @@ def geomspace(
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
     count = whole_number("geomspace", "num", num)
     product = first * last
-    has_path = bool(product) if isinstance(product, complex) else product > 0
-    if not has_path or count < 0:
-        raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, which have one sign")
+    if not product or count < 0:
+        raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, neither of which is 0")
+    has_path = isinstance(product, complex) or product > 0
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
     gaps = max(count - 1 if endpoint else count, 1)
-    found = [first * (last / first) ** (i / gaps) for i in range(count)]
+    ratio = last / first if has_path else nan
+    found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
     if endpoint and count > 1:
         found[-1] = last
     if target.kind in "iu":  # to 12 digits, that 9.999999999999998 is 10

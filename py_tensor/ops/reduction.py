@@ -10,7 +10,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
-from py_tensor.errors import ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
 from py_tensor.graph.node import Meta
 from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
@@ -32,7 +32,7 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import Out, stored, stored_whole
 from py_tensor.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -317,6 +317,8 @@ def _fold(
     x = _through(accepts, x, name, dtype)
     if name in _OF_FLOATS and x.dtype.kind == "f":
         op = _OF_FLOATS[name]
+    if initial is not None:
+        initial = _start(name, initial, x.dtype)
     if where is not True:
         # What is left out changes nothing: an identity of the op, or what it starts from.
         least = initial if empty is None else empty
@@ -329,6 +331,26 @@ def _fold(
     if initial is not None:
         y = _WITH_INITIAL[name](y, initial)
     return y if out is None else stored_whole(name, y, out)
+
+
+def _start(op: str, initial: Any, dtype: DType) -> Any:
+    """What a reduction starts from, as a number of its dtype, as in NumPy; a tensor is converted.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        For a number that the dtype does not hold.
+    """
+    number = number_like(initial)
+    if number is None:
+        return converted(tensor_of(initial, op), dtype)
+    if dtype.kind == "c":
+        return number
+    if isinstance(number, complex):
+        raise DTypeError(f"{op}: initial is a real number, not {number}")
+    number = {"b": bool, "f": float}.get(dtype.kind, int)(number)
+    dtypes.check_range(op, number, dtype)
+    return number
 
 
 def sum(

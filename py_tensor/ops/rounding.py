@@ -9,6 +9,7 @@ from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL, REAL_NUMERIC
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.define import (
+    EXACT,
     Loop,
     UnaryMethod,
     count_operands,
@@ -133,7 +134,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 
 
 around = round
-register(round, ROUND)
+register(round, ROUND, ulp=EXACT)
 register(divmod, method=False)
 count_operands(divmod, 2, 2, Loop(REAL_NUMERIC, same_dtype))
 install("__round__", _round)

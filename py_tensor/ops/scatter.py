@@ -257,7 +257,8 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     ValueError
         For negative elements.
     """
-    x = tensor_of(x, "bincount")
+    empty = isinstance(x, list | tuple) and not x
+    x = tensor_of(x, "bincount", dtype=dtypes.int32 if empty else None)
     if x.ndim != 1:
         raise ShapeError(f"bincount: takes one axis, not the shape {x.shape}")
     if x.dtype.kind not in "biu":

@@ -33,8 +33,11 @@ class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
 
     - one kernel, or two, for sums, products, differences, extremes, bitwise and logical functions;
     - about log2(n) ops for `fmax`, `fmin`, `gcd`, `lcm`, `hypot`, `logaddexp` and `logaddexp2`;
-    - n ops for all else, as `divide` and `power`, whose results depend on the order of elements: a
-      long axis takes long.
+    - one kernel for ops whose results depend on the order of elements, as `divide` and `power`. An
+      invocation goes along the whole axis for one result: a long one takes long where there are few
+      results. It has no derivative;
+    - n ops for `fmod`, `heaviside`, `float_power` and comparisons of bools, and with `where` for
+      all whose results depend on the order.
 
     `at` of other functions than `add`, `subtract`, `maximum` and `minimum` reads one number: how
     often the element is named that is named most. It takes as many ops, or the logarithm of that

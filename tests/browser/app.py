@@ -120,6 +120,7 @@ def lay_out(root: Path) -> None:
     shutil.copytree(DIST, root, copy_function=_link, dirs_exist_ok=True)
     for room in ("page", "worker", "bridge"):
         shutil.copytree(ROOT / "web" / room, root / "sources" / room)
+    shutil.copy(DIST / "build.json", root / "sources")
     for bundle in DIST.glob("*/vendor/*.js"):  # the sources name packages of npm
         shutil.copy(bundle, root / "sources" / bundle.relative_to(DIST))
 
@@ -186,6 +187,10 @@ class AppSession:
         if kind not in self._browsers:
             self._browsers[kind] = self._launch(*kind)
         return self._browsers[kind]
+
+    def another_browser(self) -> Browser:
+        """One for a test that ruins it."""
+        return self._launch(webgpu=True, canvas=False)
 
     def _launch(self, webgpu: bool, canvas: bool) -> Browser:
         executable = find_chromium()

@@ -365,7 +365,9 @@ class TestFailure:
         expect(banner).to_contain_text(name.partition("*")[0])
         expect(banner.get_by_role("button", name="Try again")).to_be_visible()
 
-    @pytest.mark.parametrize("name", ["page/app.js", "vendor/codemirror.js"])
+    @pytest.mark.parametrize(
+        "name", ["page/start.js", "page/app.js", "page/chunk-*.js", "vendor/codemirror.js"]
+    )
     def test_a_page_that_does_not_come_whole_says_so(
         self, fresh_page: OpenPage, server: str, name: str
     ) -> None:
@@ -373,8 +375,58 @@ class TestFailure:
         app = fresh_page(first_visit=True, boot=False, routes=refuse)
         app.page.goto(server)
         banner = app.page.locator("#banner")
-        expect(banner).to_contain_text("A part of this page could not be loaded.")
-        expect(banner.get_by_role("button")).to_have_text(["Reload"])
+        expect(banner).to_contain_text("Part of this page could not be loaded.")
+        expect(banner.get_by_role("button")).to_have_text(["Try again"])
+        expect(app.page.locator("#status-text")).to_have_text("The page did not load")
+        app.page.context.unroute(f"**/{name}")
+        banner.get_by_role("button", name="Try again").click()
+        app.page.wait_for_function("() => window.pyTensor?.ready")
+
+    @pytest.mark.parametrize("name", ["page/start.js", "page/app.js"])
+    def test_a_server_that_stops_answering_is_told_of(
+        self, fresh_page: OpenPage, server: str, name: str
+    ) -> None:
+        """The page starts all the same once it answers."""
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        app = fresh_page(first_visit=True, boot=False, routes={f"**/{name}": hold})
+        app.page.goto(server, wait_until="commit")
+        late = app.page.locator("#late")
+        expect(late).to_be_hidden()
+        expect(late).to_contain_text("The server of this page is slow, or does not answer.")
+        expect(late).to_be_visible(timeout=8000)
+        expect(late.get_by_role("link", name="Try again")).to_be_visible()
+        for route in held:
+            route.continue_()
+        app.page.wait_for_function("() => window.pyTensor?.ready")
+        expect(late).to_have_count(0)
+
+    def test_a_page_without_any_script_says_so(self, fresh_page: OpenPage, server: str) -> None:
+        refuse = {"**/page/*.js": lambda route: route.abort()}
+        app = fresh_page(first_visit=True, boot=False, routes=refuse)
+        app.page.goto(server)
+        expect(app.page.locator("#late")).to_be_visible(timeout=8000)
+
+    def test_a_server_that_goes_away_while_python_starts(
+        self, fresh_page: OpenPage, server: str
+    ) -> None:
+        def hold(route: Route) -> None:
+            pass
+
+        names = ("**/pyodide/pyodide.mjs", "**/build.json")
+        app = fresh_page(first_visit=True, boot=False, routes=dict.fromkeys(names, hold))
+        app.page.goto(server)
+        banner = app.page.locator("#banner")
+        expect(banner).to_contain_text("The server of this page does not answer.", timeout=15_000)
+        banner.get_by_role("button", name="Try again").click()
+        for name in names:
+            app.page.context.unroute(name)
+        app.page.wait_for_function("() => window.pyTensor?.ready")
+        assert app.run("1 + 1")["result"] == "2"
+        expect(banner).not_to_contain_text("The server of this page")
 
     def test_a_policy_without_webassembly_is_named_at_once(
         self, fresh_page: OpenPage, server: str

@@ -35,7 +35,7 @@ READY = """async () => {
 
 MARKS = {
     "page/app.js": "document.documentElement.dataset.app = 'NAME';\n",
-    "page/start.js": "document.documentElement.dataset.start = 'NAME';\n",
+    "page/vendor/codemirror.js": "document.documentElement.dataset.editor = 'NAME';\n",
     "worker/worker.js": "self.mark = 'NAME';\n",
 }
 """Lines of a build that show in the page, and in its worker."""
@@ -121,7 +121,7 @@ def marks(app: AppPage) -> set[str | None]:
     in_python = app.run(MARKS_FOUND)
     assert in_python["error"] is None
     in_page = app.page.evaluate(
-        "() => ['app', 'start'].map((name) => document.documentElement.dataset[name] ?? null)"
+        "() => ['app', 'editor'].map((name) => document.documentElement.dataset[name] ?? null)"
     )
     return {*in_page, *eval(in_python["result"])}
 
@@ -536,12 +536,12 @@ class TestDeploymentUnderAVisit:
         host.publish(marked("new"))
         expect(banner).not_to_contain_text("newer version")
         served.page.evaluate(load)
-        expect(banner).to_contain_text("A newer version of this page is there", timeout=60_000)
+        expect(banner).to_contain_text("A newer version of this page is available", timeout=60_000)
         if "numpy" in load:
             error = served.page.evaluate("window.done.error")
             assert "numpy could not be loaded from the server of this page" in error
         banner.get_by_role("button", name="Reload").click()
-        expect(served.page.locator("html")).to_have_attribute("data-tabs", "new")
+        expect(served.page.locator("html")).to_have_attribute("data-editor", "new")
         until_ready(served.page)
         assert marks(served) == {"new"}
         expect(banner).not_to_contain_text("newer version")
@@ -605,7 +605,7 @@ class TestFailure:
             route.fulfill(status=404)
         banner = page.locator("#banner")
         expect(banner).to_contain_text("Python could not be started", timeout=60_000)
-        expect(banner).to_contain_text("A newer version of this page is there")
+        expect(banner).to_contain_text("A newer version of this page is available")
         expect(banner.get_by_role("button")).to_have_text(["Reload", "Try again"])
 
     def test_a_server_that_does_not_answer_hides_it_for_two_seconds(

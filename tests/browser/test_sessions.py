@@ -201,14 +201,37 @@ class TestRestoring:
         repl.input.fill("a draft")
         visits.wait_until(lambda kept: [program, "running", 1] in kept)
         dialogs: list[str] = []
-        app.page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+
+        def accept(dialog: Dialog) -> None:
+            dialogs.append(dialog.type)
+            dialog.accept()
+
+        app.page.on("dialog", accept)
         repl = visits.reload(app)
         assert dialogs == ["beforeunload"]
         expect(repl.entries.nth(1)).to_contain_text("step 4")
-        expect(repl.entries.nth(1).locator(".note")).to_contain_text("Cut off")
+        expect(repl.entries.nth(1).locator(".note")).to_contain_text(
+            "Interrupted: the page was closed"
+        )
         expect(repl.entries.nth(2).locator(".note")).to_contain_text("Not run")
         repl.expect_text("a draft")
         assert app.run("40 + 2")["result"] == "42"
+
+    def test_what_no_input_shows(self, visits: Visits) -> None:
+        """Tasks that outlive their input print between the others."""
+        app = visits.open()
+        repl = Repl(app.page)
+        task = (
+            "import asyncio\nasync def later():\n    await asyncio.sleep(0.3); print('late')\n"
+            "    pt.display(pt.zeros((2, 2)).sum())\ntask = asyncio.ensure_future(later())"
+        )
+        app.run(task)
+        expect(repl.page.locator("#transcript")).to_contain_text("late")
+        enter(repl, "'behind'")
+        visits.wait_until(lambda kept: ["'behind'", "done", 0] in kept and ["", "done", 1] in kept)
+        repl = visits.reload(app)
+        expect(repl.page.locator("#transcript")).to_contain_text("late")
+        expect(menu(repl)).to_contain_text("1 input ·")
 
     def test_a_closed_tab(self, visits: Visits) -> None:
         app = visits.open()
@@ -310,7 +333,7 @@ class TestRunAgain:
         repl = visits.reload(app)
         repl.page.get_by_role("button", name="Run all again").click()
         expect(repl.page.locator("#transcript .note").last).to_contain_text(
-            "2 inputs ran again; 1 after the one that did not succeed was not run."
+            "2 inputs ran again. 1 input after the failure did not run."
         )
         expect(repl.entries.nth(1)).to_contain_text("NameError")
         expect(repl.entries.nth(2)).to_have_class(re.compile("restored"))
@@ -320,9 +343,9 @@ class TestRunAgain:
 
 
 class TestStorage:
-    DAMAGED = "The stored sessions were damaged and had to be removed."
-    REFUSED = "The browser stores nothing for this page"
-    FULL = "The browser’s storage is full"
+    DAMAGED = "The stored sessions were corrupt and have been removed."
+    REFUSED = "This browser stores no data for this page"
+    FULL = "Browser storage is full"
 
     def expect_working(self, app: AppPage, sentence: str) -> None:
         repl = Repl(app.page)
@@ -361,7 +384,7 @@ class TestStorage:
             }"""
         )
         app = visits.open()
-        self.expect_working(app, "The browser’s storage does not answer")
+        self.expect_working(app, "Browser storage does not respond")
         visits.evaluate("() => window.open_.close()")
 
     def test_full(self, session: AppSession, tmp_path: Path) -> None:
@@ -384,7 +407,7 @@ class TestStorage:
         enter(repl, "'first'", "open('large.bin', 'wb').write(bytes(30 * 2**20))")
         expect(said).to_have_count(1)
         menu(repl)
-        expect(problem).to_contain_text("storage is full")
+        expect(problem).to_contain_text(self.FULL)
         repl.press("Escape")
         del quota["quotaSize"]
         devtools.send("Storage.overrideQuotaForOrigin", quota)
@@ -449,7 +472,7 @@ class TestStorage:
         )
         app = visits.open()
         repl = Repl(app.page)
-        expect(note(repl)).to_contain_text("6 inputs could not be read and are left out.")
+        expect(note(repl)).to_contain_text("6 inputs could not be read.")
         assert sources(repl) == ["'sound'"]
         enter(repl, "'behind'")
         expect(repl.entries.last.locator(".result")).to_have_text("'behind'")
@@ -494,7 +517,7 @@ class TestStorage:
         )
         repl = visits.reload(app)
         assert sources(repl) == [*large, "'9' * 5_000_000"]
-        expect(repl.entries.first.locator(".note")).to_contain_text("were dropped")
+        expect(repl.entries.first.locator(".note")).to_contain_text("Output removed")
         expect(repl.entries.nth(1).locator(".result")).to_be_visible()
 
 
@@ -588,6 +611,39 @@ class TestNamed:
         expect(repl.entries).to_have_count(0)
         expect(name).to_contain_text("Session 1")
 
+    def test_a_new_one_stays_new(self, visits: Visits) -> None:
+        """Though nothing of it is kept before there is something in it."""
+        app = visits.open()
+        repl = Repl(app.page)
+        enter(repl, "1")
+        menu(repl).get_by_role("button", name="New session").click()
+        expect(repl.entries).to_have_count(0)
+        assert app.run("1 + 1")["result"] == "2"
+        repl = visits.reload(app)
+        expect(repl.page.locator("#sessions-button")).to_contain_text("Session 2")
+        expect(repl.entries).to_have_count(0)
+        expect(menu(repl).get_by_role("listitem")).to_have_count(1)
+
+    def test_there_is_a_largest_number(self, visits: Visits) -> None:
+        app = visits.open()
+        enter(Repl(app.page), "1")
+        visits.wait_until_ended("1")
+        visits.in_store(
+            """async (store, of) => {
+              const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
+              for (let i = 1; i < 50; i++) {
+                store.put({ ...about, id: `${i}`, changed: 0 }, ["about", `${i}`]);
+              }
+            }"""
+        )
+        second = visits.open()
+        repl = Repl(second.page)
+        said = repl.page.locator("#transcript .note")
+        expect(said.filter(has_text="50 sessions are stored")).to_have_count(1)
+        enter(repl, "'works'")
+        expect(repl.last(".result")).to_have_text("'works'")
+        visits.wait_until_ended("1")
+
     def test_a_question_that_is_not_answered(self, visits: Visits) -> None:
         app = visits.open()
         repl = Repl(app.page)
@@ -611,7 +667,7 @@ class TestNamed:
         panel = menu(repl)
         panel.get_by_role("button", name="New session").click()
         expect(repl.entries).to_have_count(1)
-        panel.get_by_role("button", name="End what runs").click()
+        panel.get_by_role("button", name="Stop running code").click()
         expect(repl.entries).to_have_count(0)
         assert app.run("1 + 1")["result"] == "2"
         visits.wait_until(lambda kept: [state for _, state, _ in kept] == ["failed"])
@@ -642,7 +698,7 @@ class TestFiles:
         app = visits.open()
         assert app.run("open('big.bin', 'wb').write(bytes(33 * 2**20))")["ok"]
         expect(app.page.locator("#transcript .note").last).to_have_text(
-            "Not kept for later visits: big.bin. A session keeps 32 MiB of files."
+            "Not saved: big.bin. A session stores 32 MiB of files."
         )
         assert app.run("open('small.txt', 'w').write('s')")["ok"]
         visits.wait_until(lambda _: len(visits.in_store(FILES)) == 1)

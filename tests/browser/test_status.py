@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, Worker, expect
 
-from tests.browser.app import AppPage
+from tests.browser.app import AppPage, AppSession
 from tests.browser.repl import Repl, interrupted
 
 OpenPage = Callable[..., AppPage]
@@ -36,6 +36,56 @@ def open_panel(page: Page) -> None:
 def _closed(page: Page) -> Any:
     yield
     page.keyboard.press("Escape")
+
+
+@pytest.fixture(scope="module")
+def lost(session: AppSession) -> Iterator[AppPage]:
+    """A page in a browser of its own, whose GPU process was killed twice."""
+    browser = session.another_browser()
+    app = AppPage(browser.new_page())
+    app.boot(session.url)
+    app.run("old = pt.arange(3).realize()")
+    for _ in range(2):
+        app.run("pt.arange(2).sum().item()")
+        browser.new_browser_cdp_session().send("Browser.crashGpuProcess")
+        until_lost(app)
+    yield app
+    browser.close()
+
+
+class TestNoOtherDevice:
+    """After the GPU's process was killed twice, Chromium offers no adapter."""
+
+    def test_errors_and_device_info_tell_what_is(self, lost: AppPage) -> None:
+        failed = lost.run("pt.arange(3)")["error"].splitlines()[-1]
+        assert "DeviceError: the GPU device was lost, and there is no other one: " in failed
+        assert "pt.set_default_device('cpu')" in failed
+        assert (
+            lost.run("old.tolist()")["error"]
+            .splitlines()[-1]
+            .startswith("py_tensor.errors.DeviceLostError: ")
+        )
+        info = lost.run("pt.device_info()")["result"]
+        assert re.match(r"webgpu\ndevice lost +WebGPU .* no adapter", info)
+        assert "SwiftShader" not in info
+
+    def test_the_banner_offers_the_cpu(self, lost: AppPage) -> None:
+        page, banner = lost.page, lost.page.locator("#banner")
+        expect(page.locator("#status-text")).to_have_text("GPU device lost, and no other available")
+        expect(banner).to_contain_text("The GPU device was lost, and the browser offers no other.")
+        banner.get_by_role("button", name="Use the CPU device").click()
+        expect(page.locator("#status-text")).to_have_text("CPU · NumPy", timeout=60_000)
+        expect(banner).to_be_hidden()
+        assert lost.run("pt.arange(4).sum().item(), pt.default_device().name")["result"] == (
+            "(6, 'cpu')"
+        )
+        assert "no WebGPU" in lost.run("pt.device_info()")["result"]
+
+
+def until_lost(app: AppPage) -> None:
+    lost = "import py_tensor_bridge, json; json.loads(py_tensor_bridge.stats())['isLost']"
+    while app.run(lost)["result"] != "True":
+        app.page.wait_for_timeout(50)
 
 
 class TestBar:

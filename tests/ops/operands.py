@@ -16,6 +16,18 @@ import py_tensor as pt
 
 Array = Any
 Made = tuple[Any, Array]  # a tensor, and what it holds
+
+
+def raised_to(name: str, dtype: str, device: str, powers: Array) -> Array:
+    """Second operands of an op: of `power` of integers without negative ones, on the cpu device.
+
+    Those raise there, as NumPy's do.
+    """
+    if name != "power" or device != "cpu" or not dtype.startswith("int"):
+        return powers
+    return np.where(powers < 0, ~powers, powers)
+
+
 LONG = 1031  # past a workgroup, odd, and no multiple of 4
 
 SPECIAL: dict[str, list[Any]] = {

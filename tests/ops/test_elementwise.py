@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import py_tensor as pt
 from tests.ops import references as ref
 from tests.ops.compare import SMALLEST, element, same, ulps_off
-from tests.ops.operands import LAYOUTS, PAIRS, SPECIAL, all_pairs, pool
+from tests.ops.operands import LAYOUTS, PAIRS, SPECIAL, all_pairs, pool, raised_to
 
 Array = Any
 WORST: dict[tuple[str, str], float] = {}  # (op, dtype) -> the largest error seen, in ulp
@@ -93,11 +94,12 @@ def binary_cases(name: str, dtype: str, device: str, rng: np.random.Generator) -
     """One op of two operands of one dtype on every pair of layouts."""
     entry, op = ref.BINARY[name], getattr(pt, name)
     a, b = all_pairs(pool(dtype, rng), pool(dtype, rng), dtype, dtype)
+    b = raised_to(name, dtype, device, b)
     x, y = (pt.tensor(v, dtype=dtype, device=device) for v in (a, b))
     check(name, entry, op(x, y), [a, b], dtype, f"{dtype}, all pairs of special values and more")
-    check(name, entry, op(x, x), [a, a], dtype, f"{dtype}, an operand with itself")
+    check(name, entry, op(y, y), [b, b], dtype, f"{dtype}, an operand with itself")
     check(
-        name, entry, op(x[1:], x[:-1]), [a[1:], a[:-1]], dtype, f"{dtype}, two views of one operand"
+        name, entry, op(y[1:], y[:-1]), [b[1:], b[:-1]], dtype, f"{dtype}, two views of one operand"
     )
     for layout, (first, second) in PAIRS.items():
         (x, a1), (y, b1) = first(a, rng, device), second(b, rng, device)
@@ -211,45 +213,45 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
     """A tensor with a Python scalar on either side: the scalar is weak."""
     entry, operator = ref.BINARY[name], ref.OPERATORS[name]
     for dtype in ref.DTYPES:
-        array = np.concatenate([np.array(SPECIAL[dtype], dtype), pool(dtype, rng, 40)])
-        x = pt.tensor(array, dtype=dtype, device=device)
-        for scalar in SCALARS:
+        every = np.concatenate([np.array(SPECIAL[dtype], dtype), pool(dtype, rng, 40)])
+        for scalar, flip in product(SCALARS, (False, True)):
             kind = ref.WITH_SCALAR[dtype, type(scalar).__name__]
-            for flip in (False, True):
-                given = partial(operator, *((scalar, x) if flip else (x, scalar)))
-                what = f"{dtype} {'on the right of' if flip else 'with'} {scalar!r}"
-                if (
-                    name == "power"
-                    and type(scalar) is int
-                    and scalar < 0
-                    and kind != "float32"
-                    and not flip
-                ):
-                    with pytest.raises(ValueError, match=r"negative.* -2"):
-                        given()
-                    continue
-                if name in COMPARISONS and type(scalar) is float and dtype != "float32":
-                    expected = operator(scalar, array) if flip else operator(array, scalar)
-                    same(given(), expected, what)  # exactly: none of these numbers is rounded
-                    continue
-                outside = kind in ("uint32", "uint64") and type(scalar) is int and scalar < 0
-                if outside and entry.dtypes == ref.TRUTH:
-                    value = operator(scalar, 0) if flip else operator(0, scalar)
-                    same(given(), np.full(array.shape, value), what)
-                    continue
-                if outside and entry.compute.get(kind) == "float32":  # which holds the scalar
-                    kind, outside = "float32", False
-                if outside:
-                    with pytest.raises(OverflowError, match=rf"-2.*{kind}"):
-                        given()
-                    continue
-                if kind not in entry.dtypes:
-                    with pytest.raises(pt.DTypeError, match=f"^{name}"):
-                        given()
-                    continue
-                other = np.array(scalar).astype(kind)
-                arrays = [other, array] if flip else [array, other]
-                check(name, entry, given(), arrays, kind, what)
+            array = raised_to(name, kind, device, every) if flip else every
+            x = pt.tensor(array, dtype=dtype, device=device)
+            given = partial(operator, *((scalar, x) if flip else (x, scalar)))
+            what = f"{dtype} {'on the right of' if flip else 'with'} {scalar!r}"
+            if (
+                name == "power"
+                and type(scalar) is int
+                and scalar < 0
+                and kind != "float32"
+                and not flip
+            ):
+                with pytest.raises(ValueError, match=r"negative.* -2"):
+                    given()
+                continue
+            if name in COMPARISONS and type(scalar) is float and dtype != "float32":
+                expected = operator(scalar, array) if flip else operator(array, scalar)
+                same(given(), expected, what)  # exactly: none of these numbers is rounded
+                continue
+            outside = kind in ("uint32", "uint64") and type(scalar) is int and scalar < 0
+            if outside and entry.dtypes == ref.TRUTH:
+                value = operator(scalar, 0) if flip else operator(0, scalar)
+                same(given(), np.full(array.shape, value), what)
+                continue
+            if outside and entry.compute.get(kind) == "float32":  # which holds the scalar
+                kind, outside = "float32", False
+            if outside:
+                with pytest.raises(OverflowError, match=rf"-2.*{kind}"):
+                    given()
+                continue
+            if kind not in entry.dtypes:
+                with pytest.raises(pt.DTypeError, match=f"^{name}"):
+                    given()
+                continue
+            other = np.array(scalar).astype(kind)
+            arrays = [other, array] if flip else [array, other]
+            check(name, entry, given(), arrays, kind, what)
 
 
 @pytest.mark.computes
@@ -369,6 +371,8 @@ def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
             x = pt.tensor(a, dtype=first, device=device)
             y = pt.tensor(b, dtype=second, device=device)
             common = ref.common_dtype(first, second)
+            b = raised_to(name, common, device, b)
+            y = pt.tensor(b, dtype=second, device=device)
             if common not in entry.dtypes:
                 with pytest.raises(pt.DTypeError, match=rf"^{name}: .*{common}"):
                     op(x, y)

@@ -63,6 +63,30 @@ RIGHT = """
     xp.median(F())
     xp.quantile(xp.ones((0, 3), dtype=xp.float32), 0.5, axis=1)
     xp.nanquantile(F(), 0.5)
+    xp.bincount([])
+    xp.bincount([], minlength=2)
+    xp.equal(F(2), F(3), dtype=bool)
+    xp.less(F(2), F(3), dtype=bool)
+    xp.logical_and(F(2), F(0.5), dtype=bool)
+    xp.isnan(F(2, nan), dtype=bool)
+    xp.add(I(2), 1, dtype=xp.float32)
+    xp.add(xp.asarray([2], dtype=xp.uint8), 3, dtype=xp.uint8)
+    xp.add(F(2.5), 1, dtype=xp.float16)
+    xp.add(F(2.5), 1, dtype=xp.int32, casting="unsafe")
+    xp.power(F(2.5), F(2), dtype=xp.float16)
+    xp.power(I(2), -1, dtype=xp.float32)
+    xp.maximum(I(2), 1, dtype=xp.int8)
+    xp.sum(I(1, 2), initial=2.5)
+    xp.prod(I(1, 2), initial=2.5)
+    xp.max(xp.asarray([1, 2], dtype=xp.int8), initial=2.7)
+    xp.max(xp.asarray([False]), initial=5)
+    xp.min(xp.asarray([True]), initial=0)
+    xp.min(xp.asarray([], dtype=bool), initial=7)
+    xp.max(F([1, 5], [2, 0]), axis=1, initial=3, where=xp.asarray([[False, True]]))
+    xp.geomspace(1, -8, 4).astype(xp.float32)
+    xp.geomspace(1, -8, 4, endpoint=False).astype(xp.float32)
+    xp.geomspace(1, -8, 1).astype(xp.float32)
+    xp.ediff1d(I(1, 2, 4), to_begin=[7, 8], to_end=9)
 """
 
 # On both devices, by shapes and options alone.
@@ -132,6 +156,33 @@ WRONG = """
     xp.copyto(I(1), 3, casting="bogus")
     xp.can_cast(xp.int8, xp.int16, casting="bogus")
     xp.set_printoptions(floatmode="bogus")
+    xp.cov(F([1, 2, 4]), ddof=0.5)
+    xp.max(xp.asarray([1], dtype=xp.int8), initial=300)
+    xp.max(I(1), initial=nan)
+    xp.geomspace(0, 5, 3)
+    xp.geomspace(1, 5, -3)
+"""
+
+# Dtypes that are asked for and that an op does not compute in, or operands not to be converted to.
+REFUSED = """
+    xp.equal(F(2), F(3), dtype=xp.float32)
+    xp.isnan(F(2), dtype=xp.float32)
+    xp.logical_and(F(2), F(3), dtype=xp.int32)
+    xp.sqrt(I(2), dtype=xp.int32)
+    xp.heaviside(I(2), 1, dtype=xp.int32)
+    xp.add(I(2), I(3), dtype=bool)
+    xp.add(I(2), I(3), dtype=xp.uint8)
+    xp.add(I(2), 3, dtype=xp.uint8)
+    xp.add(F(2), I(3), dtype=xp.int32)
+    xp.add(2.5, I(3), dtype=xp.int32)
+    xp.negative(F(2), dtype=xp.int32)
+    xp.power(F(2), 2, dtype=xp.int32)
+    xp.matmul(F(2), F(2), dtype=xp.int32)
+    xp.divmod(F(2), 2, dtype=xp.int32)
+    xp.ediff1d(xp.asarray([1, 2], dtype=xp.uint8), to_begin=I(1))
+    xp.ediff1d(I(1, 2), to_end=[0.5])
+    xp.sum(I(1, 2), initial=1j)
+    xp.max(F(1, 2), initial=1j)
 """
 
 # What NumPy takes, though there is a longer name.
@@ -193,12 +244,22 @@ def test_what_is_right_gives_the_result(device: str, text: str) -> None:
     ours, theirs = evaluate(text, pt), evaluate(text, np)
     for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (ours, theirs)), strict=True):
         np.testing.assert_allclose(np.asarray(a), b, rtol=1e-6)
+        dtype = np.asarray(b).dtype.name
+        assert str(a.dtype) == {"int64": "int32", "float64": "float32"}.get(dtype, dtype)
 
 
 @pytest.mark.parametrize("text", lines(WRONG))
 def test_what_is_not_there_raises(device: str, text: str) -> None:
     error = error_of(text, np)
     assert issubclass(error_of(text, pt), error if error is not TypeError else ValueError)
+
+
+@pytest.mark.parametrize("text", lines(REFUSED))
+def test_dtypes_that_do_not_do(device: str, text: str) -> None:
+    assert issubclass(error_of(text, np), TypeError)
+    name = text.split("(")[0].removeprefix("xp.")
+    with pytest.raises(TypeError, match=rf"^({name}|floor_divide): "):
+        evaluate(text, pt)
 
 
 def test_options_say_what_there_is(device: str) -> None:

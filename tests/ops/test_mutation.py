@@ -61,7 +61,7 @@ MUTATIONS: dict[str, Mutation] = {
         lambda np, x, y: x.view(np.uint32) == y.view(np.uint32),
     ),
     "power": Mutation(
-        "int32", "pow_i32({0}, max({1}, 0))", lambda np, x, y: np.power(x, np.maximum(y, 0))
+        "int32", "pow_i32(abs({0}), {1})", lambda np, x, y: np.power(np.abs(x), np.maximum(y, 0))
     ),
     "logical_xor": Mutation("bool", "{0} || {1}", lambda np, x, y: x | y),
 }

@@ -41,7 +41,7 @@ def test_a_loose_bound_has_a_reason() -> None:
 
 
 def test_every_op_states_its_error() -> None:
-    """By its docstring: what the tests hold it to, where its result is float32."""
+    """By its docstring and its record: what the tests hold it to, where its result is float32."""
     for name, entry in {**ref.UNARY, **ref.BINARY}.items():
         said = re.findall(
             r"(?:within (\S+) ulp|correctly rounded)\s+in\s+float32",
@@ -51,6 +51,16 @@ def test_every_op_states_its_error() -> None:
         stated = [float(ulp or 0.5) for ulp in said]
         promised = [entry.ulp] if entry.dtypes.get("float32") == "float32" else []
         assert stated == promised, f"{name} states {stated}, and is held to {promised}"
+        recorded = [ulp for ulp in [vars(getattr(pt, name))["ulp"]] if ulp is not None]
+        assert recorded == promised, f"{name} promises {recorded}, and is held to {promised}"
+
+
+def test_every_operator_is_recorded() -> None:
+    """The page's reference shows it."""
+    tensor = pt.full((), 2, device="cpu")
+    for name, apply in ref.OPERATORS.items():
+        method = getattr(pt.Tensor, getattr(pt, name).operator)
+        assert (method(tensor, tensor) == apply(tensor, tensor)).item(), name
 
 
 def test_ops_tested_elsewhere_are_used_there() -> None:

@@ -10,7 +10,7 @@ import pytest
 import py_tensor as pt
 from tests.ops import references as ref
 from tests.ops.compare import SMALLEST, same
-from tests.ops.operands import SPECIAL, all_pairs, pool
+from tests.ops.operands import SPECIAL, all_pairs, pool, raised_to
 from tests.ops.test_elementwise import check
 
 Array = Any
@@ -47,6 +47,7 @@ def test_binary(name: str, device: str, rng: np.random.Generator) -> None:
     entry, op = ref.BINARY[name], getattr(pt, name)
     for dtype in DTYPES:
         a, b = all_pairs(pool(dtype, rng, 300), pool(dtype, rng, 300), dtype, dtype)
+        b = raised_to(name, dtype, device, b)
         x, y = (
             pt.tensor(a, dtype=a.dtype, device=device),
             pt.tensor(b, dtype=b.dtype, device=device),

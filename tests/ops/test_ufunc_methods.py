@@ -271,6 +271,11 @@ def test_long_folds(device: str, rng: np.random.Generator) -> None:
     compare(ours.logaddexp.reduce(t), np.logaddexp.reduce(x.astype("f8")), "logaddexp")
     compare(ours.hypot.reduce(t), np.sqrt(np.square(x.astype("f8")).sum()), "hypot")
     compare(ours.fmin.accumulate(t), np.fmin.accumulate(x), "fmin")
+    signed = rng.standard_normal(70_001).astype(np.float32)
+    signed[0] = 3
+    s = pt.tensor(signed, device=device)  # longer than what one kernel goes along
+    compare(ours.copysign.accumulate(s), np.copysign.accumulate(signed), "copysign")
+    compare(ours.copysign.reduce(s), np.copysign(np.float32(3), signed[-1]), "last of copysign")
     bits = rng.integers(0, 2**31, 70_001).astype(np.int32)
     compare(
         ours.bitwise_xor.reduce(pt.tensor(bits, device=device)), np.bitwise_xor.reduce(bits), "xor"

@@ -74,6 +74,8 @@ class FakeBridge:
         The largest buffer.
     features : list of str
         Of the device.
+    missing : str
+        Why there is no device, "" where there is one.
     kept : str
         The choices that the host keeps; None where it keeps none.
     """
@@ -97,6 +99,7 @@ class FakeBridge:
         self.max_bytes = 1024 * MIB
         self.last_flush = 0
         self.features: list[str] = []
+        self.missing = ""
         self.kept: str | None = ""
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
         self.compiled: set[int] = set()
@@ -106,6 +109,9 @@ class FakeBridge:
     # -- The device -----------------------------------------------------------------------------
 
     def acquire(self, trial: str = "", counts: int = 0) -> Promise:
+        if not self.alive and self.missing:
+            refused = json.dumps({"ok": False, "reason": self.missing})
+            return Promise(lambda: refused)
         if not self.alive:
             self.alive = True
             self.generation += 1
@@ -422,7 +428,13 @@ class FakeBridge:
     def stats(self) -> str:
         total = sum(self.buffers.values())
         return json.dumps(
-            {**self.counts, "buffers": len(self.buffers), "bufferBytes": total, "stagingBytes": 0}
+            {
+                **self.counts,
+                "isLost": not self.alive and self.generation > 0,
+                "buffers": len(self.buffers),
+                "bufferBytes": total,
+                "stagingBytes": 0,
+            }
         )
 
 

@@ -23,7 +23,7 @@ from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.host import host
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
-from py_tensor.errors import DeviceLostError, GPUError
+from py_tensor.errors import DeviceError, DeviceLostError, GPUError
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 
 
@@ -291,6 +291,50 @@ def test_a_lost_device(gpu: GPU) -> None:
             data(old)
     del x, pending, realized, new, old
     assert gpu.is_clean()
+
+
+def test_a_loss_after_which_there_is_no_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tensor says so, and device_info, until there is one again."""
+    monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
+    monkeypatch.setattr(session, "self_test", lambda device: {"nan": True})
+    monkeypatch.setattr(session, "_keeps_subnormals", lambda device: True)
+    assert session.device_info(gpu.device)["adapter"] == {
+        "isFallbackAdapter": False,
+        "vendor": "fake",
+    }
+    x = gpu.tensor(1, 2)
+    gpu.bridge.loseDevice()
+    gpu.bridge.missing = "no adapter"
+    info = gpu.backend.info()
+    assert "asks for another" in info["lost"]
+    assert "adapter" not in info
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"lost.* no other one: no adapter.*'cpu'"):
+            gpu.tensor(3)
+        with pytest.raises(DeviceLostError):
+            data(x)
+        info = session.device_info(gpu.device)
+        assert info["lost"] == "no adapter"
+        assert not {"adapter", "limits", "features", "self_test"} & info.keys()
+        assert repr(info).splitlines() == ["webgpu", "device lost  no adapter"]
+    gpu.bridge.missing = ""
+    info = session.device_info(gpu.device)  # which asks once more
+    assert (info["generation"], info["adapter"]["vendor"]) == (2, "fake")
+    assert gpu.tensor(3).tolist() == [3]
+    assert not gpu.backend.unavailable
+
+
+def test_init_goes_on_with_the_cpu_where_no_device_is_left(
+    gpu: GPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
+    chosen: list[Device] = []
+    monkeypatch.setattr(session, "set_default_device", chosen.append)
+    gpu.bridge.loseDevice()
+    gpu.bridge.missing = "no adapter"
+    asyncio.run(session.init())
+    assert chosen == [session.CPU_DEVICE]
+    assert "no adapter" in gpu.device.absence
 
 
 def test_a_device_lost_in_a_flush(gpu: GPU) -> None:

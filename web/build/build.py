@@ -57,6 +57,10 @@ NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2
 # The version that fits Pyodide 0.29.5; it vendors what it needs (its metadata requires nothing).
 MICROPIP_VERSION = "0.11.1"
 MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
+MICROPIP_SHA256 = "768de165adb8e66906039d8fec4127a57f522dfdf8e6fbff877a4616941ecfd3"
+
+# What builds the library's wheel, with hashes.
+BUILD_NEEDS = BUILD / "requirements.txt"
 
 # The modules of the library that no start imports: worker/python/loader.py unpacks it at a first
 # import.
@@ -106,10 +110,11 @@ ROOMS = ("page", "worker", "bridge")
 BUNDLED = {".css", ".js"}
 PICTURES = {".png", ".svg"}
 BUNDLES = CACHE / "bundles"
-# The errors that the ops promise, a table that their definitions cannot loosen.
-REFERENCES = ROOT / "tests" / "ops" / "references.py"
 # What a change of makes the wheel stale.
-WHEEL_SOURCES = ("py_tensor", "shaders", "web/bridge", "pyproject.toml", "README.md", "LICENSE")
+WHEEL_SOURCES = (
+    *("py_tensor", "shaders", "web/bridge", "pyproject.toml", "README.md", "LICENSE"),
+    "web/build/requirements.txt",
+)
 
 
 class BuildError(Exception):
@@ -342,7 +347,7 @@ def trimmed_lock(packages: Iterable[Package]) -> dict[str, object]:
 
 def ensure_micropip() -> Path:
     wheel = CACHE / "wheels" / MICROPIP_WHEEL
-    if not wheel.is_file():
+    if not (wheel.is_file() and sha256(wheel) == MICROPIP_SHA256):
         say(f"Downloading micropip {MICROPIP_VERSION}")
         with scratch_folder() as folder:
             # pip on an older Python would pick an older micropip: say which Python it is for.
@@ -352,7 +357,7 @@ def ensure_micropip() -> Path:
                 "Cannot download micropip",
             )
             move(folder / MICROPIP_WHEEL, wheel)
-    return wheel
+    return expected(wheel, MICROPIP_SHA256)
 
 
 def numpy_package() -> Package:
@@ -373,10 +378,16 @@ def numpy_package() -> Package:
             raise BuildError(
                 f"{npm_error}\nand Pyodide's CDN did not answer either ({cdn_error})"
             ) from None
-    if sha256(wheel) != sources[wheel.name]:
+    expected(wheel, sources[wheel.name])
+    return Package("numpy", wheel.name.split("-")[1], wheel, ("numpy",))
+
+
+def expected(wheel: Path, digest: str) -> Path:
+    """The wheel, if this is its SHA-256; otherwise it is deleted."""
+    if sha256(wheel) != digest:
         wheel.unlink()
         raise BuildError(f"{wheel.name} is not the expected file (its sha256 differs): not used")
-    return Package("numpy", wheel.name.split("-")[1], wheel, ("numpy",))
+    return wheel
 
 
 def fetch_numpy_from_npm() -> Path:
@@ -420,16 +431,32 @@ def ensure_library() -> Path:
         raise BuildError(f"{ROOT} has no pyproject.toml to build the py_tensor wheel from")
     say("Building the py_tensor wheel")
     with scratch_folder() as scratch:
-        isolation = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
+        options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(scratch)]
         run_tool(
-            [*pip(), "wheel", "--no-deps", *isolation, "--wheel-dir", str(scratch), str(ROOT)],
+            [*pip(), "wheel", *options, str(ROOT)],
             "Cannot build the py_tensor wheel",
+            {"PYTHONPATH": str(ensure_build_tools())},
         )
         shutil.rmtree(folder, ignore_errors=True)
         (built,) = scratch.glob("py_tensor-*.whl")
         move(built, folder / built.name)
         stamp.write_text(digest, "utf-8")
     return folder / built.name
+
+
+def ensure_build_tools() -> Path:
+    """A folder with hatchling and what it needs."""
+    folder = CACHE / "build_tools"
+    installed = folder / BUILD_NEEDS.name
+    if not (installed.is_file() and installed.read_bytes() == BUILD_NEEDS.read_bytes()):
+        shutil.rmtree(folder, ignore_errors=True)
+        options = ["--require-hashes", "--only-binary=:all:", "--target", str(folder)]
+        run_tool(
+            [*pip(), "install", *options, "--requirement", str(BUILD_NEEDS)],
+            "Cannot install hatchling, which builds the py_tensor wheel",
+        )
+        shutil.copy(BUILD_NEEDS, installed)
+    return folder
 
 
 def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
@@ -471,8 +498,8 @@ def ensure_texts(wheel: Path) -> list[Path]:
     folder = CACHE / "texts"
     stamp = folder / "made_from.sha256"
     examples = ROOT / "examples"
-    programs = [BUILD / "examples.py", BUILD / "reference.py"]
-    sources = [*programs, *examples.glob("*.py"), BUILD / "examples.txt", REFERENCES]
+    programs = [BUILD / "examples.py", BUILD / "reference.py", BUILD / "kernels.py"]
+    sources = [*programs, *examples.glob("*.py"), BUILD / "examples.txt"]
     digest = sha256(wheel) + digest_of(sources)
     if not (stamp.is_file() and stamp.read_text("utf-8") == digest):
         shutil.rmtree(folder, ignore_errors=True)
@@ -483,7 +510,7 @@ def ensure_texts(wheel: Path) -> list[Path]:
             [python, str(programs[0]), str(examples), str(gallery)], "Cannot list the examples"
         )
         run_tool(
-            [python, str(programs[1]), str(wheel), str(REFERENCES), str(reference)],
+            [python, str(programs[1]), str(wheel), str(reference)],
             "Cannot write the reference",
         )
         stamp.write_text(digest, "utf-8")
@@ -652,7 +679,9 @@ def pip() -> list[str]:
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
-def run_tool(command: list[str], failure: str) -> None:
+def run_tool(
+    command: list[str], failure: str, environment: Mapping[str, str] | None = None
+) -> None:
     """Run a tool in the project's root; its output is shown only when it fails."""
     result = subprocess.run(
         command,
@@ -661,7 +690,7 @@ def run_tool(command: list[str], failure: str) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "PIP_NO_INPUT": "1"},
+        env={**os.environ, "PIP_NO_INPUT": "1", **(environment or {})},
     )
     if result.returncode:
         lines = result.stdout.strip().splitlines()

@@ -23,6 +23,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 /** The entry points of what is bundled together. */
 const BUNDLES = [
   ["page/vendor/codemirror.js"],
+  ["page/guard.js"],
   ["page/start.js"],
   ["page/app.js"],
   ["worker/vendor/jax.js", "worker/vendor/tfjs.js"],

@@ -1,23 +1,26 @@
-"""Writes the page's reference, from the library itself and from the errors that its ops promise.
+"""Writes the page's reference, from the library itself.
 
-usage: python3 web/build/reference.py WHEEL REFERENCES OUTPUT
+usage: python3 web/build/reference.py WHEEL OUTPUT
 
-What stands there comes from the library in WHEEL (signatures, docstrings, derivatives), from
-REFERENCES (tests/ops/references.py: dtypes and errors, which no definition can loosen) and, where a
-docstring has no example, from web/build/examples.txt. Needs no NumPy.
+What stands there comes from the library in WHEEL (signatures, docstrings, dtypes, promised errors,
+derivatives) and, where a docstring has no example, from web/build/examples.txt. Needs no NumPy.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import re
 import sys
-import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from kernels import KINDS, use_noted_gpu
+
+DTYPES = ("bool", "int32", "uint32", "int64", "uint64", "float32")
+"""Those of which the reference tells what an op gives."""
+REDUCTIONS = "py_tensor.ops.reduction"
 
 EXAMPLES = Path(__file__).parent / "examples.txt"
 
@@ -98,26 +101,6 @@ OTHER_OPERATORS = {"invert": "~x", "negative": "-x", "positive": "+x", "matmul":
 Entry = dict[str, Any]
 
 
-def load_references(path: Path) -> types.ModuleType:
-    """The table of tests/ops/references.py: its numbers, not the functions of NumPy in it."""
-    numpy = types.ModuleType("numpy")
-    numpy.__getattr__ = lambda name: lambda *_, **__: None  # type: ignore[method-assign]
-    before = sys.modules.get("numpy")
-    sys.modules["numpy"] = numpy
-    try:
-        spec = importlib.util.spec_from_file_location("references", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["references"] = module  # its dataclasses look for themselves
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules["numpy"]
-        if before is not None:
-            sys.modules["numpy"] = before
-    return module
-
-
 def load_examples(text: str) -> dict[str, str]:
     """The sessions of examples.txt, by the names above them."""
     blocks = re.split(r"\n\n(?=[\w.]+\n>>>)", text)[1:]
@@ -166,7 +149,7 @@ def without_self(call: str) -> str:
 class Reference:
     """Everything public, with what each source says of it."""
 
-    def __init__(self, references: types.ModuleType, examples: dict[str, str]) -> None:
+    def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
         from py_tensor.absent import PARTLY
         from py_tensor.graph.op import NOT_DIFFERENTIABLE
@@ -177,11 +160,7 @@ class Reference:
         self.registry = REGISTRY
         self.partly = PARTLY
         self.not_differentiable = NOT_DIFFERENTIABLE
-        self.references = references
         self.examples = examples
-        self.operators = OTHER_OPERATORS | {
-            name: f"x {symbol_of(f)} y" for name, f in references.OPERATORS.items()
-        }
 
     def entries(self) -> list[Entry]:
         """By section, and by name in each."""
@@ -208,8 +187,8 @@ class Reference:
             entry["aliases"] = sorted(f"pt.{alias}" for alias in found if alias != name)
             methods = [n for n, f in vars(self.pt.Tensor).items() if f is function and n[0] != "_"]
             entry["aliases"] = [f"x.{n}" for n in methods] + entry["aliases"]
-            if name in self.operators:
-                entry["aliases"].insert(0, self.operators[name])
+            if operator := operator_of(name, function):
+                entry["aliases"].insert(0, operator)
             yield entry
 
     def of_modules(self) -> Iterator[Entry]:
@@ -259,30 +238,34 @@ class Reference:
 
     def facts(self, name: str, function: Any) -> list[list[str]]:
         """What is known of an op, as pairs of a term and a text."""
-        table = self.references
-        promised = table.UNARY.get(name) or table.BINARY.get(name)
-        dtypes = (promised or table.REDUCTIONS.get(name)) and self.dtypes(name)
+        from py_tensor.ops.define import EXACT
+
         facts: list[list[str]] = []
-        if dtypes:
+        if dtypes := self.dtypes(function):
             facts.append(["dtypes", dtypes])
-        if promised and "float32" in promised.dtypes and promised.dtypes["float32"] != "bool":
-            exact = promised.ulp <= 0.5
-            words = (
-                "exact, or correctly rounded"
-                if exact
-                else f"within {promised.ulp:g} ulp in float32"
-            )
-            facts.append(["accuracy", words + (f" ({promised.reason})" if promised.reason else "")])
+        ulp = getattr(function, "ulp", None)
+        if ulp is not None:
+            words = "exact, or correctly rounded" if ulp <= EXACT else f"within {ulp:g} ulp"
+            facts.append(["accuracy", words if ulp <= EXACT else f"{words} in float32"])
         if takes_tensors(function):
             facts.append(["derivative", self.derivative(function)])
         return facts
 
-    def dtypes(self, name: str) -> str:
-        """Each dtype that the GPU has, and what comes of it where that is another."""
-        table = self.references
-        entry = table.UNARY.get(name) or table.BINARY.get(name) or table.REDUCTIONS[name]
-        pairs = ((d, entry.dtypes[d]) for d in table.DTYPES if d in entry.dtypes)
-        return ", ".join(given if given == made else f"{given} → {made}" for given, made in pairs)
+    def dtypes(self, function: Any) -> str:
+        """Each dtype that an elementwise op or a reduction takes, with that of another result."""
+        if function.__module__ != REDUCTIONS and not hasattr(function, "ulp"):
+            return ""
+        pairs: list[str] = []
+        for given in DTYPES:
+            x = self.pt.zeros((2,), dtype=given)
+            try:
+                made = function(*[x] * operands_of(function))
+            except self.pt.DTypeError:
+                continue
+            if not isinstance(made, self.pt.Tensor):
+                return ""
+            pairs.append(given if given == str(made.dtype) else f"{given} → {made.dtype}")
+        return ", ".join(pairs)
 
     def derivative(self, function: Any) -> str:
         op = getattr(function, "op", None)
@@ -313,24 +296,23 @@ def takes_tensors(function: Any) -> bool:
     return first is not None and ("Operand" in str(first.annotation) or first.name == "operands")
 
 
-class _Probe:
-    """Tells which operator it meets."""
+def operands_of(function: Any) -> int:
+    """How many arguments it must get."""
+    parameters = inspect.signature(function).parameters.values()
+    return sum(parameter.default is parameter.empty for parameter in parameters)
 
 
-for _name, _symbol in SYMBOLS.items():
-    setattr(_Probe, _name, lambda self, other, symbol=_symbol: symbol)
-
-
-def symbol_of(apply: Callable[[Any, Any], Any]) -> str:
-    """The operator that a function of two operands applies."""
-    return apply(_Probe(), _Probe())
+def operator_of(name: str, function: Any) -> str | None:
+    """How it is written as an operator."""
+    symbol = SYMBOLS.get(getattr(function, "operator", ""))
+    return f"x {symbol} y" if symbol else OTHER_OPERATORS.get(name)
 
 
 def main() -> int:
-    wheel, references, output = sys.argv[1:]
+    wheel, output = sys.argv[1:]
     sys.path.insert(0, wheel)
-    examples = load_examples(EXAMPLES.read_text("utf-8"))
-    entries = Reference(load_references(Path(references)), examples).entries()
+    use_noted_gpu(KINDS["gpu"])
+    entries = Reference(load_examples(EXAMPLES.read_text("utf-8"))).entries()
     from py_tensor.absent import FUNCTIONS, METHODS
 
     absent = {f"x.{name}": instead for name, instead in METHODS.items()}

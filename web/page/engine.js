@@ -1,7 +1,7 @@
 /**
  * The page's side of the worker: starts it, queues what is to run, interrupts, restarts.
  *
- * Events: "progress" {text, fraction}, "ready" Info, "failed" {error}, "change" (busy or idle),
+ * Events: "progress" {text, fraction}, "slow" (a boot has said nothing for a while), "ready" Info, "failed" {error}, "change" (busy or idle),
  * "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "files" Changes, "stuck" (an interrupt has no
  * effect), "spare" (there is one, or none any more), "missing" {path} (that file of the page could
  * not be loaded).
@@ -45,6 +45,8 @@ const RUNNING = "Running";
 const BENCHMARKS = "Running the benchmarks";
 /** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
 const BOOT_SILENCE_MS = 60_000;
+/** After so much of it, the server may be gone. */
+const BOOT_SLOW_MS = 6000;
 /** So long after an interrupt, what still runs may have swallowed it. */
 const STUCK_AFTER_MS = 2000;
 
@@ -134,6 +136,8 @@ export class Engine extends EventTarget {
   /** A boot that hangs says nothing, so time it. */
   watchBoot() {
     clearTimeout(this.watchdog);
+    clearTimeout(this.slowness);
+    this.slowness = setTimeout(() => this.dispatchEvent(new Event("slow")), BOOT_SLOW_MS);
     this.watchdog = setTimeout(() => {
       const seconds = BOOT_SILENCE_MS / 1000;
       this.fail(`Python did not start within ${seconds} seconds.`);
@@ -152,6 +156,7 @@ export class Engine extends EventTarget {
   /** @param {string} error */
   fail(error) {
     clearTimeout(this.watchdog);
+    clearTimeout(this.slowness);
     this.broken = `Python could not be started: ${error}`;
     this.readiness?.reject(new Error(error));
     this.dispatchEvent(new CustomEvent("failed", { detail: { error } }));
@@ -173,11 +178,12 @@ export class Engine extends EventTarget {
 
   /** @param {string} reason */
   abandon(reason) {
-    const jobs = [...(this.current ? [this.current] : []), ...this.queue];
+    const { current, queue } = this;
     this.current = null;
     this.queue = [];
     this.stopInterrupting();
-    for (const job of jobs) job.resolve(failed(reason));
+    current?.resolve(failed(reason));
+    for (const job of queue) job.resolve({ ...failed(reason), isDropped: true });
     for (const resolve of this.queries.values()) resolve("null");
     this.queries.clear();
     this.changed();
@@ -360,6 +366,7 @@ export class Engine extends EventTarget {
         break;
       case "ready":
         clearTimeout(this.watchdog);
+        clearTimeout(this.slowness);
         this.isReady = true;
         if (this.columns) this.resize(this.columns);
         this.readiness?.resolve(report.info);
@@ -443,7 +450,7 @@ export class Engine extends EventTarget {
     this.current = null;
     job.resolve(outcome);
     const { chain } = job.listener;
-    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an input before it failed.");
+    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an earlier input failed.");
     this.advance();
   }
 }

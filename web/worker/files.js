@@ -92,6 +92,15 @@ export async function isOutdated(path = "build.json") {
   }
 }
 
+/** @returns {Promise<boolean>} whether this build is to be had: from the server, or from the service worker */
+export async function isServed() {
+  const options = /** @type {RequestInit} */ ({ cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+  return fetch(urlOf("build.json"), options).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** @type {Promise<string> | undefined} */
 let build;
 

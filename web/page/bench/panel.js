@@ -328,7 +328,8 @@ class BenchmarkPanel {
       : kept.all.length
         ? "Saved in this browser only. To compare two runs, show one and tick the other."
         : "Your runs are saved here, in this browser only.";
-    list.replaceChildren(title, h("p", { className: "hint" }, note));
+    const lost = kept.lost ? `${kept.lost} damaged in this browser’s storage and removed. ` : "";
+    list.replaceChildren(title, h("p", { className: "hint" }, lost + note));
     if (!kept.all.length || this.isRunning) return;
     const table = keptTable(kept, this.shown, this.compared, {
       show: (one) => this.showKept(one),

@@ -16,17 +16,25 @@ export class KeptRuns {
     this.all = [];
     /** Why they do not outlive the page; null where they do. @type {string | null} */
     this.problem = null;
+    /** How many were damaged, and are removed. */
+    this.lost = 0;
   }
 
   /** Brings what earlier visits have kept. */
   async load() {
-    /** @type {string[]} */
-    const texts = (await this.#ask("readonly", (store) => store.getAll())) ?? [];
-    const found = texts.flatMap((text) => {
-      const { id, run } = JSON.parse(text);
-      const read = fromJson(JSON.stringify(run)); // it may be of another build
-      return read.run ? [{ id, run: read.run }] : [];
-    });
+    const keys = (await this.#ask("readonly", (store) => store.getAllKeys())) ?? [];
+    /** @type {Kept[]} */
+    const found = [];
+    for (const key of keys) {
+      const kept = this.#parsed(await this.#ask("readonly", (store) => store.get(key)), key);
+      if (kept) {
+        const read = fromJson(JSON.stringify(kept.run)); // it may be of another build
+        if (read.run) found.push({ id: kept.id, run: read.run });
+      } else if (!this.problem) {
+        this.lost++;
+        await this.#ask("readwrite", (store) => store.delete(key));
+      }
+    }
     const here = new Set(this.all.map(({ id }) => id));
     this.all = this.#inOrder([...this.all, ...found.filter(({ id }) => !here.has(id))]);
   }
@@ -56,6 +64,20 @@ export class KeptRuns {
   async remove(kept) {
     this.all = this.all.filter((other) => other !== kept);
     await this.#delete(kept.id);
+  }
+
+  /**
+   * @param {unknown} text
+   * @param {IDBValidKey} key under which it is kept
+   * @returns {{ id: string, run: unknown } | null} null for what is not as it was saved
+   */
+  #parsed(text, key) {
+    try {
+      const { id, run } = JSON.parse(/** @type {string} */ (text));
+      return id === key && typeof run === "object" && run ? { id, run } : null;
+    } catch {
+      return null;
+    }
   }
 
   /** @param {string} id */

@@ -40,6 +40,8 @@ export class Console {
     this.offered = "";
     /** @type {Keeper | null} */
     this.keeper = null;
+    /** @type {Entry | null} */
+    this.running = null;
     this.help = new HelpPanel(this.screen, () => this.editor.focus());
     this.editor = new Editor({
       onEnter: (text, isAsPasted) => this.submit(text, isAsPasted),
@@ -70,9 +72,16 @@ export class Console {
     });
     this.engine.addEventListener("display", (event) => {
       const { number, bundle, isUpdate } = /** @type {CustomEvent<DisplayEvent>} */ (event).detail;
-      if (isUpdate) this.displays.update(number, bundle);
-      else this.transcript.showStray(this.displays.create(number, bundle));
+      if (isUpdate) {
+        this.displays.update(number, bundle);
+        if (this.running) this.keeper?.changed(this.running);
+      } else this.transcript.showStray(this.displays.create(number, bundle));
     });
+    const sayWhatIsLost = () => {
+      if (this.editor.history.isDamaged)
+        this.transcript.note("The saved input history was damaged. What is left is kept.");
+    };
+    this.engine.addEventListener("ready", sayWhatIsLost, { once: true });
     this.engine.addEventListener("ready", (event) => {
       const info = /** @type {CustomEvent<Info>} */ (event).detail;
       const versions = `py_tensor ${info.version} · Python ${info.python} · pt is imported`;
@@ -124,6 +133,7 @@ export class Console {
       chain,
       onStart: () => {
         entry.start();
+        this.running = entry;
         keeper?.changed(entry);
       },
       onOutput: (stream, text) => {
@@ -138,6 +148,7 @@ export class Console {
     };
     const request = helpRequest(source);
     const outcome = await (request ? this.engine.help(request, source, listener) : this.engine.run(source, listener));
+    if (this.running === entry) this.running = null;
     this.keepingFocus(() => {
       const rest = entry.printed?.closeField();
       entry.finish(outcome, (bundle) => draw(bundle, this.displays).element);
@@ -209,6 +220,11 @@ export class Console {
     }
   }
 
+  /** As far as that brings up no keyboard over the results. */
+  focus() {
+    if (!isTouchScreen()) this.editor.focus();
+  }
+
   // Around the prompt ------------------------------------------------------------------------------
 
   addExamples() {
@@ -216,7 +232,7 @@ export class Console {
       const chip = h("button", { type: "button", className: "chip", title: code, textContent: label });
       chip.addEventListener("click", () => {
         this.enter(code);
-        if (!isTouchScreen()) this.editor.focus();
+        this.focus();
       });
       return chip;
     });

@@ -5,8 +5,11 @@ const LIMIT = 500;
 
 export class History {
   constructor() {
+    const { entries, isDamaged } = load();
     /** Oldest first. @type {string[]} */
-    this.entries = load();
+    this.entries = entries;
+    /** Whether what was saved is not all there. */
+    this.isDamaged = isDamaged;
     /** The walk that is under way. @type {Walk | null} */
     this.walk = null;
   }
@@ -66,13 +69,20 @@ class Walk {
   }
 }
 
-/** @returns {string[]} */
+/** @returns {{ entries: string[], isDamaged: boolean }} */
 function load() {
+  let text = "[]";
   try {
-    const stored = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(stored) ? stored.filter((entry) => typeof entry === "string") : [];
+    text = localStorage.getItem(KEY) ?? text;
   } catch {
-    return []; // no storage, or not ours
+    // There is no storage.
+  }
+  try {
+    const stored = JSON.parse(text);
+    const entries = stored.filter((/** @type {unknown} */ entry) => typeof entry === "string");
+    return { entries, isDamaged: entries.length < stored.length };
+  } catch {
+    return { entries: [], isDamaged: true };
   }
 }
 

@@ -11,6 +11,7 @@ import { TerminalText } from "./terminal.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../../worker/protocol.js").StreamName} StreamName */
+/** @typedef {{ element: HTMLElement, draw: () => void }} Shown an entry, or what no input has shown */
 
 const ENTRIES = 300;
 const SHOWN_CHARACTERS = 100_000;
@@ -29,6 +30,8 @@ export class Transcript {
     this.drawStray = () => {};
     /** What is shown no more, and yet is of the session. @type {import("./export.js").Cell[]} */
     this.gone = [];
+    /** Is told of what no input has shown, and of more of it. */
+    this.onStray = (/** @type {Shown} */ _shown) => {};
     /** Is told of what was cleared, and of what was brought back. */
     this.onCleared = (/** @type {Element[]} */ _elements, /** @type {boolean} */ _isCleared) => {};
   }
@@ -53,8 +56,8 @@ export class Transcript {
   /**
    * Have entries of an earlier visit stand above what is here.
    *
-   * @param {Entry[]} hidden that are of the session, and not shown
-   * @param {Entry[]} shown
+   * @param {Shown[]} hidden that are of the session, and not shown
+   * @param {Shown[]} shown
    * @param {Node} note says what they are
    */
   restore(hidden, shown, note) {
@@ -93,13 +96,15 @@ export class Transcript {
     }
     this.stray.terminal.write(text, stream);
     this.drawStray();
+    this.onStray(this.stray);
   }
 
   /** @param {HTMLElement} display likewise */
   showStray(display) {
-    const entry = h("article", { className: "entry" }, display);
-    this.append(entry);
-    this.focus.add(entry);
+    const element = h("article", { className: "entry" }, display);
+    this.append(element);
+    this.focus.add(element);
+    this.onStray({ element, draw: () => {} });
   }
 
   /** @param {Node} node */

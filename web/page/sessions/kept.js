@@ -8,6 +8,7 @@ import * as store from "./store.js";
 /** @typedef {import("../display/displays.js").Displays} Displays */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("../repl/transcript.js").Shown} Shown */
 /** @typedef {import("./record.js").Record} Record */
 /** @typedef {import("./record.js").State} State */
 /** @typedef {import("./store.js").About} About */
@@ -15,11 +16,11 @@ import * as store from "./store.js";
 /**
  * @typedef {object} Input
  * @property {number} n its place in the session
- * @property {string} source
+ * @property {string} source empty: it was shown by no input
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
- * @property {Entry} entry
- * @property {Outcome | null} outcome
+ * @property {Shown} entry
+ * @property {Outcome | null} outcome until it is written
  * @property {number} bytes as they were counted last
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
@@ -46,8 +47,10 @@ export class KeptSession {
     this.onProblem = onProblem;
     /** In order. @type {Input[]} */
     this.inputs = [];
-    /** @type {WeakMap<Entry, Input>} */
+    /** @type {WeakMap<Shown, Input>} */
     this.byEntry = new WeakMap();
+    /** Those that show inputs that are run once more. @type {WeakSet<Entry>} */
+    this.again = new WeakSet();
     /** The size of each file. @type {Map<string, number>} */
     this.files = new Map();
     /** What is to be written. @type {Set<Input>} */
@@ -92,7 +95,9 @@ export class KeptSession {
 
   /** Those that ran to their end, and those that have not begun; but requests for help. */
   get runnable() {
-    return this.inputs.filter(({ state, source }) => (state === "done" || state === "waiting") && !helpRequest(source));
+    return this.inputs.filter(
+      ({ state, source }) => source && (state === "done" || state === "waiting") && !helpRequest(source),
+    );
   }
 
   // What the console tells -------------------------------------------------------------------------
@@ -102,11 +107,27 @@ export class KeptSession {
    * @param {string} source
    */
   enter(entry, source) {
+    this.dirty.add(this.add(entry, source, "waiting"));
+    void this.write();
+  }
+
+  /** @param {Shown} shown by no input, and perhaps not for the first time */
+  stray(shown) {
+    this.dirty.add(this.byEntry.get(shown) ?? this.add(shown, "", "done"));
+    this.writeSoon();
+  }
+
+  /**
+   * @param {Shown} entry
+   * @param {string} source
+   * @param {State} state
+   */
+  add(entry, source, state) {
     /** @type {Input} */
     const input = {
       n: (this.inputs.at(-1)?.n ?? 0) + 1,
       source,
-      state: "waiting",
+      state,
       at: Date.now(),
       entry,
       outcome: null,
@@ -116,8 +137,7 @@ export class KeptSession {
     };
     this.inputs.push(input);
     this.byEntry.set(entry, input);
-    this.dirty.add(input);
-    void this.write();
+    return input;
   }
 
   /**
@@ -125,17 +145,15 @@ export class KeptSession {
    *
    * @param {Input} input
    * @param {Entry} entry that shows them
-   * @returns {() => void} takes that back
+   * @returns {() => void} takes that back, where it did not run
    */
   replace(input, entry) {
-    const before = { ...input };
+    const { entry: before } = input;
     input.entry = entry;
     this.byEntry.set(entry, input);
+    this.again.add(entry);
     return () => {
-      const { isCleared } = input;
-      Object.assign(input, before, { isCleared });
-      this.dirty.add(input);
-      void this.write();
+      input.entry = before;
     };
   }
 
@@ -147,7 +165,7 @@ export class KeptSession {
     input.outcome = null;
     input.isTrimmed = false;
     this.dirty.add(input);
-    this.timer ??= setTimeout(() => void this.write(), this.pause);
+    this.writeSoon();
   }
 
   /**
@@ -156,7 +174,7 @@ export class KeptSession {
    */
   finish(entry, outcome) {
     const input = this.byEntry.get(entry);
-    if (!input) return;
+    if (!input || (outcome.isDropped && this.again.has(entry))) return; // then it is as it was
     input.state = stateOf(outcome);
     input.outcome = storableOutcome(outcome);
     this.dirty.add(input);
@@ -197,6 +215,10 @@ export class KeptSession {
     const files = await store.readFiles(this.about.id).catch(() => []);
     this.files = new Map(files.map(({ path, bytes }) => [path, bytes.byteLength]));
     return files;
+  }
+
+  writeSoon() {
+    this.timer ??= setTimeout(() => void this.write(), this.pause);
   }
 
   // Writing ----------------------------------------------------------------------------------------
@@ -263,6 +285,7 @@ export class KeptSession {
         this.about.changed = Date.now();
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
+        if (input.outcome === outcome) input.outcome = null;
         for (const oldest of surplus) await this.trim(oldest);
         return;
       }
@@ -284,7 +307,7 @@ export class KeptSession {
   /** @returns {Input[]} the oldest inputs, whose outputs have to go */
   count() {
     const { about, inputs } = this;
-    about.inputs = inputs.length;
+    about.inputs = inputs.filter(({ source }) => source).length;
     about.bytes = inputs.reduce((sum, { bytes }) => sum + bytes, 0);
     /** @type {Input[]} */
     const surplus = [];

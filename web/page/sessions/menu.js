@@ -13,9 +13,11 @@ const MARGIN = 8;
 const NAME_LENGTH = 60;
 
 const RULE =
-  "Kept in this browser: inputs, outputs, pictures, the text at the prompt, and files in /home/pyodide. Variables are " +
-  "not kept. A session has room for 32 MiB of outputs (then the oldest outputs are dropped, and their inputs stay) " +
-  "and 32 MiB of files.";
+  "Saved in this browser: inputs, outputs, pictures, the text at the prompt, and files in /home/pyodide. Variables are " +
+  "not saved. A session stores up to 32 MiB of output (the oldest output is removed first; inputs stay) and up to " +
+  "32 MiB of files.";
+
+export const LEFT_OUT = "Skips inputs that failed or were interrupted";
 
 export class SessionMenu {
   /** @param {Sessions} sessions */
@@ -23,7 +25,7 @@ export class SessionMenu {
     this.sessions = sessions;
     this.words = h("span", { className: "session-name" });
     this.button = h("button", { type: "button", className: "button quiet", id: "sessions-button" }, this.words);
-    this.button.title = "Sessions: kept in this browser";
+    this.button.title = "Sessions saved in this browser";
     this.button.setAttribute("popovertarget", "sessions-panel");
     this.button.setAttribute("aria-expanded", "false");
     this.panel = h("div", { className: "sessions-panel", id: "sessions-panel", popover: "auto" });
@@ -63,7 +65,7 @@ export class SessionMenu {
         h("h2", {}, "Other sessions"),
         this.action("New session", "new", "", () => this.sessions.openNew()),
       ),
-      rows.length ? h("ul", {}, ...rows) : h("p", { className: "sessions-facts" }, "There are no others."),
+      rows.length ? h("ul", {}, ...rows) : h("p", { className: "sessions-facts" }, "None."),
       h("p", { className: "sessions-rule" }, RULE),
     );
     if (hadFocus) this.panel.querySelector("input")?.focus();
@@ -74,6 +76,7 @@ export class SessionMenu {
   thisOne() {
     const { session, problem } = this.sessions;
     const { about } = session;
+    session.count(); // what is not written yet, too
     const field = h("input", { type: "text", value: about.name, maxLength: NAME_LENGTH, className: "session-field" });
     field.setAttribute("aria-label", "Name of this session");
     field.addEventListener("change", () => void this.sessions.rename(field.value));
@@ -82,14 +85,14 @@ export class SessionMenu {
       event.preventDefault(); // or it would be one in the prompt
       void this.sessions.rename(field.value);
       this.panel.hidePopover();
-      this.sessions.repl.editor.focus();
+      this.sessions.repl.focus();
     });
     const again = button("Run all again", "button", () => {
       this.panel.hidePopover();
       void this.sessions.runAgain();
     });
     again.disabled = session.runnable.length === 0;
-    again.title = "Inputs that failed or were interrupted are left out";
+    again.title = LEFT_OUT;
     const problems = problem ? [h("p", { className: "sessions-problem" }, problem)] : [];
     return [
       field,
@@ -143,7 +146,7 @@ export class SessionMenu {
     const { engine } = this.sessions;
     let isAsked = false;
     const made = button(words, "button", () => {
-      const asked = question || (engine.isWorking && kind !== "stays" ? "End what runs" : "");
+      const asked = question || (engine.isWorking && kind !== "stays" ? "Stop running code" : "");
       if (asked && !isAsked) {
         isAsked = true;
         const before = [...made.childNodes];

@@ -11,6 +11,7 @@ import { h } from "../ui/dom.js";
 /** @typedef {import("../display/displays.js").Displays} Displays */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("../repl/transcript.js").Shown} Shown */
 /** @typedef {import("../repl/transcript.js").Transcript} Transcript */
 /** @typedef {{ text: string, className: string }} Run printed characters of one look */
 /** @typedef {"waiting" | "running" | "done" | "failed" | "interrupted"} State */
@@ -19,7 +20,7 @@ import { h } from "../ui/dom.js";
  * @typedef {{ kind: "printed", runs: Run[], isCut: boolean } | { kind: "display", bundle: Bundle }} Part
  *
  * @typedef {object} Record
- * @property {string} source
+ * @property {string} source empty: it was shown by no input
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
  * @property {Part[]} parts in order
@@ -67,15 +68,16 @@ const SCHEMA = {
 const LOOKS = /^(?:(?:stdout|stderr|typed|bold|dim|italic|underline|colour-\d)(?: |$))*$/;
 
 /**
- * @param {Entry} entry
+ * @param {Shown} shown
  * @param {Displays} displays
  * @returns {Promise<Part[]>} what it shows besides its result
  */
-export async function partsOf(entry, displays) {
-  entry.draw();
+export async function partsOf(shown, displays) {
+  shown.draw();
   /** @type {Part[]} */
   const parts = [];
-  for (const element of [...entry.element.children]) {
+  const elements = shown.element.matches("pre") ? [shown.element] : [...shown.element.children];
+  for (const element of elements) {
     if (element.matches("pre.printed")) parts.push(printed(element));
     const bundle = element.matches(".display") ? await displays.storable(element) : null;
     if (bundle) parts.push({ kind: "display", bundle });
@@ -131,8 +133,8 @@ export function sizeOf(value) {
 
 /** What is said of an input that did not come to its end. */
 const UNFINISHED = {
-  waiting: "Not run: the page was left before it began.",
-  running: "Cut off: the page was left while this ran.",
+  waiting: "Not run: the page was closed before this input started.",
+  running: "Interrupted: the page was closed while this was running.",
 };
 
 /**
@@ -146,6 +148,7 @@ const UNFINISHED = {
 export function restoredEntry(record, transcript, displays, trimmed) {
   const { source, state, parts, outcome } = record;
   const entry = transcript.entryOf(source);
+  if (!source) entry.element.replaceChildren();
   for (const part of parts) {
     if (part.kind === "printed") entry.element.append(printedAgain(part.runs, part.isCut));
     else entry.element.append(displays.restored(part.bundle));

@@ -9,7 +9,7 @@
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
-import { SessionMenu } from "./menu.js";
+import { LEFT_OUT, SessionMenu } from "./menu.js";
 import { asRecord, restoredEntry, sizeOf } from "./record.js";
 import * as store from "./store.js";
 import { count, moment } from "./words.js";
@@ -25,7 +25,7 @@ import { count, moment } from "./words.js";
 const MOST_SESSIONS = 50;
 const NAME_LENGTH = 60;
 /** So long a tab that was reloaded waits for itself to be gone. */
-const OWN_PATIENCE_MS = 2000;
+const OWN_PATIENCE_MS = 1000;
 /** So long a new tab waits for one that was just closed. */
 const PATIENCE_MS = 300;
 /** Drafts are written at each stroke of a key, and a longer one would take its time. */
@@ -34,12 +34,13 @@ const LONGEST_DRAFT = 200_000;
 const OWN = "py_tensor.session";
 const DRAFT = "py_tensor.draft ";
 
-const TRIMMED = "The outputs of this input were dropped: a session keeps 32 MiB of them, the newest first.";
-const FULL = "The browser’s storage is full: what is new is not kept. Delete a session to make room.";
-const REFUSED = "The browser stores nothing for this page (a private window or a setting): this session ends with it.";
-const SILENT = "The browser’s storage does not answer: this session ends with the page.";
-const DAMAGED = "The stored sessions were damaged and had to be removed. A new session is kept from here on.";
-const MANY = `${MOST_SESSIONS} sessions are kept already, so this one is not. Delete one of them first.`;
+const TRIMMED = "Output removed: a session stores 32 MiB of output, 8 MiB per input. The oldest is removed first.";
+const FULL = "Browser storage is full: new inputs, outputs and files are not saved. Delete a session to free space.";
+const REFUSED =
+  "This browser stores no data for this page (private window or settings): the session is lost when the page closes.";
+const SILENT = "Browser storage does not respond: the session is lost when the page closes.";
+const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
+const MANY = `${MOST_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
 export class Sessions {
   /**
@@ -57,6 +58,7 @@ export class Sessions {
     this.note = null;
     /** Whether it is known which session this is. */
     this.isOpen = false;
+    this.isRunningAgain = false;
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
@@ -72,6 +74,7 @@ export class Sessions {
       drafted: () => this.keepDraft(),
     };
     repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    repl.transcript.onStray = (shown) => this.session.stray(shown);
     engine.prepare = () => this.giveFiles();
     engine.addEventListener("ready", () => repl.transcript.scrollToEnd(), { once: true }); // there may be a banner now
     engine.addEventListener("files", (event) => this.keepFiles(/** @type {CustomEvent<Changes>} */ (event).detail));
@@ -85,8 +88,10 @@ export class Sessions {
   async openFirst() {
     try {
       const all = await store.listSessions();
-      const own = all.find(({ id }) => id === read("sessionStorage", OWN));
-      const wanted = own ?? (navigator.locks ? all.at(0) : undefined);
+      const id = read("sessionStorage", OWN);
+      const own = all.find((about) => about.id === id);
+      const last = id === null && navigator.locks ? all.at(0) : undefined; // one of which nothing is stored stays new
+      const wanted = own ?? last;
       const release = wanted && (await claim(wanted.id, own ? OWN_PATIENCE_MS : PATIENCE_MS));
       if (wanted && release) {
         this.release = release;
@@ -180,8 +185,8 @@ export class Sessions {
     if (!record) return null;
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
-      const { source, state, at, outcome, isCleared, isTrimmed } = record;
-      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed };
+      const { source, state, at, isCleared, isTrimmed } = record;
+      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed };
     } catch {
       return null;
     }
@@ -195,15 +200,19 @@ export class Sessions {
   restoredNote(about, hidden, damaged) {
     const words = [`Restored from ${moment(about.changed)}. Variables are not kept.`];
     if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
-    if (damaged)
-      words.push(`${count(damaged, "input")} could not be read and ${damaged === 1 ? "is" : "are"} left out.`);
-    const actions = this.session.runnable.length ? [button("Run all again", "button", () => void this.runAgain())] : [];
-    return h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")), ...actions);
+    if (damaged) words.push(`${count(damaged, "input")} could not be read.`);
+    const note = h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")));
+    if (this.session.runnable.length) {
+      const again = button("Run all again", "button", () => void this.runAgain());
+      again.title = LEFT_OUT;
+      note.append(again);
+    }
+    return note;
   }
 
   /** @param {About} other is open in another tab */
   sayElsewhere(other) {
-    const words = `“${other.name}” is open in another tab, so this tab has a new session.`;
+    const words = `“${other.name}” is open in another tab. This tab starts a new session.`;
     const copy = button("Open a copy", "button", () => void this.openCopy(other));
     this.repl.transcript.append(h("p", { className: "note kept-note" }, h("span", {}, words), copy));
   }
@@ -240,7 +249,7 @@ export class Sessions {
     } finally {
       opened();
     }
-    repl.editor.focus();
+    repl.focus();
   }
 
   /** Begin another one. */
@@ -338,8 +347,10 @@ export class Sessions {
   /** Run every input once more, in its place; those that failed or were interrupted stay as they are. */
   async runAgain() {
     const { session, repl } = this;
+    if (this.isRunningAgain) return;
+    this.isRunningAgain = true;
     this.note?.querySelector("button")?.remove();
-    repl.editor.focus();
+    repl.focus();
     const chain = {};
     const runs = session.runnable.map((input) => {
       const { entry: old } = input;
@@ -356,11 +367,10 @@ export class Sessions {
       takeBack();
       left += 1;
     }
-    repl.transcript.note(
-      left
-        ? `${count(runs.length - left, "input")} ran again; ${left} after the one that did not succeed ${left === 1 ? "was" : "were"} not run.`
-        : `${count(runs.length, "input")} ran again.`,
-    );
+    this.isRunningAgain = false;
+    if (this.session !== session) return;
+    const skipped = left ? ` ${count(left, "input")} after the failure did not run.` : "";
+    repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}`);
   }
 
   // Around the inputs ------------------------------------------------------------------------------
@@ -388,8 +398,7 @@ export class Sessions {
     const { session } = this;
     const { refused } = changes;
     const names = refused.length > 3 ? `${refused.length} files` : refused.join(", ");
-    if (refused.length)
-      this.repl.transcript.note(`Not kept for later visits: ${names}. A session keeps 32 MiB of files.`);
+    if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
     session.keepFiles(changes);
   }

@@ -7,7 +7,9 @@
  * @property {number} heap bytes of Python's memory
  * @property {GpuMemory | null} gpu null where there is no GPU
  * @property {number} generation of the device: 2 after its first loss
- * @property {boolean} isLost there will be another one with the next tensor
+ * @property {boolean} isLost the next tensor asks for another one
+ * @property {string} unavailable why there is no other one; "" where none was asked for in vain
+ * @property {boolean} isOnCpu whether the default device is the CPU
  *
  * @typedef {object} GpuMemory bytes (`pt.memory_info()`)
  * @property {number} live_bytes

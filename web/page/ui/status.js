@@ -1,6 +1,6 @@
 /** The status bar, and the banner that says what a visitor must know before trusting a timing. */
 
-import { isOutdated } from "../../worker/files.js";
+import { isOutdated, isServed } from "../../worker/files.js";
 import { adapterName, isSoftware } from "./adapter.js";
 import { inBytes } from "./bytes.js";
 import { byId, h } from "./dom.js";
@@ -14,6 +14,7 @@ import { StatusPanel } from "./status_panel.js";
 
 /** @param {Engine} engine */
 export function showStatus(engine) {
+  document.getElementById("late")?.remove(); // the page has started
   const status = byId("status");
   const text = byId("status-text");
   const news = byId("status-news");
@@ -30,6 +31,8 @@ export function showStatus(engine) {
 
   /** @type {Info | null} */
   let info = null;
+  /** Whether the banner offers to go on without the GPU. */
+  let offersCpu = false;
 
   engine.addEventListener("progress", (event) => {
     const { text: words, fraction } = /** @type {CustomEvent} */ (event).detail;
@@ -48,11 +51,28 @@ export function showStatus(engine) {
     panel.show(figures);
     if (!info || engine.broken) return;
     const [state, words] = stateOf(info);
-    if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
+    const isGone = figures.unavailable !== "" && !figures.isOnCpu;
+    if (isGone !== offersCpu) {
+      offersCpu = isGone;
+      if (isGone) offerCpu(engine, figures.unavailable);
+      else hideBanner();
+    }
+    if (figures.isOnCpu) say("cpu", "CPU · NumPy");
+    else if (isGone) say("lost", "GPU device lost, and no other available");
+    else if (figures.isLost) say("lost", "GPU device lost: old tensors are gone, new ones work");
     else say(state, figures.generation > 1 ? `${words}, restored after a loss` : words);
   });
   engine.addEventListener("missing", (event) => {
     void warnIfOutdated(/** @type {CustomEvent<{ path: string }>} */ (event).detail.path);
+  });
+  engine.addEventListener("slow", async () => {
+    const { interpreter } = engine;
+    if ((await isServed()) || engine.isReady || engine.broken || engine.interpreter !== interpreter) return;
+    showBanner(
+      "failed",
+      [["The server of this page does not answer.", "Python goes on as soon as it does."]],
+      againButton(engine),
+    );
   });
   engine.addEventListener("failed", async (event) => {
     const { error } = /** @type {CustomEvent<{ error: string }>} */ (event).detail;
@@ -61,13 +81,35 @@ export function showStatus(engine) {
     amounts.textContent = "";
     const outdated = await isOutdated();
     if (engine.broken !== broken) return; // it was restarted meanwhile
-    const again = h("button", { type: "button", className: "button", textContent: "Try again" });
-    again.addEventListener("click", () => engine.restart());
+    const again = againButton(engine);
     /** @type {Warning} */
     const failure = ["Python could not be started.", error];
     if (outdated) showBanner("failed", [failure, OUTDATED], reloadButton(), again);
     else showBanner("failed", [failure], again);
   });
+}
+
+/** Looks for the GPU once more; without one, the default device is the CPU from then on. */
+const GO_ON = 'await __import__("py_tensor").init(); None';
+
+/**
+ * @param {Engine} engine
+ * @param {string} reason
+ */
+function offerCpu(engine, reason) {
+  const goOn = h("button", { type: "button", className: "button", textContent: "Use the CPU device" });
+  goOn.addEventListener("click", () => {
+    goOn.disabled = true;
+    void engine.run(GO_ON).finally(() => {
+      goOn.disabled = false;
+    });
+  });
+  /** @type {Warning} */
+  const gone = [
+    "The GPU device was lost, and the browser offers no other.",
+    `${reason}. New tensors can use the “cpu” device; old ones are gone. Restarting the browser may bring the GPU back.`,
+  ];
+  showBanner("cpu", [gone], goOn, reloadButton());
 }
 
 /** @type {Warning} */
@@ -86,6 +128,13 @@ export async function warnIfOutdated(path) {
   const outdated = await isOutdated(path);
   if (outdated) showBanner("outdated", [OUTDATED], reloadButton());
   return outdated;
+}
+
+/** @param {Engine} engine */
+function againButton(engine) {
+  const again = h("button", { type: "button", className: "button", textContent: "Try again" });
+  again.addEventListener("click", () => engine.restart());
+  return again;
 }
 
 function reloadButton() {

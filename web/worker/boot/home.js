@@ -29,6 +29,7 @@ export class Home {
   /** @param {File[]} files of an earlier Python */
   restore(files) {
     for (const { path, bytes } of files) {
+      if (path.split("/").some((name) => name === "" || name === "..")) continue; // it would lie elsewhere
       const whole = `${HOME}/${path}`;
       try {
         this.fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));

@@ -10,7 +10,7 @@
 /**
  * @typedef {object} Snapshot
  * @property {Uint8Array} memory as Pyodide wants it
- * @property {ArrayBuffer} digest SHA-256 of `memory`
+ * @property {ArrayBuffer} digest SHA-256 of all else
  * @property {{ path: string, data: Uint8Array }[]} files
  * @property {Record<string, string>} packages from their names to where they came from
  */
@@ -31,7 +31,7 @@ export async function takeSnapshot(py) {
   const packages = { ...py.loadedPackages };
   for (const name of Object.keys(packages)) delete py.loadedPackages[name]; // or it refuses
   const memory = /** @type {any} */ (py).makeMemorySnapshot();
-  return { memory, digest: await digestOf(memory), files, packages };
+  return { memory, digest: await digestOf({ memory, files, packages }), files, packages };
 }
 
 /**
@@ -51,16 +51,21 @@ export function installSnapshot(py, { files, packages }) {
 
 /**
  * @param {Snapshot} snapshot
- * @returns {Promise<boolean>} whether its memory is what was kept
+ * @returns {Promise<boolean>} whether it is what was kept
  */
-export async function isIntact({ memory, digest }) {
-  const [found, kept] = [new Uint8Array(await digestOf(memory)), new Uint8Array(digest)];
+export async function isIntact(snapshot) {
+  const [found, kept] = [new Uint8Array(await digestOf(snapshot)), new Uint8Array(snapshot.digest)];
   return found.length === kept.length && found.every((byte, i) => byte === kept[i]);
 }
 
-/** @param {Uint8Array} memory */
-function digestOf(memory) {
-  return crypto.subtle.digest("SHA-256", /** @type {Uint8Array<ArrayBuffer>} */ (memory));
+/** @param {Omit<Snapshot, "digest">} snapshot */
+async function digestOf({ memory, files, packages }) {
+  const listed = JSON.stringify([files.map(({ path, data }) => [path, data.length]), packages]);
+  const parts = [...files.map(({ data }) => data), new TextEncoder().encode(listed)];
+  const others = await new Blob(/** @type {BlobPart[]} */ (parts)).arrayBuffer();
+  const hash = (/** @type {BufferSource} */ bytes) => crypto.subtle.digest("SHA-256", bytes);
+  const hashes = await Promise.all([hash(/** @type {Uint8Array<ArrayBuffer>} */ (memory)), hash(others)]);
+  return hash(await new Blob(hashes).arrayBuffer());
 }
 
 /**

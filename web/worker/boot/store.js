@@ -34,7 +34,8 @@ export async function currentKey() {
  */
 export async function find(key) {
   const asked = inStore(SNAPSHOTS, "readonly", (store) => store.get(key));
-  return (await within(asked, PATIENCE_MS).catch(() => null)) ?? null;
+  const kept = await within(asked, PATIENCE_MS).catch(() => null);
+  return typeof kept === "object" ? (kept ?? null) : null; // of another type, a browser has damaged it
 }
 
 /**

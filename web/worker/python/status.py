@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import py_tensor as pt
+from py_tensor.backend.device import GPU_DEVICE
 
 
 def figures() -> dict[str, Any]:
@@ -19,6 +20,8 @@ def figures() -> dict[str, Any]:
         "gpu": pt.memory_info("webgpu") if device["generation"] else None,
         "generation": device["generation"],
         "isLost": device["isLost"],
+        "unavailable": getattr(GPU_DEVICE.backend, "unavailable", "") if device["isLost"] else "",
+        "isOnCpu": pt.default_device().name == "cpu",
     }
 
 

@@ -1,0 +1,148 @@
+"""What the browser keeps for the page is damaged at random: it works, and says what is lost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.app import AppPage
+
+OpenPage = Callable[..., AppPage]
+
+COMPUTE = "(pt.arange(16) * 2).sum().item()"
+ROUNDS = 3
+
+# draw() is Park's and Miller's generator: what it damages is known by its seed.
+DAMAGE = """async (seed) => {
+  let state = seed;
+  const draw = (n) => { state = (state * 48271) % 2147483647; return state % n; };
+  const others = [null, undefined, 42, "", "text", [], {}, [null], true, new Uint8Array(3)];
+  const damaged = (value) => {
+    if (typeof value === "string") {
+      const at = draw(value.length + 1);
+      const [before, after] = [value.slice(0, at), value.slice(at + 1)];
+      return [before, "", `${before}\\u0000${after}`][draw(3)];
+    }
+    if (value instanceof Uint8Array || value instanceof ArrayBuffer) {
+      const bytes = new Uint8Array(value.slice(0));
+      if (bytes.length === 0) return null;
+      const at = draw(bytes.length);
+      bytes[at] ^= 1 << draw(8);
+      const changed = [bytes, bytes.slice(0, at), new Uint8Array()][draw(3)];
+      return value instanceof ArrayBuffer ? changed.buffer : changed;
+    }
+    const keys = typeof value === "object" && value ? Object.keys(value) : [];
+    if (keys.length === 0 || draw(4) === 0) return others[draw(others.length)];
+    const key = keys[draw(keys.length)];
+    return Object.assign(Array.isArray(value) ? [...value] : { ...value }, {
+      [key]: damaged(value[key]),
+    });
+  };
+  const of = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const touched = [];
+  for (const key of Object.keys(localStorage)) {
+    const text = localStorage.getItem(key);
+    localStorage.setItem(key, draw(2) ? damaged(text) : JSON.stringify(others[draw(9)]) ?? "");
+    touched.push(`localStorage ${key}`);
+  }
+  for (const { name } of await indexedDB.databases()) {
+    const database = await of(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      const keys = await of(database.transaction(store).objectStore(store).getAllKeys());
+      for (const key of keys) {
+        const value = await of(database.transaction(store).objectStore(store).get(key));
+        const writing = database.transaction(store, "readwrite").objectStore(store);
+        await of(writing.put(damaged(value), key));
+        touched.push(`${name} ${JSON.stringify(key)}`);
+      }
+    }
+    database.close();
+  }
+  const root = await navigator.storage.getDirectory();
+  for await (const [name, handle] of root.entries()) {
+    if (handle.kind !== "file") continue;
+    const writable = await handle.createWritable();
+    await writable.write(damaged(new Uint8Array(await (await handle.getFile()).arrayBuffer())));
+    await writable.close();
+    touched.push(`file ${name}`);
+  }
+  return touched;
+}"""
+
+KEEP_MORE = """async () => {
+  const keep = (database, store, value, key) => new Promise((resolve, reject) => {
+    const request = indexedDB.open(database, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(store);
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      const transaction = request.result.transaction(store, "readwrite");
+      transaction.objectStore(store).put(value, key);
+      transaction.oncomplete = () => { request.result.close(); resolve(); };
+    };
+  });
+  await keep("py_tensor benchmark runs", "runs", '{"id": "a", "run": {"date": "2026"}}', "a");
+  await keep("py_tensor choices", "adapters", { build: "", browser: "", text: "{}" }, "adapter");
+  localStorage.setItem("py_tensor.benchmarks", '{"rounds": 3}');
+}"""
+
+
+@pytest.fixture
+def visitor(fresh_page: OpenPage) -> AppPage:
+    """A page whose visitor has kept something in every store."""
+    return fresh_page()
+
+
+def type_in(app: AppPage, code: str) -> None:
+    prompt = app.page.locator("#prompt .cm-content, .cm-content").first
+    prompt.click()
+    app.page.keyboard.type(code)
+    app.page.keyboard.press("Enter")
+
+
+def test_damage_to_every_store(visitor: AppPage) -> None:
+    app, url = visitor, visitor.page.url
+    seed = random.randrange(1, 2**31 - 1)
+    for round_ in range(ROUNDS):
+        type_in(app, f"{round_} + 40")
+        expect(app.page.locator("#transcript .entry").last).to_contain_text(f"{round_ + 40}")
+        app.page.evaluate(KEEP_MORE)
+        app.page.wait_for_timeout(500)  # for the session to be written
+        touched = app.page.evaluate(DAMAGE, seed + round_)
+        said = f"seed {seed + round_}: {touched}"
+        assert len(touched) >= 5, said
+        app.boot(url)
+        assert app.run(COMPUTE)["result"] == "240", said
+        problems = [str(line) for line in app.logged if line.kind not in ("log", "info")]
+        assert problems == [], said
+        app.page.locator("#tab-benchmarks").click()
+        expect(app.page.locator("#panel-benchmarks")).to_contain_text("Saved runs")
+        app.page.locator("#tab-console").click()
+
+
+def test_a_damaged_history_is_told_of(visitor: AppPage) -> None:
+    app, url = visitor, visitor.page.url
+    for text in ('["1 + 1", 3]', '["1 + 1"', "null", "42"):
+        app.page.evaluate("text => localStorage.setItem('py_tensor.history', text)", text)
+        app.boot(url)
+        note = app.page.locator("#transcript").get_by_text("The saved input history was damaged.")
+        expect(note).to_be_visible()
+        app.page.evaluate("localStorage.setItem('py_tensor.history', '[]')")
+
+
+def test_damaged_runs_are_told_of_and_removed(visitor: AppPage) -> None:
+    app, url = visitor, visitor.page.url
+    app.page.evaluate(KEEP_MORE.replace('"run":', '"no run":'))
+    for said in (True, False):
+        app.boot(url)
+        app.page.locator("#tab-benchmarks").click()
+        panel = app.page.locator("#panel-benchmarks")
+        expect(panel).to_contain_text("Saved runs")
+        lost = panel.get_by_text("1 damaged in this browser’s storage and removed.")
+        expect(lost).to_have_count(int(said))
+    app.page.locator("#tab-console").click()

@@ -1,0 +1,31 @@
+/**
+ * Says so where a module of the page does not come, and so none of them runs. The one classic script: it needs nothing
+ * else. Where this does not come either, or the server does not answer, index.html and style.css do it (`late`).
+ */
+
+{
+  const fail = () => {
+    const banner = document.getElementById("banner");
+    const status = document.getElementById("status");
+    if (!banner || !status || "pyTensor" in window) return; // else the page speaks for itself
+    const again = Object.assign(document.createElement("button"), { type: "button", className: "button" });
+    again.textContent = "Try again";
+    again.addEventListener("click", () => location.reload());
+    const words = Object.assign(document.createElement("p"), { className: "words" });
+    words.textContent = "Part of this page could not be loaded. The server may be gone, or have a newer version.";
+    const text = Object.assign(document.createElement("div"), { className: "banner-text" });
+    text.append(words, again);
+    banner.dataset.kind = "failed";
+    banner.replaceChildren(text);
+    banner.hidden = false;
+    status.dataset.state = "failed";
+    document.getElementById("status-text")?.replaceChildren("The page did not load");
+    for (const id of ["late", "boot-progress"]) document.getElementById(id)?.remove();
+  };
+
+  // Of a script element it is the news that this module, or one that it imports, did not come.
+  const listener = (/** @type {Event} */ { target }) => {
+    if (target instanceof HTMLScriptElement) fail();
+  };
+  addEventListener("error", listener, { capture: true });
+}
