@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Union
+import sys
+from typing import Any, Union, cast
 
 from py_tensor.errors import DTypeError
 
@@ -17,6 +18,12 @@ _NUMBERS = {
     **{"int64": 7, "uint64": 8, "float32": 11, "float64": 12, "complex64": 14, "complex128": 15},
     "float16": 23,
 }
+
+
+def is_numpy_scalar(value: object) -> bool:
+    """Whether a value is one of NumPy's scalars, which only who imported NumPy can have."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
 
 
 class Described:
@@ -89,7 +96,12 @@ class Described:
         return self
 
     def __instancecheck__(self, value: object) -> bool:
-        """Whether a value is a scalar of the dtype: ``isinstance(x[0], pt.float32)``."""
+        """Whether a value is a scalar of the dtype: ``isinstance(x[0], pt.float32)``.
+
+        It may be one of NumPy's.
+        """
+        if is_numpy_scalar(value):
+            return cast("Any", value).dtype.name == self.name
         return getattr(value, "is_scalar", False) and getattr(value, "dtype", None) is self
 
     def __subclasscheck__(self, given: object) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
 from py_tensor.convert.conversion import asarray
+from py_tensor.described import is_numpy_scalar
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.ops.operands import Scalar
@@ -24,7 +25,8 @@ class _Abstract(type):
     kinds: str
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Tensor) and value.is_scalar and value.dtype.kind in cls.kinds
+        is_scalar = value.is_scalar if isinstance(value, Tensor) else is_numpy_scalar(value)
+        return is_scalar and cast("Any", value).dtype.kind in cls.kinds
 
     def __subclasscheck__(cls, given: Any) -> bool:
         if isinstance(given, DType):

@@ -899,7 +899,7 @@ def test_a_shape_of_no_axes_is_an_array_s(device: str) -> None:
 
 
 def test_an_interrupt_while_a_view_is_made_leaves_it_right(device: str) -> None:
-    def interrupted(*_given: object) -> None:
+    def interrupted(*_given: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     x = pt.zeros(6, device=device)
@@ -922,10 +922,10 @@ def test_what_another_task_writes_meanwhile_stays(
     target = x if written == "the base" else x[:2]
     record = type(x.device).record
 
-    def other_first(place: Any, node: Any) -> None:
+    def other_first(place: Any, node: Any, **options: Any) -> None:
         monkeypatch.setattr(type(x.device), "record", record)
         x[3] = 7
-        record(place, node)
+        record(place, node, **options)
 
     monkeypatch.setattr(type(x.device), "record", other_first)
     target[0] = 1

@@ -173,3 +173,17 @@ def test_names_of_constants() -> None:
     assert (pt.True_, pt.False_, pt.little_endian) == (True, False, np.little_endian)
     assert pt.longdouble is pt.float64
     assert pt.clongdouble is pt.complex128
+
+
+def test_numpy_scalars_are_instances() -> None:
+    """What comes from the host, as labels do, meets the same classes."""
+    for value in (np.int64(1), np.float32(1), np.bool_(True), np.complex128(1), np.uint8(1)):
+        for name in ("generic", "number", "integer", "signedinteger", "floating", "inexact"):
+            expected = isinstance(value, getattr(np, name))
+            assert isinstance(value, getattr(pt, name)) is expected, (value, name)
+        for name in ("int64", "float32", "bool_", "complex128", "uint8", "float64"):
+            expected = isinstance(value, getattr(np, name))
+            assert isinstance(value, getattr(pt, name)) is expected, (value, name)
+    assert not isinstance(np.ones(3), pt.generic)
+    assert not isinstance(np.array(1), pt.number)
+    assert not isinstance(np.str_("1"), pt.number)
