@@ -287,7 +287,7 @@ class TestConsole:
         described = repl.input.evaluate(
             "(input) => input.ariaDescribedByElements.map((element) => element.innerText).join()"
         )
-        assert "Esc Tab leaves" in " ".join(described.split())
+        assert "Esc Tab leave the prompt" in " ".join(described.split())
 
     def test_the_transcript_is_one_stop_of_the_tab_key(self, repl: Repl) -> None:
         repl.type("'first'\n'second'\n'third'")

@@ -262,7 +262,7 @@ class TestRestart:
         assert anew["result"] == "240"
         open_panel(app.page)
         panel = app.page.locator("#status-panel")
-        expect(panel).to_contain_text("a spare Python stands by", timeout=SPARE_MS)
+        expect(panel).to_contain_text("instant (a standby Python is ready)", timeout=SPARE_MS)
         assert len(app.page.workers) == 2
         assert app.run("gone = 1; 'first'")["result"] == "'first'"
         open_panel(app.page)
@@ -284,12 +284,12 @@ class TestRestart:
         app = fresh_page()
         open_panel(app.page)
         panel = app.page.locator("#status-panel")
-        expect(panel).to_contain_text("a spare Python stands by", timeout=SPARE_MS)
+        expect(panel).to_contain_text("instant (a standby Python is ready)", timeout=SPARE_MS)
         spare = app.page.workers[-1]
         with spare.expect_event("close"):
             app.page.evaluate("new BroadcastChannel('py_tensor choices').postMessage('an adapter')")
-        expect(panel).to_contain_text("boots Python anew")
-        expect(panel).to_contain_text("a spare Python stands by", timeout=SPARE_MS)
+        expect(panel).to_contain_text("boots Python again")
+        expect(panel).to_contain_text("instant (a standby Python is ready)", timeout=SPARE_MS)
         assert app.page.evaluate(RESTART)["result"] == "240"
         assert app.run("pt.device_info()['generation']")["result"] == "1"
         expect(app.page.locator("#status-text")).not_to_contain_text("restored")
@@ -298,7 +298,7 @@ class TestRestart:
         app = fresh_page(routes={"**/worker.js": spare_with(KEEPS_ITS_DEVICE)})
         open_panel(app.page)
         panel = app.page.locator("#status-panel")
-        expect(panel).to_contain_text("a spare Python stands by", timeout=SPARE_MS)
+        expect(panel).to_contain_text("instant (a standby Python is ready)", timeout=SPARE_MS)
         app.page.workers[-1].evaluate("kept.destroy(); kept.lost.then(() => null)")
         assert app.page.evaluate(RESTART)["result"] == "240"
         assert app.run("pt.device_info()['generation']")["result"] == "2"
@@ -318,7 +318,7 @@ class TestRestart:
             deadline -= 100
             app.page.wait_for_timeout(100)
         open_panel(app.page)
-        expect(app.page.locator("#status-panel")).to_contain_text("boots Python anew")
+        expect(app.page.locator("#status-panel")).to_contain_text("boots Python again")
         assert app.page.evaluate(RESTART)["result"] == "240"
         assert app.run("pt.default_device().name")["result"] == "'webgpu'"
 
