@@ -58,6 +58,8 @@ ASSOCIATIVE = {
     "multiply",
 }  # fmt: skip
 
+LEVELS = 3  # of halves, that one kernel folds
+
 # -- Kernels ------------------------------------------------------------------------------------
 
 
@@ -162,9 +164,16 @@ def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def _halved(function: Any, x: Tensor) -> Tensor:
-    """An associative function folded over axis 0, which has elements; the axis stays."""
+    """An associative function folded over axis 0, which has elements; the axis stays.
+
+    A kernel folds few levels: one for all would be as long as the axis.
+    """
     rest: Tensor | None = None
+    level = 0
     while (n := x.shape[0]) > 1:
+        if level and level % LEVELS == 0 and not is_traced():
+            x.realize()
+        level += 1
         half = n // 2
         if n % 2:
             last = _part(x, 0, n - 1, n)
