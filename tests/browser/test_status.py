@@ -239,7 +239,7 @@ class TestRestart:
         app.page.mouse.down()
         app.run("pt.ones(1000).realize()")  # busy, idle, other figures
         app.page.mouse.up()
-        expect(app.page.locator("#transcript .note").last).to_contain_text("variables are gone")
+        expect(app.page.locator("#transcript .note").last).to_contain_text("All variables are lost")
         assert "NameError" in app.run("gone")["error"]
 
     @pytest.mark.alone

@@ -153,19 +153,19 @@ def computed(made: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_timeit_computes_what_every_loop_leaves(
     made: Any, computed: list[int], code: str, each: int
 ) -> None:
-    """Tensors are lazy: what the next loop drops must be computed nonetheless."""
-    run(made, "x, d = pt.ones(3), {}\nx.realize()")
+    """Large tensors are lazy: what the next loop drops must be computed nonetheless."""
+    run(made, "x, d = pt.ones(10_000), {}\nx.realize()")
     computed.clear()
     assert run(made, f"%timeit -n 4 -r 2 {code}").error is None
     assert sum(computed) == each * (1 + 4 + 4 * 2)  # to compile; as in a run; two runs
     assert len(computed) == 1 + 1 + 2
 
 
-@pytest.mark.parametrize(("name", "limit"), [("MOST_NODES", 5), ("MOST_BYTES", 5 * 1024)])
+@pytest.mark.parametrize(("name", "limit"), [("MOST_NODES", 5), ("MOST_BYTES", 5 * 40_000)])
 def test_what_the_loops_of_timeit_leave_is_bounded(
     made: Any, computed: list[int], monkeypatch: pytest.MonkeyPatch, name: str, limit: int
 ) -> None:
-    run(made, "x = pt.ones(256)\nx.realize()")
+    run(made, "x = pt.ones(10_000)\nx.realize()")
     monkeypatch.setattr(magics, name, limit)
     computed.clear()
     assert run(made, "%timeit -n 20 -r 1 x + 1").error is None
