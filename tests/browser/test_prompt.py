@@ -98,7 +98,7 @@ class TestEditing:
         repl.expect_text("total\n")
 
     def test_hands_on_a_keyboard_have_hints(self, repl: Repl) -> None:
-        expect(repl.page.get_by_text("Enter runs")).to_be_visible()
+        expect(repl.page.get_by_text("Enter run", exact=True)).to_be_visible()
         expect(repl.page.locator("#touch-keys")).to_be_hidden()
 
     def test_undo_and_redo(self, repl: Repl) -> None:
