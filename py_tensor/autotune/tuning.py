@@ -236,7 +236,7 @@ class Tuning:
         names = (self.adapter.get(key) for key in ("vendor", "architecture", "device"))
         name = " ".join(str(x) for x in names if x) or "this adapter"
         if self.when is None:
-            return f"{name}: not tuned, pt.tune() does it"
+            return f"{name}: not tuned (pt.tune() does it)"
         kept = f"lost with this session: {self.unkept}" if self.unkept else "kept"
         return f"{name}: tuned {self.when}, {kept}"
 

@@ -120,7 +120,7 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "arithmetic": ("arithmetic", _arithmetic),
     "self_test": ("self-test", _self_test),
     "subnormals": ("subnormals", lambda found: SUBNORMALS.get(found, str(found))),
-    "tuned": ("tuned", lambda tuned: "yes" if tuned else "no, pt.tune() does"),
+    "tuned": ("tuned", lambda tuned: "yes" if tuned else "no (pt.tune() does it)"),
     "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
     "generation": ("generation", _generation),
 }

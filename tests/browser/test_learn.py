@@ -54,7 +54,7 @@ class TestLearn:
         said = app.page.locator(".learn .note")
         expect(said).to_contain_text("1 kernel", timeout=WAIT_MS)
         app.page.get_by_label("Your expression").fill("pt.exp(x)")
-        app.page.get_by_role("button", name="Follow it").click()
+        app.page.get_by_role("button", name="Trace").click()
         expect(app.page.locator(".kernel-name")).to_contain_text("exp", timeout=WAIT_MS)
         assert app.run("sorted(globals())")["result"] == before
         app.page.get_by_role("tab", name="Console").click()

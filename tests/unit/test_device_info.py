@@ -42,7 +42,7 @@ def test_the_table() -> None:
         "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
         "self-test   as NumPy: nan, signed zero",
         "subnormals  0 to arithmetic, numbers to comparisons",
-        "tuned       no, pt.tune() does",
+        "tuned       no (pt.tune() does it)",
         "choices     reduce_groups 4, unroll 1",
     ]
 

@@ -434,7 +434,7 @@ function explanation(info) {
         ? ["WebGPU here is ", device, ", a software adapter on the CPU: expect low numbers."]
         : ["Your GPU: ", device, "."];
   return [
-    h("h2", {}, "How fast is it on this device?"),
+    h("h2", {}, "Benchmarks"),
     h(
       "p",
       { className: "intro" },

@@ -70,7 +70,7 @@ class Learn {
       { className: "expression" },
       h("label", { htmlFor: "expression" }, "Your expression"),
       this.input,
-      h("button", { className: "button primary" }, "Follow it"),
+      h("button", { className: "button primary" }, "Trace"),
     );
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -182,7 +182,7 @@ function warningsOf(info) {
   } else if (isSoftware(info)) {
     warnings.push([
       "Software adapter, not a GPU.",
-      `${adapterName(info)} runs on the CPU. Results are correct but slow; timings do not reflect a real GPU. ` +
+      `${adapterName(info)} runs on the CPU. Results are correct but slow. ` +
         "If this machine has a GPU, turn on graphics acceleration in the browser’s settings.",
     ]);
   }
