@@ -105,7 +105,10 @@ def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) 
         parts=("T",),
         identity=identity,
         element={"*": ("{x}",)},
-        combine={"*": (f"{{a0}} {operator} {{b0}}",)},
+        combine={
+            "*": (f"{{a0}} {operator} {{b0}}",),
+            "bool": (f"{{a0}} {'!=' if operator == '^' else operator} {{b0}}",),
+        },
         result="{a0}",
         numpy=lambda np, x, axes: getattr(np, name).reduce(x, axis=axes, keepdims=True),
         accepts=dtypes.Accepts("biu", lambda dtype: dtype, "bool and int dtypes"),

@@ -226,8 +226,8 @@ def as_lists(found: Any) -> Any:
 
 @pytest.mark.parametrize("text", DATA)
 def test_elements_raise_where_the_host_has_them(device: str, text: str) -> None:
-    error = error_of(text, np)
     if device == "cpu":
+        error = error_of(text, np)
         ours = error_of(text, pt)
         assert issubclass(ours, ValueError if error is np.linalg.LinAlgError else error), ours
         assert (ours is pt.linalg.LinAlgError) == (error is np.linalg.LinAlgError)
