@@ -21,6 +21,7 @@ def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.syspath_prepend(str(FOLDER))
     build = importlib.import_module("build")
     monkeypatch.setattr(build, "CACHE", tmp_path)
+    monkeypatch.setattr(build, "pip", lambda: ["pip"])  # the tests' Python has none
     return build
 
 
