@@ -103,7 +103,8 @@ class Guest:
                     const found = await caches.match(new URL(name, location.href), { cacheName });
                     const bytes = await found.arrayBuffer();
                     const hash = await crypto.subtle.digest("SHA-256", bytes);
-                    if (new Uint8Array(hash).toHex() !== found.headers.get("Content-SHA256")) throw new Error("damaged");
+                    const digest = found.headers.get("Content-SHA256");
+                    if (new Uint8Array(hash).toHex() !== digest) throw new Error("damaged");
                     return JSON.parse(new TextDecoder().decode(bytes));
                   };
                   try {
