@@ -7,6 +7,7 @@
  * not be loaded).
  */
 
+import { isOutdated } from "../worker/files.js";
 import { isOurs } from "../worker/protocol.js";
 import { discard } from "./display/bundles.js";
 import { Interpreter } from "./interpreter.js";
@@ -118,9 +119,12 @@ export class Engine extends EventTarget {
         if (isOurs(data)) this.take(data);
         else window.dispatchEvent(new CustomEvent("pytensor:message", { detail: data }));
       },
-      (event) => {
+      async (event) => {
         // Before it is ready, an error is fatal; later it is a stray one, already in the console.
-        if (!this.isReady) this.fail(event.message || "the worker script could not be loaded");
+        if (this.isReady) return;
+        // A script that is gone, of an older build than the server's: the page begins again with that.
+        if (!event.message && (await isOutdated())) location.reload();
+        else this.fail(event.message || "the worker script could not be loaded");
       },
     );
     this.watchBoot();
