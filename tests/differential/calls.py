@@ -470,7 +470,7 @@ FORMS = [
     _each("linalg.svdvals", "@({square})"),
     _each("linalg.matrix_rank", "@({square})"),
     _each("linalg.matrix_power", "@({square}, {n})"),
-    _each("linalg.norm", "@({f}, axis={axis_or_none}, keepdims={flag})", "@({m}, 1)"),
+    _each("linalg.norm", "@({f}, axis={axis_or_none}, keepdims={flag})", "@({square}, 1)"),
     _each("linalg.vector_norm", "@({f}, axis={axes}, ord={k}, keepdims={flag})"),
     _each("linalg.matrix_norm", "@({square}, keepdims={flag})"),
     _each("linalg.multi_dot", "@([{positive}, {rows}, {right}])"),

@@ -210,8 +210,9 @@ CALLS |= {
     "polyder": [lambda a: np.polyder(a[0]), lambda a: np.polyder(a[0], m=2)],
     "polydiv": [lambda a: np.polydiv(np.ceil(a[0]), [2, 1])],
     "polyfit": [
-        lambda a: np.polyfit(np.cumsum(a[0]), a[1], 1),
-        lambda a: np.polyfit(np.cumsum(a[0]), a.T, deg=2, w=a[2]),
+        # About zero, where the columns of powers differ most.
+        lambda a: np.polyfit(np.cumsum(a[0]) - 4, a[1], 1),
+        lambda a: np.polyfit(np.cumsum(a[0]) - 4, a.T, deg=2, w=a[2]),
     ],
     "polyint": [lambda a: np.polyint(a[0]), lambda a: np.polyint(a[0], m=2, k=[1, 2])],
     "polymul": [lambda a: np.polymul(a[0], a[1, :2])],

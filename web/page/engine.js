@@ -123,7 +123,7 @@ export class Engine extends EventTarget {
         // Before it is ready, an error is fatal; later it is a stray one, already in the console.
         if (this.isReady) return;
         // A script that is gone, of an older build than the server's: the page begins again with that.
-        if (!event.message && (await isOutdated())) location.reload();
+        if (!event.message && (await isOutdated("worker/worker.js"))) location.reload();
         else this.fail(event.message || "the worker script could not be loaded");
       },
     );
