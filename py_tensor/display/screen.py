@@ -1,11 +1,13 @@
 """What is shown rather than printed: `pt.imshow`, `pt.plot`, and `pt.display` with its updates.
 
-A host that can show more than text says so with `set_screen`. Everywhere else text is printed.
+A host that can show more than text says so with `set_screen`. Without one, a notebook of IPython
+gets pictures as PNG and charts as SVG (`mime.py`). Everywhere else text is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import sys
+from collections.abc import Callable, Collection, Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -23,7 +25,8 @@ from py_tensor.display.pictures import (
     taken,
 )
 from py_tensor.errors import ShapeError, WaitError
-from py_tensor.tensor import Tensor
+from py_tensor.ops.operands import node_of
+from py_tensor.tensor import Tensor, install
 
 if TYPE_CHECKING:
     import asyncio
@@ -82,7 +85,9 @@ class Display:
         self.number = next(_numbers)
         self._make = make
         self._options = options
+        self._content = content
         self._is_shown = False
+        self._shown_by: Any = None  # the cell of a notebook that showed it last
         self._made = 0  # how many contents it has had
         self._latest = 0  # which of them was the last to be shown
         self._show(content)
@@ -108,6 +113,7 @@ class Display:
     def _replaced(self, value: Any, options: Options) -> _Content:
         content = self._make(value, self._options, options)
         self._options = self._options | options
+        self._content = content
         return content
 
     def _show(self, content: _Content) -> None:
@@ -128,7 +134,8 @@ class Display:
     async def _shown(self, content: _Content, number: int, blocking: bool) -> None:
         screen = _screen
         if screen is None:
-            print(await content.text(blocking))
+            if not self._publish(content):
+                print(await content.text(blocking))
             return
         bundle, beside = await content.bundle(screen, blocking)
         if self._is_shown:
@@ -166,6 +173,57 @@ class Display:
     def __repr__(self) -> str:
         return f"<Display {self.number}>"
 
+    # -- Notebooks -------------------------------------------------------------------------------
+
+    def _publish(self, content: _Content) -> bool:
+        """Show a content in the notebook that runs; False where there is none."""
+        if "IPython" not in sys.modules:
+            return False
+        from py_tensor.display import mime
+
+        shell = mime.shell()
+        if shell is None or (content.must_wait() and not host.can_wait()):
+            return False
+        mime.publish(content.mimes(), self.number, self._is_shown)
+        self._is_shown = True
+        self._shown_by = shell.execution_count
+        return True
+
+    def _ipython_display_(self) -> None:
+        """Show it as the result of a cell, unless that cell has shown it already."""
+        from py_tensor.display import mime
+
+        if self._shown_by == mime.shell().execution_count:
+            return
+        self._is_shown = False  # there, and no more where it was before
+        self._publish(self._content)
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """What it shows now, as PNG or SVG and text, by MIME type; a PNG is in base64.
+
+        Where Python cannot block and the values are on a GPU, there is text alone.
+        """
+        from py_tensor.display import mime
+
+        content = self._content
+        can_read = not content.must_wait() or host.can_wait()
+        mimes = content.mimes() if can_read else {"text/plain": repr(self)}
+        return mime.chosen(mimes, include, exclude)
+
+
+def _repr_mimebundle(
+    x: Tensor, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+) -> dict[str, str]:
+    """The repr; of the shapes that `imshow` takes, a PNG in base64 too, by MIME type."""
+    from py_tensor.display import mime
+
+    return mime.chosen(mime.of_tensor(x), include, exclude)
+
+
+install("_repr_mimebundle_", _repr_mimebundle)
+
 
 def _finish(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that waits by blocking, and so never suspends."""
@@ -196,6 +254,12 @@ class _Content:
         """The bundle, and what goes with it to `Screen.post`."""
         return await screen.present(self.value, blocking), self.value
 
+    def mimes(self) -> dict[str, str]:
+        """What notebooks show, by MIME type."""
+        from py_tensor.display import mime
+
+        return mime.of_object(self.value)
+
 
 class _Image(_Content):
     """A tensor through `pictures.picture`."""
@@ -204,22 +268,27 @@ class _Image(_Content):
         x = drawable(value, op)
         check_shape(op, x)
         chosen = image_options(op, options, x.dtype)
-        super().__init__(x)
-        self._scale = chosen.scale
-        self._drawn = picture(x, chosen, premultiplied=can_paint(x))
+        super().__init__(Tensor(node_of(x)))  # so that later writes to x do not change it
+        self._options = chosen
         self._cmap = "" if is_colour(x) else chosen.cmap
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        width, height = self._drawn.width, self._drawn.height
+        made = picture(self.value, self._options, premultiplied=can_paint(self.value))
         label = f"Image of a tensor of shape {self.value.shape}"
         bundle = {
             "kind": "image",
-            "width": width,
-            "height": height,
-            "scale": self._scale,
+            "width": made.width,
+            "height": made.height,
+            "scale": self._options.scale,
             "label": f"{label} in {self._cmap} colours" if self._cmap else label,
         }
-        return bundle, await taken(self._drawn, blocking)
+        return bundle, await taken(made, blocking)
+
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display import mime
+
+        data = mime.png_of(picture(self.value, self._options), self._options.scale)
+        return {"text/plain": repr(self.value), "image/png": data}
 
 
 class _Plot(_Content):
@@ -243,6 +312,14 @@ class _Plot(_Content):
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         return await self._chart.bundle(blocking), None
+
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display.drawing import svg_of
+
+        return {
+            "text/plain": self._chart.summary(),
+            "image/svg+xml": svg_of(_finish(self._chart.bundle(blocking=True))),
+        }
 
 
 def _image(value: Any, kept: Options, given: Options) -> _Content:
