@@ -4,6 +4,7 @@ import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { drawForeign } from "./foreign.js";
 import { Picture } from "./image.js";
 import { drawPlot } from "./plot.js";
+import { saversOf } from "./saving.js";
 import { TensorPanel } from "./tensor.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
@@ -27,13 +28,14 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return new Picture(bundle);
+      return savable(bundle, place, (one) => new Picture(one));
     case "plot":
-      return drawPlot(bundle);
+      return savable(bundle, place, drawPlot);
     case "html":
+      return { element: drawForeign(bundle) };
     case "svg":
     case "png":
-      return { element: drawForeign(bundle) };
+      return savable(bundle, place, (one) => ({ element: drawForeign(one) }));
     case "tensor":
       return { element: drawTensor(bundle, place) };
     case "text":
@@ -43,6 +45,30 @@ export function draw(bundle, place) {
     default:
       return { element: h("span", { hidden: true }) };
   }
+}
+
+/**
+ * @template {Bundle} Kind
+ * @param {Kind} bundle
+ * @param {Place} place
+ * @param {(bundle: Kind) => Drawn} make
+ * @returns {Drawn} with buttons to save it, which stay, and keep the focus, while it is redrawn
+ */
+function savable(bundle, place, make) {
+  let drawn = make(bundle);
+  const element = h("div", {}, drawn.element, ...saversOf(bundle, () => drawn.element));
+  /** @param {Bundle} next */
+  const redraw = (next) => {
+    if (drawn.redraw?.(next)) return true;
+    if (next.kind !== bundle.kind || "data" in next) return false;
+    place.around(() => {
+      const anew = make(/** @type {Kind} */ (next));
+      drawn.element.replaceWith(anew.element);
+      drawn = anew;
+    });
+    return true;
+  };
+  return { element, redraw };
 }
 
 /**
