@@ -6,7 +6,7 @@ import { pngOf } from "./image.js";
 import { pngOfSvg, standalone } from "./standalone.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
-/** @typedef {{ words: string, label: string, save: () => Promise<string | void> }} Action gives what is said of it */
+/** @typedef {{ words: string, label?: string, save: () => Promise<string | void> }} Action gives what is said of it */
 
 const SAID_FOR_MS = 5000;
 
@@ -41,7 +41,7 @@ export function saveRow(actions) {
       said.textContent = problem;
       setTimeout(() => said.replaceChildren(), SAID_FOR_MS);
     });
-    made.ariaLabel = label;
+    if (label) made.ariaLabel = label;
     return made;
   });
   const row = h("div", { className: "save-row" }, ...buttons, said);
@@ -59,13 +59,11 @@ function actionsOf(bundle, shown) {
   /** @param {() => Promise<Blob>} make */
   const png = (make) => ({
     words: "Save PNG",
-    label: "Save as PNG",
     save: async () => saveFile("picture.png", "image/png", await make()),
   });
   /** @param {() => string} make */
   const svg = (make) => ({
     words: "Save SVG",
-    label: "Save as SVG",
     save: async () => saveFile("picture.svg", "image/svg+xml", make()),
   });
   switch (bundle.kind) {

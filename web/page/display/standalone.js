@@ -32,19 +32,21 @@ export function standalone(element) {
   const { isConnected } = element;
   const figure = isConnected ? element : /** @type {HTMLElement} */ (element.cloneNode(true));
   if (!isConnected) document.body.append(figure);
-  const { colorScheme } = figure.style;
-  figure.style.colorScheme = "light";
+  const { colorScheme, color } = figure.style;
+  Object.assign(figure.style, { colorScheme: "light", color: "var(--ink)" });
   try {
     return drawn(figure);
   } finally {
-    figure.style.colorScheme = colorScheme;
+    Object.assign(figure.style, { colorScheme, color });
     if (!isConnected) figure.remove();
   }
 }
 
 /** @param {HTMLElement} figure */
 function drawn(figure) {
-  const { left, top, width, height } = figure.getBoundingClientRect();
+  const { left, top, width } = figure.getBoundingClientRect();
+  const shown = [...figure.children].filter((child) => child.childNodes.length > 0); // the line for values may be empty
+  const height = Math.max(0, ...shown.map((child) => child.getBoundingClientRect().bottom - top));
   const size = { width: Math.ceil(width) + 2 * MARGIN, height: Math.ceil(height) + 2 * MARGIN };
   const root = svg("svg", { ...size, viewBox: `${-MARGIN} ${-MARGIN} ${size.width} ${size.height}` });
   root.append(svg("rect", { x: -MARGIN, y: -MARGIN, ...size, fill: "#fff" }));
