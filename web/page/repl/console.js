@@ -37,7 +37,9 @@ export class Console {
     this.transcript = new Transcript(byId("transcript"), this.screen);
     this.displays = new Displays(engine, (change) => this.transcript.keepingEnd(change));
     /** Says what the code is that was put into the prompt. */
-    this.notice = byId("offered");
+    this.notice = h("p", { className: "offered", id: "offered", hidden: true });
+    this.notice.setAttribute("role", "status");
+    byId("prompt").before(this.notice);
     /** What the prompt held right after code was put into it. */
     this.offered = "";
     /** @type {Keeper | null} */
