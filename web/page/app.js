@@ -12,6 +12,7 @@ import { Sessions } from "./sessions/sessions.js";
 import { startWorker } from "./start.js";
 import { showBusy } from "./ui/busy.js";
 import { askBeforeLeaving } from "./ui/leaving.js";
+import { ShortcutSheet } from "./ui/shortcuts.js";
 import { showStatus } from "./ui/status.js";
 import { setUpTabs } from "./ui/tabs.js";
 
@@ -24,6 +25,7 @@ new Sessions(engine, repl);
 askBeforeLeaving(engine);
 new Sharing(repl);
 new VariablesPanel(engine);
+new ShortcutSheet();
 setUpTabs({ engine, repl });
 keepSpareWhenIdle(engine, leaveSnapshotWhenIdle(engine));
 keepForOffline(engine);

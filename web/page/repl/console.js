@@ -326,7 +326,7 @@ export class Console {
  * @returns {boolean} whether the console is shown, and nothing there takes text
  */
 function isForPrompt(target) {
-  const isElsewhere = target instanceof Element && target.closest("#input, input, textarea, select, [popover]");
+  const isElsewhere = target instanceof Element && target.closest("#input, input, textarea, select, [popover], dialog");
   return !isElsewhere && !byId("panel-console").hidden;
 }
 

@@ -24,7 +24,7 @@ export class VariablesPanel {
   constructor(engine) {
     this.engine = engine;
     this.shown = "";
-    this.scroller = h("div", { className: "variables-scroller" }, h("p", {}, "No variables."));
+    this.scroller = h("div", { className: "variables-scroller" }, nothing());
     this.scroller.setAttribute("role", "region");
     this.scroller.ariaLabel = "List of variables";
     focusableWhileItScrolls(this.scroller);
@@ -51,8 +51,10 @@ export class VariablesPanel {
     this.shown = text;
     const head = h("tr", {}, ...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...found.rows.map(rowOf)));
-    const more = found.more ? [h("p", {}, `And ${found.more.toLocaleString("en")} more.`)] : [];
-    this.scroller.replaceChildren(...(found.rows.length ? [table, ...more] : [h("p", {}, "No variables.")]));
+    const more = found.more
+      ? [h("p", { className: "variables-note" }, `And ${found.more.toLocaleString("en")} more.`)]
+      : [];
+    this.scroller.replaceChildren(...(found.rows.length ? [table, ...more] : [nothing()]));
   }
 }
 
@@ -61,6 +63,10 @@ function rowOf({ name, value, type, device, bytes, note }) {
   const memory = [bytes === null ? "" : inBytes(bytes), note].filter(Boolean).join(", ");
   const cells = [value, type, device, memory].map((text) => h("td", { title: text }, text));
   return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
+}
+
+function nothing() {
+  return h("p", { className: "variables-note" }, "No variables.");
 }
 
 function wasOpen() {
