@@ -27,6 +27,8 @@ import { fixed, shortened, TICK_SIZE, TITLE_SIZE, widthOf, words, wrapped } from
  * @property {Colours | null} [colours] of its bar
  * @property {string[]} [notes] below it
  * @property {string} [className] of the figure
+ * @property {number} [ratio] of its height to its width
+ * @property {number} [largest] width, in CSS pixels
  * @property {string} [empty] what is said where there is nothing to draw
  *
  * @typedef {{ left: number, right: number, top: number, bottom: number, width: number, height: number }} Area
@@ -47,12 +49,13 @@ const REACH = 40;
  * @returns {HTMLElement} a figure, drawn anew for another width: text does not scale with it
  */
 export function drawChart(spec) {
+  const largest = spec.largest ?? LARGEST_WIDTH;
   const figure = h("figure", { className: `plotted ${spec.className ?? ""}`.trim() });
-  const frame = h("div", { className: "plotted-frame" }, draw(spec, LARGEST_WIDTH));
-  let drawn = LARGEST_WIDTH;
+  const frame = h("div", { className: "plotted-frame" }, draw(spec, largest));
+  let drawn = largest;
   new ResizeObserver(() => {
     if (!frame.clientWidth) return; // it is hidden
-    const width = Math.max(SMALLEST_WIDTH, Math.min(LARGEST_WIDTH, frame.clientWidth));
+    const width = Math.max(SMALLEST_WIDTH, Math.min(largest, frame.clientWidth));
     if (width === drawn) return;
     drawn = width;
     frame.replaceChildren(draw(spec, width));
@@ -67,7 +70,7 @@ export function drawChart(spec) {
  */
 function draw(spec, width) {
   const head = headOf(spec, width);
-  const height = head.height + Math.round(Math.max(LEAST_HEIGHT, width * RATIO));
+  const height = head.height + Math.round(Math.max(LEAST_HEIGHT, width * (spec.ratio ?? RATIO)));
   const picture = canvas(width, height, spec.label);
   picture.append(...head.elements);
   const { area, axes } = layOut(spec, head.height, width, height);

@@ -8,7 +8,7 @@ import { fixed } from "./text.js";
 
 /** @typedef {import("./colours.js").Colours} Colours */
 
-/** @typedef {{ x: number, y: number, title?: string }} Point its title is shown instead of its values */
+/** @typedef {{ x: number, y: number, head?: string, title?: string }} Point what is said instead of its x, and its y */
 /** @typedef {{ look: string, colour?: string | null }} Ink classes, and a colour other than that of the classes */
 
 /**
@@ -341,5 +341,5 @@ function nearest(points, place, x, y) {
   const found = points[index];
   if (!found) return null;
   const text = found.title ?? short(found.y);
-  return { at: place.x(found.x), up: place.y(found.y), head: short(found.x), text, index };
+  return { at: place.x(found.x), up: place.y(found.y), head: found.head ?? short(found.x), text, index };
 }

@@ -110,19 +110,20 @@ export function decades(values, write = short) {
 }
 
 /**
- * A logarithmic axis with these ticks, with room for `1 / inset` of itself beyond the first and the last.
+ * A logarithmic axis with these ticks, and with room beyond the first and the last.
  *
  * @param {Tick[]} ticks of positive, ascending values; a single one is put in the middle
- * @param {number} inset
+ * @param {number} wanted at most so many are written
  * @returns {Axis}
  */
-export function through(ticks, inset) {
+export function through(ticks, wanted) {
   const [first, last] = [Math.log(ticks[0].value), Math.log(ticks[ticks.length - 1].value)];
-  const room = (last - first) / (inset - 2) || Math.LN2;
+  const room = (last - first) / 8 || Math.LN2;
   const [low, high] = [first - room, last + room];
+  const every = Math.max(1, Math.ceil(ticks.length / wanted));
   return {
     at: (value) => (Math.log(value) - low) / (high - low),
-    ticks,
+    ticks: ticks.map(({ value, text }, i) => ({ value, text: i % every ? "" : text })),
     low: Math.exp(low),
     high: Math.exp(high),
   };
