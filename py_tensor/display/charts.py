@@ -177,8 +177,9 @@ class Contour:
         rows = [[_short(v) for v in row] for row in await numbers(self.z, blocking)]
         bar = None
         if o.color is None and levels:
-            bar = colours(o.cmap, levels[0], levels[-1], low, high) or {}
-            bar = bar | {"levels": levels}
+            bar = colours(o.cmap, levels[0], levels[-1], low, high)
+        if bar is not None:
+            bar["levels"] = levels
         made = {"mark": "contour", "label": "", "x": x, "y": y, "z": rows, "levels": levels}
         return [made | {"colours": bar, "color": o.color, "size": self.size, "step": self.step}]
 

@@ -245,17 +245,21 @@ class _Image(_Content):
         self._ends = stack(list(value_range(x))) if has_bar and not is_bounded else None
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        width, height = self._drawn.width, self._drawn.height
+        figure = await self._figure(blocking)  # before there are pixels that would have to be freed
         label = f"Image of a tensor of shape {self.value.shape}"
-        bundle = {
+        if self._has_values:
+            label += f" in {self._options.cmap} colours"
+        if figure and figure["colours"]:
+            low, high = figure["colours"]["range"]
+            label += f" from {low:g} to {high:g}"
+        return {
             "kind": "image",
-            "width": width,
-            "height": height,
+            "width": self._drawn.width,
+            "height": self._drawn.height,
             "scale": self._options.scale,
-            "label": f"{label} in {self._options.cmap} colours" if self._has_values else label,
-        }
-        pixels = await taken(self._drawn, blocking)
-        return bundle | {"figure": await self._figure(blocking)}, pixels
+            "label": label,
+            "figure": figure,
+        }, await taken(self._drawn, blocking)
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """What is drawn around the picture; the range of its values is read, where it is shown."""

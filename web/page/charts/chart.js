@@ -37,7 +37,7 @@ import { fixed, shortened, TICK_SIZE, TITLE_SIZE, widthOf, words, wrapped } from
 const LARGEST_WIDTH = 680;
 const SMALLEST_WIDTH = 220;
 const RATIO = 0.48;
-const LEAST_HEIGHT = 190; // of the axes, with what is written below
+const LEAST_HEIGHT = 220; // of the axes, with what is written below
 const EDGE = 14;
 const LINE = 18;
 const KEY = 22;
@@ -70,7 +70,7 @@ export function drawChart(spec) {
  */
 function draw(spec, width) {
   const head = headOf(spec, width);
-  const height = head.height + Math.round(Math.max(LEAST_HEIGHT, width * (spec.ratio ?? RATIO)));
+  const height = head.height + Math.round(spec.ratio ? width * spec.ratio : Math.max(LEAST_HEIGHT, width * RATIO));
   const picture = canvas(width, height, spec.label);
   picture.append(...head.elements);
   const { area, axes } = layOut(spec, head.height, width, height);
@@ -272,7 +272,7 @@ function followPointer(picture, spec, place) {
     }
     for (const { mark, near } of found) {
       const ring = svg("circle", { class: "ring", cx: fixed(near.at), cy: fixed(near.up), r: 4 });
-      layer.append(inked(ring, mark.ink));
+      layer.append(inked(ring, near.ink ?? mark.ink));
     }
     layer.append(drawTip(spec, found, place));
   };
@@ -318,7 +318,7 @@ function pointedAt(marks, x, y, place) {
 function drawTip({ xlabel }, found, place) {
   const head = `${xlabel ? `${xlabel} ` : ""}${found[0].near.head}`;
   const rows = found.map(({ mark, near }) => ({
-    ink: mark.ink,
+    ink: near.ink ?? mark.ink,
     text: mark.label ? `${mark.label}  ${near.text}` : near.text,
   }));
   return tipAt(found[0].near.at, Math.min(...found.map(({ near }) => near.up)), [head], rows, place);

@@ -51,7 +51,7 @@ export function colourOf({ stops, range: [low, high] }, value) {
  * @returns {Tick[]}
  */
 function ticksOf({ range: [low, high], levels }, height) {
-  const axis = linearAxis(low, high, Math.max(2, height / 36));
+  const axis = linearAxis(low, high, Math.max(3, height / 36));
   if (low === high) return axis.ticks.filter(({ value }) => value === low);
   if (!levels) return axis.ticks;
   const every = Math.ceil((levels.length * 16) / Math.max(height, 16));

@@ -26,6 +26,7 @@ import { fixed } from "./text.js";
  * @property {number} up and down
  * @property {string} head the value of x
  * @property {string} text
+ * @property {Ink} [ink] where it is not that of its mark
  *
  * @typedef {object} Extent
  * @property {[number, number]} x
@@ -107,6 +108,10 @@ export function line({ label, ink, points, marker, isArea = false, base = null, 
  * @returns {Mark}
  */
 export function spots({ label, ink, points, marker, radius = 2.75, values = null, colours = null }) {
+  const inkOf = (/** @type {number} */ value) => ({
+    look: `${ink.look} valued`,
+    colour: colours && colourOf(colours, value),
+  });
   return {
     label,
     ink,
@@ -118,23 +123,19 @@ export function spots({ label, ink, points, marker, radius = 2.75, values = null
       points.flatMap((point, i) => {
         if (!point) return [];
         const value = values?.[i] ?? null;
-        const colour = value !== null && colours ? colourOf(colours, value) : ink.colour;
-        return [inked(spot(point, place, marker, radius), { ...ink, colour })];
+        if (value === null || !colours) return [inked(spot(point, place, marker, radius), ink)];
+        return [inked(spot(point, place, marker, radius), inkOf(value))];
       }),
     near(x, y, place) {
       const found = nearest(points, place, x, y);
-      const value = found && values?.[found.index];
-      return (
-        found && {
-          ...found,
-          text: value === null || value === undefined ? found.text : `${found.text}, ${short(value)}`,
-        }
-      );
+      const value = values?.[found?.index ?? -1] ?? null;
+      if (!found || value === null || !colours) return found;
+      return { ...found, text: `${found.text}, ${colours.label || "c"} ${short(value)}`, ink: inkOf(value) };
     },
   };
 }
 
-/** @typedef {{ from: number, to: number, y: number, name: string }} Bar */
+/** @typedef {{ from: number, to: number, y: number, name: string, hit?: [number, number] }} Bar `hit`: where it is found */
 
 /**
  * @param {object} series
@@ -170,7 +171,7 @@ export function columns({ label, ink, bars, base = 0, isTight = false, isClear =
       }),
     near(x, _, place) {
       const bar = bars.find((each) => {
-        const { left, right } = boxOf(each, place);
+        const { left, right } = boxOf(each.hit ? { ...each, from: each.hit[0], to: each.hit[1] } : each, place);
         return x >= Math.min(left, right - 1) && x < right;
       });
       if (!bar) return null;

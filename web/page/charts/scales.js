@@ -42,7 +42,7 @@ export function linearAxis(low, high, wanted, isWhole = false) {
  */
 function writerOf(step, most) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const digits = Math.ceil(Math.log10(most / step));
+  const digits = Math.floor(Math.log10(most)) - Math.floor(Math.log10(step) + 1e-9);
   if (most < 1e6 && decimals <= 6) return (value) => plain(value.toFixed(decimals));
   if (digits <= 3) return scientific;
   if (most < 1e12 && decimals <= 3) return (value) => plain(value.toFixed(decimals));

@@ -123,7 +123,9 @@ function barsOf(series, bundle) {
   return pointsOf(series, bundle).flatMap((point) => {
     if (!point) return [];
     const name = bundle.categories?.[point.x] ?? short(point.x);
-    return [{ from: point.x + begin, to: point.x + begin + width, y: point.y, name }];
+    /** @type {[number, number]} */
+    const hit = [point.x - series.width / 2, point.x + series.width / 2];
+    return [{ from: point.x + begin, to: point.x + begin + width, y: point.y, name, hit }];
   });
 }
 
@@ -166,7 +168,10 @@ function axisOver(marks, which, bundle) {
   const isLog = (which === "x" ? bundle.xscale : bundle.yscale) === "log";
   if (!extents.length) return (wanted) => (isLog ? logAxis(1, 10, wanted) : linearAxis(0, 1, wanted));
   const hasColumns = bundle.series.some(({ mark }) => mark === "bar" || mark === "hist");
-  if (isLog) return (wanted) => logAxis(which === "y" && hasColumns ? low / 2 : low, high, wanted);
+  if (isLog) {
+    const room = which === "y" ? (high / low) ** 0.04 : 1;
+    return (wanted) => logAxis(hasColumns && which === "y" ? low / 2 : low / room, high * room, wanted);
+  }
   const isWhole = extents.every((extent) => (which === "x" ? extent.isWhole : extent.isWholeUp));
   // Beyond the last points, which along an edge would be hard to see; but lines reach from side to side.
   const isTight = marks.some((mark) => mark.isTight);
