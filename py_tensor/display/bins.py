@@ -156,7 +156,7 @@ def _real_edges(low: float, high: float, bins: int) -> list[float]:
 
 def _in_float32(edges: Sequence[float]) -> list[float]:
     """Those that tensors of that dtype can be compared with; the outer ones always stay."""
-    first, *inner, last = array("f", (min(max(edge, -LARGEST), LARGEST) for edge in edges))
+    first, *inner, last = array("f", edges)
     return [first, *sorted({edge for edge in inner if first < edge < last}), last]
 
 
@@ -169,6 +169,8 @@ def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """How many elements lie in each bin."""
     if x.dtype.kind == "f":
+        if x.dtype is not dtypes.float64:
+            edges = [min(max(edge, -LARGEST), LARGEST) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
     else:  # as integers: from the first one in each bin on, and from the first one behind all

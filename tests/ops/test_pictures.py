@@ -12,6 +12,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
+from py_tensor.display.bins import counted
 from py_tensor.display.charts import MOST_POINTS, Chart, Series, plot_chart, scatter_chart
 from py_tensor.display.options import ImageOptions, PlotOptions, ScatterOptions
 
@@ -233,3 +234,31 @@ def test_unfit_series(device: str) -> None:
         plot_chart(pt.zeros((2, 1_000_000), device=device), None, PlotOptions())
     with pytest.raises(TypeError, match="plot: takes no label with a dict"):
         plot_chart({"a": y}, None, PlotOptions(label="b"))
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32"])
+@pytest.mark.parametrize("bins", [5, [-2.5, 0, 0.5, 3, 200], None])
+def test_elements_are_counted_on_their_device(
+    dtype: str, bins: Any, device: str, rng: np.random.Generator
+) -> None:
+    a = (rng.normal(size=3001) * 30).clip(0 if dtype == "uint32" else -100, 100).astype(dtype)
+    a[:4] = 0, 3, 3, 100
+    special = [np.nan, np.inf, -np.inf, -0.0] if dtype == "float32" else []
+    x = pt.tensor(np.concatenate([a, np.array(special, a.dtype)]), device=device)
+    found = asyncio.run(counted([x], bins, None, blocking=True))
+    (counts,) = found.counts
+    edges = np.array(found.edges, np.float64)
+    if found.is_whole:
+        edges -= 0.5  # the last bin is open at an edge that is no element
+    expected = np.histogram(np.concatenate([a, special[3:]]).astype(np.float64), edges)[0]
+    assert counts.inside == expected.tolist()
+    assert [counts.nan, counts.plus, counts.minus] == ([1, 1, 1] if special else [0, 0, 0])
+
+
+@pytest.mark.computes
+def test_equal_and_nearly_equal_elements_are_counted(device: str) -> None:
+    for values, total in (([2.5] * 7, 7), ([1e-40, 2e-40, 0.0], 3), ([np.nan] * 3, 0)):
+        x = pt.tensor(values, dtype=pt.float32, device=device)
+        (counts,) = asyncio.run(counted([x], None, None, blocking=True)).counts
+        assert sum(counts.inside) == total
