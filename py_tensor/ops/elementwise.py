@@ -710,12 +710,12 @@ register(where, WHERE, method=False)
 
 def clip(
     a: Operand,
-    a_min: Operand | None = None,
-    a_max: Operand | None = None,
-    out: Out = None,
-    *,
     min: Operand | None = None,
     max: Operand | None = None,
+    out: Out = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
     **options: Any,
 ) -> Tensor:
     """Each element, no less than `min` and no more than `max`; None leaves that side open.
