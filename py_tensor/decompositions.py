@@ -162,7 +162,7 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
     is_vector = b.ndim == 1
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"solve: {a.shape[-1]} equations, and right sides of shape {b.shape}")
+        raise ShapeError(f"solve: b of shape {b.shape} does not match a of shape {a.shape}")
     batch = broadcast("solve", a.shape[:-2], b.shape[:-2])
     a = broadcast_to(a, (*batch, *a.shape[-2:]))
     if not size_of((*batch, *b.shape[-2:])):
@@ -329,7 +329,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
     """
     x = _square("eigh", a)
     if UPLO not in ("L", "U", "l", "u"):
-        raise ValueError(f"eigh: UPLO is L or U, not {UPLO!r}")
+        raise ValueError(f"eigh: UPLO must be 'L' or 'U', not {UPLO!r}")
     n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
@@ -542,7 +542,9 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     """
     x, y = in_common_dtype("lstsq", _floating("lstsq", a), b)
     if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
-        raise LinAlgError(f"lstsq: takes as many rows, not shapes {x.shape} and {y.shape}")
+        raise LinAlgError(
+            f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"
+        )
     u, s, vh = svd(x, full_matrices=False)
     columns = expand_dims(y, 1) if y.ndim == 1 else y
     least = _precision(x) if rcond is not None and rcond < 0 else rcond
@@ -574,7 +576,7 @@ def eig(a: Operand) -> EigResult:
     x = _square("eig", a)
     np, given = host.load_numpy(), x.numpy()
     if not np.isfinite(given).all():
-        raise LinAlgError("eig: the matrix holds infinities or NaN")
+        raise LinAlgError("eig: the matrix contains infinities or NaN")
     values, vectors = np.linalg.eig(given)
     target = dtypes.complex_of(x.dtype)
     return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))

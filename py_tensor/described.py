@@ -91,7 +91,7 @@ class Described:
         """
         if self.itemsize > 1 and new_order[:1].upper() in (">", "B", "S"):
             raise DTypeError(
-                f"newbyteorder: there is no big-endian {self.name}; x.byteswap() has its bytes"
+                f"newbyteorder: big-endian {self.name} is not supported; use x.byteswap()"
             )
         return self
 

@@ -255,7 +255,7 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         return float16
     found = {"b": bool_, "f": DEFAULT_FLOAT, "c": DEFAULT_COMPLEX}.get(kind)
     if found is None:
-        raise DTypeError(f"{op}: {name} has no counterpart here ({KNOWN}); give a dtype")
+        raise DTypeError(f"{op}: {name} is not supported ({KNOWN}); pass a dtype")
     return found
 
 
@@ -531,7 +531,7 @@ def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
     """Raise DTypeError where `can_cast` is false."""
     check_option(op, "casting", casting, CASTINGS)
     if not can_cast(source, target, casting):
-        raise DTypeError(f"{op}: {source} does not become {target} by casting={casting!r}")
+        raise DTypeError(f"{op}: cannot cast {source} to {target} with casting={casting!r}")
 
 
 def _keeps(source: DType, target: DType) -> bool:

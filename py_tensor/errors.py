@@ -60,7 +60,7 @@ def check_option(op: str, name: str, value: object, accepted: Collection[object]
     """Raise ValueError for a value of an option that is none of those there are."""
     if value not in accepted:
         words = " or ".join(", ".join(map(repr, accepted)).rsplit(", ", 1))
-        raise ValueError(f"{op}: {name} is {words}, not {value!r}")
+        raise ValueError(f"{op}: {name} must be {words}, not {value!r}")
 
 
 def check_order(op: str, order: object, accepted: str = "CFAK") -> None:

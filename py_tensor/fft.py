@@ -247,13 +247,13 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 def _checked(op: str, norm: str | None) -> str:
     found = "backward" if norm is None else norm
     if found not in _SWAPPED:
-        raise ValueError(f"{op}: norm is one of {', '.join(_SWAPPED)}, not {norm!r}")
+        raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
     return found
 
 
 def _check_length(op: str, n: int) -> None:
     if n < 1:
-        raise ValueError(f"{op}: a transform has at least 1 point, not {n}")
+        raise ValueError(f"{op}: n must be at least 1, not {n}")
 
 
 def _floating(op: str, x: Operand) -> Tensor:
@@ -279,7 +279,7 @@ def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tup
     else:
         found = tuple(normalize_axis(op, a, x.ndim) for a in axes)
     if s is not None and len(s) != len(found):
-        raise ShapeError(f"{op}: lengths {tuple(s)} for axes {found}")
+        raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {found}")
     lengths = [x.shape[a] for a in found] if s is None else [as_index(n) for n in s]
     return tuple(x.shape[a] if n == -1 else n for n, a in zip(lengths, found, strict=True)), found
 

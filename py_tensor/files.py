@@ -95,7 +95,7 @@ def _archive(
 
     numbered = {f"arr_{n}": x for n, x in enumerate(args)}
     for name in numbered.keys() & kwds.keys():
-        raise ValueError(f"{op}: {name} is the name of an unnamed tensor as well")
+        raise ValueError(f"{op}: keyword {name} is also the name of a positional argument")
     tensors = {name: tensor_of(x, op) for name, x in (kwds | numbered).items()}
     method = ZIP_DEFLATED if compressed else ZIP_STORED
     with _opened(file, "wb", ".npz") as opened, ZipFile(opened, "w", method) as archive:
@@ -277,7 +277,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
     """A tensor of a file in the format `.npy`, from its magic string on."""
     major, minor = _bytes(file, len(MAGIC) + 2, "the version")[len(MAGIC) :]
     if major not in _LENGTHS or minor:
-        raise ValueError(f"load: there are versions 1.0, 2.0 and 3.0, not {major}.{minor}")
+        raise ValueError(f"load: the format version must be 1.0, 2.0 or 3.0, not {major}.{minor}")
     form, encoding = _LENGTHS[major]
     (length,) = struct.unpack(form, _bytes(file, struct.calcsize(form), "the header's length"))
     if length > max_header_size and not allow_pickle:
@@ -365,11 +365,12 @@ def frombuffer(
     own, swapped = _stored(dtype)
     data = memoryview(buffer).cast("B")
     if not 0 <= offset <= len(data):
-        raise ValueError(f"frombuffer: offset {offset} is outside of {len(data)} bytes")
+        raise ValueError(f"frombuffer: offset {offset} is outside a buffer of {len(data)} bytes")
     n, rest = divmod(len(data) - offset, own.itemsize)
     if count < 0 and rest:
         raise ValueError(
-            f"frombuffer: {len(data) - offset} bytes are no whole elements of {own.itemsize}"
+            f"frombuffer: {len(data) - offset} bytes are not a multiple of the element size,"
+            f" {own.itemsize}"
         )
     if count > n:
         raise ValueError(f"frombuffer: the buffer holds {n} elements, not {count}")
@@ -407,7 +408,7 @@ def fromfile(
         For text that is no number, and for an offset together with `sep`.
     """
     if sep and offset:
-        raise ValueError("fromfile: an offset is for bytes, not for text")
+        raise ValueError("fromfile: offset is for binary files, not for text")
     own, swapped = _stored(dtype)
     with _opened(file, "rb") as opened:
         if sep:
@@ -440,7 +441,7 @@ def _stored(given: Any) -> tuple[DType, bool]:
     if not isinstance(text, str):
         return dtypes.parse(given), False
     if text.endswith("O"):
-        raise DTypeError("elements are objects of Python; tensors hold numbers and bools")
+        raise DTypeError("elements are Python objects; tensors hold numbers and bools")
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
 
 

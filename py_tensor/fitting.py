@@ -75,7 +75,7 @@ def polyfit(
     """
     order = whole_number("polyfit", "deg", deg) + 1
     if order < 1:
-        raise ValueError(f"polyfit: the degree is {deg}; it is at least 0")
+        raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
     x, y = points("polyfit", x, y)
     weights = None if w is None else weights_of("polyfit", w, x)
     low, high = min(x), max(x)
@@ -100,7 +100,7 @@ def polyfit(
         own, _ = _of_length_one(weighted(vander(x, order), weights))
         return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
     if cov and ranks is not None and ranks < order:
-        raise LinAlgError(f"polyfit: rank {ranks} of {order} coefficients has no covariance")
+        raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
     warn_of_rank("polyfit", ranks, order)
     if not cov:
         return found
@@ -109,7 +109,7 @@ def polyfit(
     if cov == "unscaled":
         scale = ones(1, x.dtype, device=x.device)
     elif x.size <= order:
-        raise ValueError(f"polyfit: {x.size} points for {order} coefficients have no covariance")
+        raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
     else:
         scale = rest / (x.size - order)
     return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
@@ -152,14 +152,14 @@ def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
         for v in in_common_dtype(op, x, y)
     )
     if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
-        raise TypeError(f"{op}: points of shapes {a.shape} and {b.shape}")
+        raise TypeError(f"{op}: x of shape {a.shape} does not match y of shape {b.shape}")
     return a, b
 
 
 def weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
     found = tensor_of(w, op, device=x.device)
     if found.shape != x.shape:
-        raise TypeError(f"{op}: weights of shape {found.shape} for {x.size} points")
+        raise TypeError(f"{op}: weights of shape {found.shape} do not match {x.size} points")
     return converted(found, x.dtype)
 
 

@@ -161,7 +161,7 @@ def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
     if order == 1:
         return sum(abs(x), axis, keepdims=keepdims)
     if not isinstance(order, int | float):
-        raise ValueError(f"norm: {order!r} is no norm of vectors")
+        raise ValueError(f"norm: {order!r} is not a vector norm")
     return power(sum(power(abs(x), float(order)), axis, keepdims=keepdims), 1 / order)
 
 
@@ -174,7 +174,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
         return reshape(found, one) if keepdims else found
     if order not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"norm: {order!r} is no norm of matrices")
+        raise ValueError(f"norm: {order!r} is not a matrix norm")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
     sums = sum(abs(x), summed, keepdims=True)
     found = _extreme(sums, order, chosen, True)
@@ -192,7 +192,9 @@ def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
     a, b = (tensor_of(v, "cross") for v in (x1, x2))
     for v in (a, b):
         if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
-            raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
+            raise ShapeError(
+                f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}"
+            )
     return products.cross(a, b, axis=axis)
 
 
@@ -279,10 +281,12 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
     x = tensor_of(a, "tensorinv")
     count = whole_number("tensorinv", "ind", ind)
     if count < 1:
-        raise ValueError(f"tensorinv: ind is {ind}; it is at least 1")
+        raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise LinAlgError(f"tensorinv: {rows} and {columns} do not make a square matrix")
+        raise LinAlgError(
+            f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
+        )
     return reshape(inv(reshape(x, (size_of(rows), -1))), (*columns, *rows))
 
 
@@ -305,7 +309,9 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         x = movement.permute(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
     shape = x.shape[wanted.ndim :]
     if size_of(shape) != wanted.size or x.size != wanted.size**2:
-        raise ShapeError(f"tensorsolve: shapes {x.shape} and {wanted.shape}")
+        raise ShapeError(
+            f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
+        )
     found = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
     return reshape(found, shape)
 
@@ -323,7 +329,7 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     given = [tensor_of(x, "multi_dot") for x in arrays]
     n = len(given)
     if n < 2:
-        raise ValueError(f"multi_dot: takes two operands or more, not {n}")
+        raise ValueError(f"multi_dot: takes at least two operands, not {n}")
     if builtins.any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
         raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
     sizes = [given[0].shape[0] if given[0].ndim == 2 else 1]

@@ -77,6 +77,6 @@ def from_dlpack(
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     if copy is False:
-        raise BufferError("from_dlpack: a tensor has memory of its own; leave out copy=False")
+        raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
     array = host.load_numpy().from_dlpack(x)
     return asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")

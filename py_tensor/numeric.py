@@ -95,7 +95,7 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
     def __init__(self, **options: Any) -> None:
         unknown = options.keys() - _SILENT.keys() - {"all", "call"}
         if unknown:
-            raise TypeError(f"errstate: takes no {', '.join(sorted(unknown))}")
+            raise TypeError(f"errstate: unknown argument {', '.join(sorted(unknown))}")
 
     def __enter__(self) -> None:
         pass
@@ -130,7 +130,7 @@ def seterrcall(func: Any) -> Any:
     """Accepted, as `errstate` is: nothing calls the function; returns the one before it."""
     global _handler
     if not (func is None or callable(func) or hasattr(func, "write")):
-        raise ValueError("seterrcall: takes a function, or an object that has `write`")
+        raise ValueError("seterrcall: takes a function or an object with a method `write`")
     before, _handler = _handler, func
     return before
 
@@ -153,7 +153,7 @@ def setbufsize(size: int) -> int:
     """
     global _buffer_size
     if size < 0:
-        raise ValueError(f"setbufsize: a size is 0 or more, not {size}")
+        raise ValueError(f"setbufsize: size must be at least 0, not {size}")
     before, _buffer_size = _buffer_size, size
     return before
 
@@ -230,7 +230,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return any(isdtype(given, one) for one in cast("tuple[Any, ...]", kind))
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
-            raise ValueError(f"isdtype: there are the kinds {', '.join(_KINDS)}, not {kind!r}")
+            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
         return given.kind in _KINDS[kind]
     return given is dtypes.parse(kind)
 

@@ -37,7 +37,7 @@ def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
     """The coefficients of a polynomial, which may come as a number or as a `poly1d`."""
     x = tensor_of(getattr(p, "coeffs", p), op, device=device)
     if x.ndim > 1:
-        raise ShapeError(f"{op}: coefficients are a vector, not of shape {x.shape}")
+        raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
     return ravel(x)
 
 
@@ -131,7 +131,7 @@ def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
 def _times(op: str, m: Any) -> int:
     count = as_index(m)
     if count < 0:
-        raise ValueError(f"{op}: m is how many times, not {m}")
+        raise ValueError(f"{op}: m must be at least 0, not {m}")
     return count
 
 
@@ -162,7 +162,7 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     if given.size == 1:
         given = given * ones(count, device=x.device)
     if given.size < count:
-        raise ValueError(f"polyint: {given.size} constants for {count} integrations")
+        raise ValueError(f"polyint: {given.size} constants do not match {count} integrations")
     for i in range(count):
         x = concat([x / arange(x.size, 0, -1, device=x.device), given[i : i + 1]])
     return _like(x, p)
@@ -199,7 +199,7 @@ def poly(seq_of_zeros: Operand) -> Any:
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
         x = eigvals(x)
     elif x.ndim > 1:
-        raise ShapeError(f"poly: takes zeros, or a square matrix, not shape {x.shape}")
+        raise ShapeError(f"poly: takes a vector of roots or a square matrix, not shape {x.shape}")
     if not x.size:
         return 1.0
     x = converted(ravel(x), dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
@@ -299,7 +299,7 @@ class poly1d:  # noqa: N801 - NumPy's name
 
     def __setitem__(self, power: int, value: Scalar) -> None:
         if power < 0:
-            raise ValueError(f"poly1d: there is no power {power}")
+            raise ValueError(f"poly1d: a power must be at least 0, not {power}")
         self.coeffs = _of_length(self.coeffs, power + 1)
         self.coeffs[self.o - power] = value
 

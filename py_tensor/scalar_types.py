@@ -34,7 +34,7 @@ class _Abstract(type):
         return type.__subclasscheck__(cls, given)
 
     def __call__(cls, *args: object, **options: object) -> NoReturn:
-        raise DTypeError(f"{cls.__name__}: tensors hold numbers and bools of {dtypes.KNOWN}")
+        raise DTypeError(f"{cls.__name__}: cannot be instantiated; tensors hold {dtypes.KNOWN}")
 
 
 class generic(metaclass=_Abstract):  # noqa: N801 - NumPy's name, as are all here
@@ -231,7 +231,7 @@ def _smallest(value: complex) -> DType:
         kind = "u" if value >= 0 else "i"
         fitting = [d for d in dtypes.ALL if d.kind == kind and dtypes.holds(d, value)]
         if not fitting:
-            raise OverflowError(f"min_scalar_type: {value} fits no integer dtype")
+            raise OverflowError(f"min_scalar_type: {value} does not fit an integer dtype")
         return fitting[0]
     if not math.isfinite(value) or abs(value) < 65000:
         return dtypes.float16

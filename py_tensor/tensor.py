@@ -384,7 +384,7 @@ class Tensor(Methods):
             if self._node.meta.shape:
                 return
             if self._node.op is COPY:
-                raise TypeError(f"{op}: an element cannot be written to; x[i, ...] is a view of it")
+                raise TypeError(f"{op}: a scalar is read-only; x[i, ...] is a writable view")
             self._owner()  # what an op made is an array from now on
         elif not alias.writeable:
             raise ValueError(f"{op}: the tensor is read-only; copy it")
@@ -679,10 +679,10 @@ class Tensor(Methods):
                     return self[tuple(map(as_index, cast("tuple[Any, ...]", chosen)))].item()
                 return self.flat[as_index(chosen)].item()
             except TypeError:
-                raise TypeError(f"item: an index is made of ints, not {chosen!r}") from None
+                raise TypeError(f"item: the index must be ints, not {chosen!r}") from None
         if self.size != 1:
             raise ValueError(
-                f"item: a tensor of shape {self.shape} has {self.size} elements, not one"
+                f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
         return self._flat(self._read())[0]
 
@@ -721,8 +721,7 @@ class Tensor(Methods):
         """
         if not self.is_scalar:
             raise TypeError(
-                f"unhashable type: a tensor of shape {self.shape}, whose elements may change;"
-                " id(x) is a key for the object"
+                f"unhashable type: a tensor of shape {self.shape} is mutable; use id(x) as a key"
             )
         value = self.item()
         return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
@@ -736,7 +735,7 @@ class Tensor(Methods):
 
     def _scalar(self, kind: str) -> Any:
         if self.size != 1:
-            raise TypeError(f"{kind}: only one element is a scalar, not shape {self.shape}")
+            raise TypeError(f"{kind}: takes a tensor of one element, not shape {self.shape}")
         return self.item()
 
     def _real(self, kind: str) -> Any:
@@ -751,9 +750,9 @@ class Tensor(Methods):
     def __buffer__(self, flags: int) -> memoryview:
         """The elements, read-only and contiguous, for `memoryview(x)` from Python 3.12 on."""
         if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
-            raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
+            raise BufferError(f"a tensor of shape {self.shape} has no elements for a memoryview")
         if self.dtype.typecode == "e" or self.dtype.kind == "c":
-            raise BufferError(f"a memoryview has no {self.dtype}; there is x.numpy()")
+            raise BufferError(f"a memoryview does not support {self.dtype}; use x.numpy()")
         _tell_of_copies()
         shape = self.shape if self.size else None
         return typed(self._read().toreadonly(), self.dtype.typecode, shape)
@@ -772,7 +771,9 @@ class Tensor(Methods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
-            raise ValueError("a tensor's elements cannot be seen by NumPy without a copy")
+            raise ValueError(
+                "__array__: a tensor cannot be converted to a NumPy array without a copy"
+            )
         _tell_of_copies()
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
@@ -871,14 +872,12 @@ class Flags:
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
     """What ``pt.ndarray(shape, dtype)`` is made of: NumPy's holds anything, this one zeros."""
     if buffer is not None or strides is not None:
-        raise TypeError(
-            "ndarray: memory of a buffer is copied, by pt.frombuffer; strides are those of views"
-        )
+        raise TypeError("ndarray: buffer and strides are not supported; use pt.frombuffer")
     check_order("ndarray", order, "CF")
     if not (isinstance(shape, tuple) or hasattr(shape, "__index__")):  # a list would be elements
         raise TypeError(
-            f"Tensor: tensors are made with pt.tensor(...), not of {type(shape).__name__};"
-            " pt.ndarray takes a shape, an int or a tuple of them"
+            f"Tensor: takes a shape, an int or a tuple of ints, not {type(shape).__name__};"
+            " use pt.tensor(...) to create a tensor from data"
         )
     meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
     meta.device.backend.check("ndarray", meta_of((), meta.dtype, meta.device))

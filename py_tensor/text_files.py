@@ -86,15 +86,17 @@ def _row_format(fmt: Any, columns: int, delimiter: str, is_complex: bool) -> str
     if isinstance(fmt, list | tuple):
         each = cast("Sequence[str]", fmt)
         if len(each) != columns:
-            raise ValueError(f"savetxt: {len(each)} formats for {columns} columns: {fmt!r}")
+            raise ValueError(
+                f"savetxt: {len(each)} formats do not match {columns} columns: {fmt!r}"
+            )
         return delimiter.join(each)
     if not isinstance(fmt, str):
-        raise TypeError(f"savetxt: fmt is a str or a sequence of them, not {fmt!r}")
+        raise TypeError(f"savetxt: fmt must be a str or a sequence of str, not {fmt!r}")
     count = fmt.count("%")
     if count == 1:
         return delimiter.join([f" ({fmt}+{fmt}j)" if is_complex else fmt] * columns)
     if count != columns * (1 + is_complex):
-        raise ValueError(f"savetxt: {count} formats for {columns} columns: {fmt!r}")
+        raise ValueError(f"savetxt: {count} formats do not match {columns} columns: {fmt!r}")
     return fmt
 
 
@@ -178,7 +180,7 @@ def loadtxt(
             [3, 4]])
     """
     if quotechar is not None:
-        raise ValueError(f"loadtxt: quoted numbers are not read, got quotechar {quotechar!r}")
+        raise ValueError(f"loadtxt: quotechar must be None, not {quotechar!r}")
     own, marks = dtypes.parse(dtype), _marks(comments)
     columns = _columns(usecols)
     with _lines(fname, encoding) as lines:
@@ -188,7 +190,7 @@ def loadtxt(
     values: list[Any] = []
     for at, row in enumerate(found):
         if columns is None and len(row) != width:
-            raise ValueError(f"loadtxt: {len(row)} columns in row {at}, and {width} before it")
+            raise ValueError(f"loadtxt: {len(row)} columns in row {at}, but {width} before it")
         values += _numbers("loadtxt", row, at, columns, own, converters)
     if not found:
         warn(f"loadtxt: there are no numbers in {fname!r}", UserWarning, stacklevel=2)
@@ -263,11 +265,9 @@ def genfromtxt(
         For `names` and `usemask`.
     """
     if names is not None or usemask:
-        raise DTypeError(
-            "genfromtxt: tensors have no fields and no masks; leave out names, usemask"
-        )
+        raise DTypeError("genfromtxt: names and usemask are not supported")
     if skip_footer and max_rows is not None:
-        raise ValueError("genfromtxt: takes skip_footer or max_rows, not both")
+        raise ValueError("genfromtxt: takes either skip_footer or max_rows, not both")
     marks, columns = _marks(comments), _columns(usecols)
     with _lines(fname, encoding) as lines:
         rows = (_fields(line, marks, delimiter) for line in islice(lines, skip_header, None))
@@ -301,7 +301,7 @@ def genfromtxt(
             except ValueError:
                 if not loose:
                     raise ValueError(
-                        f"genfromtxt: {row[column]!r} in column {column} is no {own}"
+                        f"genfromtxt: {row[column]!r} in column {column} is not {own}"
                     ) from None
                 values.append(fill)
     x = tensor_of(values, "genfromtxt", dtype=own, device=cast("Any", device))
@@ -338,7 +338,7 @@ def fromstring(
         which stood for bytes: `frombuffer` takes them.
     """
     if not sep:
-        raise ValueError("fromstring: takes text with a separator; pt.frombuffer takes bytes")
+        raise ValueError("fromstring: sep must not be empty; use pt.frombuffer for bytes")
     own = dtypes.parse(dtype)
     words = string.split(sep.strip() or None)
     if words and not words[-1].strip():
@@ -368,7 +368,7 @@ def _decoded(lines: Iterable[str | bytes], encoding: str) -> Iterator[str]:
 def _marks(comments: str | Sequence[str] | None) -> tuple[str, ...]:
     marks = (comments,) if isinstance(comments, str) else tuple(comments or ())
     if "" in marks:
-        raise ValueError("loadtxt: a comment begins with some text; comments=None has none")
+        raise ValueError("loadtxt: comments must not be empty; use None for no comments")
     return marks
 
 
@@ -435,14 +435,14 @@ def _numbers(
     found: list[Any] = []
     for column in kept:
         if not -len(row) <= column < len(row):
-            raise ValueError(f"{op}: there is no column {column} in row {at}, of {len(row)}")
+            raise ValueError(f"{op}: row {at} has {len(row)} columns and no column {column}")
         place = column % len(row)
         convert = own or named.get(place) or named.get(place - len(row)) or plain
         try:
             found.append(convert(row[place]))
         except ValueError:
             raise ValueError(
-                f"{op}: {row[place]!r} in row {at}, column {place}, is no {dtype}"
+                f"{op}: {row[place]!r} in row {at}, column {place}, is not {dtype}"
             ) from None
     return found
 
@@ -479,15 +479,13 @@ def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
         except ValueError:
             continue
         return dtype
-    raise DTypeError(
-        "genfromtxt: there is text that is no number; give a dtype, for which it is missing"
-    )
+    raise DTypeError("genfromtxt: some text is not a number; pass a dtype to read it as missing")
 
 
 def _shaped(x: Tensor, ndmin: int, unpack: bool) -> Tensor:
     """With axes of size 1 left out, down to `ndmin` of them; and transposed."""
     if ndmin not in (0, 1, 2):
-        raise ValueError(f"ndmin is 0, 1 or 2, not {ndmin!r}")
+        raise ValueError(f"ndmin must be 0, 1 or 2, not {ndmin!r}")
     if x.ndim > ndmin:
         x = reshape(x, tuple(n for n in x.shape if n != 1))
     if x.ndim < ndmin:

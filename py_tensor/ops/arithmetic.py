@@ -267,7 +267,9 @@ def nan_to_num(
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
     if finite.shape != x.shape:
-        raise ShapeError(f"nan_to_num: numbers of shape {finite.shape} for those of {x.shape}")
+        raise ShapeError(
+            f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
+        )
     if copy:
         return as_ndarray(finite)
     x[...] = finite

@@ -29,7 +29,7 @@ __all__ = [
 
 def _target(op: str, x: Any) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: writes to a tensor, not to {type(x).__name__}")
+        raise TypeError(f"{op}: can only write to a tensor, not to {type(x).__name__}")
     x._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     return x
 
@@ -42,7 +42,7 @@ def _overwrite(x: Tensor, y: Tensor) -> None:
 def _fill(self: Tensor, value: Operand) -> None:
     """Set every element to one value."""
     if number_like(value) is None and getattr(value, "ndim", 1):
-        raise TypeError(f"fill: takes one number, not {type(value).__name__}")
+        raise TypeError(f"fill: value must be one number, not {type(value).__name__}")
     setitem(self, Ellipsis, value)
 
 
@@ -57,7 +57,7 @@ def _sort(
 ) -> None:
     """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
     if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
+        raise TypeError("sort: x.sort needs one axis; pt.sort(x, None) sorts a flat copy")
     result = sort(self, axis, kind, order, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
@@ -73,7 +73,7 @@ def _partition(
     from py_tensor.ops.searching import partition
 
     if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
+        raise TypeError("partition: x.partition needs one axis; pt.partition accepts None")
     result = partition(self, kth, axis, kind, order)
     _overwrite(_target("partition", self), result)
 
@@ -91,7 +91,7 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
         return
     shape = parse_shape("resize", given)
     if self.is_scalar or self._alias is not None:  # pyright: ignore[reportPrivateUsage]
-        raise ValueError("resize: the tensor has views, or is one; pt.resize makes another")
+        raise ValueError("resize: the tensor is a view or has views; use pt.resize, which copies")
     kept = ravel(self.copy())[: size_of(shape)]
     missing = zeros(size_of(shape) - kept.size, self.dtype, device=self.device)
     made = node_of(reshape_copy(concat([kept, missing]), shape))
@@ -163,9 +163,11 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         return
     condition = tensor_of(where, "copyto", device=dst.device)
     if condition.ndim and condition.dtype is not bool_:
-        raise DTypeError(f"copyto: where is of bools, not {condition.dtype}")
+        raise DTypeError(f"copyto: where must be bool, not {condition.dtype}")
     if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
-        raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {dst.shape}")
+        raise ShapeError(
+            f"copyto: where of shape {condition.shape} does not broadcast to {dst.shape}"
+        )
     _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))
 
 
@@ -184,7 +186,7 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
     _target("putmask", a)
     mask, given = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
     if mask.size != a.size:
-        raise ShapeError(f"putmask: a mask of shape {mask.shape} for a tensor of {a.shape}")
+        raise ShapeError(f"putmask: mask of shape {mask.shape} does not match a of shape {a.shape}")
     if getattr(values, "ndim", 0):
         check_kind("putmask", given.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
     if given.size and a.size:
@@ -214,11 +216,13 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
     mask, given = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
     mask = converted(mask, bool_)
     if mask.size != arr.size:
-        raise ShapeError(f"place: a mask of shape {mask.shape} for a tensor of {arr.shape}")
+        raise ShapeError(
+            f"place: mask of shape {mask.shape} does not match arr of shape {arr.shape}"
+        )
     mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
     if count and not given.size:
-        raise ValueError("place: there are no values")
+        raise ValueError("place: vals must not be empty")
     if count:
         setitem(arr, mask, _repeated(given, count))
 
@@ -238,7 +242,9 @@ def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
     """
     _target("fill_diagonal", a)
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
-        raise ShapeError(f"fill_diagonal: shape {a.shape} has no diagonal of all axes")
+        raise ShapeError(
+            f"fill_diagonal: takes a matrix or axes of one length, not shape {a.shape}"
+        )
     n = a.shape[1]
     step = 1 + sum(prod(a.shape[axis:]) for axis in range(1, a.ndim))
     flatiter(a)[: n * n if a.ndim == 2 and not wrap else None : step] = val
@@ -302,7 +308,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             given = tensor_of(value, "flat", device=x.device)
             selected = getitem(flat, key)
             if selected.size and not given.size:
-                raise ValueError("flat: there are no values")
+                raise ValueError("flat: the value must not be empty")
             value = reshape_copy(_repeated(given, selected.size), selected.shape)
         setitem(flat, key, value)
         if not is_view:
@@ -318,7 +324,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return None
         at, n = as_index(key), len(self)
         if not -n <= at < n:
-            raise IndexError(f"flat: {at} is out of range for {n} elements")
+            raise IndexError(f"flat: index {at} is out of range for {n} elements")
         place: list[int] = []
         for size in reversed(self.base.shape):
             at, inner = divmod(at % n, size)

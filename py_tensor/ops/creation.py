@@ -72,7 +72,7 @@ def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     def checked(*args: P.args, **options: P.kwargs) -> Tensor:
         if len(args) > 1 and all(isinstance(n, int) for n in args):
             name = function.__name__
-            raise TypeError(f"{name}: takes a shape, and then a dtype: pt.{name}({args})")
+            raise TypeError(f"{name}: takes one shape tuple: pt.{name}({args})")
         return function(*args, **options)
 
     return checked
@@ -335,7 +335,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
     if target is dtypes.bool_ and count > 2:
-        raise TypeError(f"arange: bools count no further than 1; {count} numbers are asked for")
+        raise TypeError(f"arange: bool can hold 2 values, not {count}")
     if target.kind in "iu":
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
@@ -367,7 +367,7 @@ def _steps(start: Real, stop: Real, step: Real) -> int:
     try:
         return max(0, math.ceil((stop - start) / step))
     except (OverflowError, ValueError):
-        raise ValueError(f"arange: no range from {start} to {stop} by {step}") from None
+        raise ValueError(f"arange: from {start} to {stop} by {step} has no finite length") from None
 
 
 def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: Device) -> Tensor:
@@ -375,7 +375,7 @@ def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: De
     device.backend.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
         device.backend.check(op, meta_of((count,), dtype, device))
-        raise ShapeError(f"{op}: {count} elements of {dtype}; a range has fewer than 2**31")
+        raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
@@ -428,7 +428,7 @@ def linspace(
         return (made, complex(step, turn)) if retstep else made
     num = whole_number("linspace", "num", num)
     if num < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
+        raise ValueError(f"linspace: num must be at least 0, not {num}")
     place = parse(device)
     target = _parsed(dtype)
     floating = dtypes.floating(target)
@@ -462,7 +462,7 @@ def _between(
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
+        raise ValueError(f"linspace: num must be at least 0, not {num}")
     gaps = count - 1 if endpoint else count
     step = (high - low) / builtins.max(gaps, 1)
     rank = step.ndim

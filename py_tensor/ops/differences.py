@@ -57,7 +57,7 @@ def diff(
     """
     x = tensor_of(a, "diff")
     if n < 0:
-        raise ValueError(f"diff: n is {n}, which is negative")
+        raise ValueError(f"diff: n must be at least 0, not {n}")
     if not n:
         return x
     at = normalize_axis("diff", axis, x.ndim)
@@ -118,11 +118,11 @@ def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
     if edge_order not in (1, 2):
-        raise ValueError(f"gradient: edge_order is 1 or 2, not {edge_order}")
+        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}")
     steps = varargs or (1.0,)
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
-        raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes")
+        raise TypeError(f"gradient: {len(varargs)} spacings do not match {len(axes)} axes")
     found = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(axes) == 1 else tuple(found)
 
@@ -148,7 +148,9 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
             last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
     if places.shape != (n,):
-        raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
+        raise ShapeError(
+            f"gradient: coordinates of shape {places.shape} do not match axis {axis} of {x.shape}"
+        )
     gaps = as_floating(places, "gradient")
     gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]

@@ -527,7 +527,8 @@ def power(
             return square(x)
         if y < 0 and x.dtype.kind in "biu":
             raise ValueError(
-                f"power: integers to the negative integer power {y}; use a float: x ** {y}.0"
+                "power: integers to a negative integer power are not supported; use a float: x **"
+                f" {y}.0"
             )
     if isinstance(y, Tensor) and y.dtype.kind == "i" and y.device is CPU_DEVICE:
         _refuse_negative(x, y)
@@ -540,7 +541,9 @@ def _refuse_negative(x: Operand, y: Tensor) -> None:
         return
     powers = known(y)
     if powers is not None and (powers < 0).any():
-        raise ValueError("power: integers to negative integer powers; make one of the two floats")
+        raise ValueError(
+            "power: integers to negative integer powers are not supported; make one a float"
+        )
 
 
 register(power, POWER, method=False, ulp=4, operator="__pow__")
@@ -701,7 +704,7 @@ def where(
 
         return nonzero(condition)
     if x is None or y is None:
-        raise TypeError("where: takes a condition alone, or with both x and y")
+        raise TypeError("where: takes both x and y, or neither")
     return as_ndarray(apply(WHERE, (condition, x, y)))
 
 

@@ -65,7 +65,7 @@ def fromiter(
     """
     values = [*islice(iter, count if count >= 0 else None)]
     if len(values) < count:
-        raise ValueError(f"fromiter: the iterable gives {len(values)} numbers, not {count}")
+        raise ValueError(f"fromiter: the iterable has {len(values)} elements, not {count}")
     return tensor_of(values, "fromiter", dtype=dtypes.parse(dtype), device=device)
 
 
@@ -123,7 +123,7 @@ class vectorize:  # noqa: N801 - NumPy's name
             places = [given.pop(i) for i in range(len(operands))]
             found.append(self.pyfunc(*places, **given))
         if not found and self.otypes is None:
-            raise ValueError("vectorize: of no elements the result has no dtype without otypes")
+            raise ValueError("vectorize: empty input needs otypes")
         many = bool(found) and isinstance(found[0], tuple)
         columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
         types = self.otypes or self._types_of(named, len(operands), varied, spread, len(columns))
@@ -144,7 +144,9 @@ class vectorize:  # noqa: N801 - NumPy's name
         """The results of a function of tensors, which takes and gives some of their last axes."""
         places = [i for i in range(len(operands)) if i not in self.excluded]
         if len(places) != len(taken):
-            raise TypeError(f"vectorize: {self.signature} takes {len(taken)}, not {len(places)}")
+            raise TypeError(
+                f"vectorize: {self.signature} takes {len(taken)} operands, not {len(places)}"
+            )
         tensors = [tensor_of(operands[i], "vectorize") for i in places]
         sizes: dict[str, int] = {}
         for x, core in zip(tensors, taken, strict=True):
@@ -163,7 +165,9 @@ class vectorize:  # noqa: N801 - NumPy's name
             found: Any = self.pyfunc(*row, **options)
             parts = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
             if len(parts) != len(given):
-                raise ValueError(f"vectorize: {self.signature} gives {len(given)} results")
+                raise ValueError(
+                    f"vectorize: {self.signature} needs {len(given)} results, not {len(parts)}"
+                )
             for column, part, core in zip(columns, parts, given, strict=True):
                 value = tensor_of(part, "vectorize", device=spread[0].device if spread else None)
                 _fit(sizes, core, value.shape, self.signature, whole=True)
@@ -172,7 +176,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         made: list[Tensor] = []
         for column, core, dtype in zip(columns, given, types, strict=True):
             if not column and (dtype is None or not sizes.keys() >= {*core}):
-                raise ValueError("vectorize: of no elements, results need otypes and known sizes")
+                raise ValueError("vectorize: empty input needs otypes and known result sizes")
             shape = (*loop, *(sizes[name] for name in core))
             whole = stack(column) if column else zeros(shape, dtypes.DEFAULT_FLOAT)
             made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
@@ -207,7 +211,9 @@ def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
     core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
     several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
     if not fullmatch(rf"{several}->{several}", signature):
-        raise ValueError(f"vectorize: {signature!r} is no signature, such as '(m,n),(n)->(m)'")
+        raise ValueError(
+            f"vectorize: invalid signature {signature!r}; an example is '(m,n),(n)->(m)'"
+        )
     taken, given = (
         [tuple(findall(r"\w+", part)) for part in findall(core, side)]
         for side in signature.split("->")
@@ -221,10 +227,10 @@ def _fit(
     """Note the sizes of named axes, the last ones of a shape. Raises ShapeError if they differ."""
     own = shape[len(shape) - len(core) :]
     if len(shape) < len(core) or (whole and len(shape) > len(core)):
-        raise ShapeError(f"vectorize: shape {shape} has not the axes {core} of {signature}")
+        raise ShapeError(f"vectorize: shape {shape} does not have the axes {core} of {signature}")
     for name, n in zip(core, own, strict=True):
         if sizes.setdefault(name, n) != n:
-            raise ShapeError(f"vectorize: {name} of {signature} is {sizes[name]}, and {n}")
+            raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
 
 
 _BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
@@ -273,7 +279,9 @@ class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
         found: Any = super().__call__(*operands)
         given = len(cast("Any", found)) if isinstance(found, tuple) else 1
         if given != self.nout:
-            raise ValueError(f"{self.__name__}: gives {given} results, not {self.nout}")
+            raise ValueError(
+                f"{self.__name__}: the function returned {given} results, not {self.nout}"
+            )
         return cast("Any", found)
 
 
@@ -332,7 +340,9 @@ def select(
         Unless there are as many conditions as choices.
     """
     if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+        raise ValueError(
+            f"select: {len(condlist)} conditions do not match {len(choicelist)} choices"
+        )
     found: Any = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         found = where(condition, choice, found)
@@ -366,7 +376,9 @@ def piecewise(
     if conditions and isinstance(conditions[0], bool) and x.ndim:
         conditions = [conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
-        raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions")
+        raise ValueError(
+            f"piecewise: {len(funclist)} functions do not match {len(conditions)} conditions"
+        )
 
     def of(function: Any) -> Any:
         return function(x, *args, **options) if callable(function) else function
@@ -401,7 +413,7 @@ def choose(
     elif mode == "raise":
         number = where(number < 0, len(given), number)  # which is out of range as well
     else:
-        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
     found = indices_of("choose", number.expand_dims(0), every, 0)
     chosen = reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)

@@ -11,6 +11,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
+from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
@@ -67,7 +68,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
-        raise ValueError(f"{op}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise ValueError(f"{op}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
@@ -239,20 +240,20 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
                 f"{op}: operands on {x.device} and {given.device}; move one with x.to(device)"
             )
         if given.dtype.kind not in "iu":
-            raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
+            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
         return Indices(given, op)
     if hasattr(given, "__array_interface__"):
         if given.dtype.kind not in "iu":
-            raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
+            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size:
             _check(op, int(given.min()), int(given.max()), x, axis)
     else:
         try:
             values = [as_index(i) for i in _flat(given)]
         except TypeError:
-            raise DTypeError(f"{op}: indices are integers, not {given!r}") from None
+            raise DTypeError(f"{op}: indices must be integers, not {given!r}") from None
         if values:
             _check(op, min(values), max(values), x, axis)
     return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
@@ -271,7 +272,7 @@ def _check(op: str, low: int, high: int, x: Tensor, axis: int) -> None:
     n = x.shape[axis]
     wrong = low if low < -n else high if high >= n else None
     if wrong is not None:
-        raise IndexError(f"{op}: {wrong} is out of range for axis {axis} of shape {x.shape}")
+        raise IndexError(Check(op, axis, x.shape, signed=True).message(wrong))
 
 
 register(take)

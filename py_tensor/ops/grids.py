@@ -173,7 +173,7 @@ def geomspace(
     count = whole_number("geomspace", "num", num)
     product = first * last
     if not product or count < 0:
-        raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, neither of which is 0")
+        raise ValueError(f"geomspace: start and stop must not be 0, not {start} and {stop}")
     has_path = isinstance(product, complex) or product > 0
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
@@ -266,7 +266,7 @@ def _range_of(key: slice) -> Tensor:
 def _end(value: Any) -> Any:
     """A number of a slice of a grid; a tensor without axes is read."""
     if getattr(value, "ndim", 0):
-        raise TypeError(f"a slice of a grid has numbers, not a tensor of shape {value.shape}")
+        raise TypeError(f"a slice of a grid takes numbers, not a tensor of shape {value.shape}")
     return value.item() if hasattr(value, "item") else value
 
 
@@ -322,7 +322,7 @@ class _Joined:
                 given = tuple(map(int, text.split(",")))
                 axis, least, start = (*given, *self._numbers[len(given) :])
             except ValueError:
-                raise ValueError(f"{self._name}: takes no {text!r}") from None
+                raise ValueError(f"{self._name}: invalid directive {text!r}") from None
         found = [_range_of(p) if type(p) is slice else tensor_of(p, self._name) for p in parts]
         joined: list[Tensor] = []
         for x in found:
@@ -396,7 +396,7 @@ def _places(op: str, given: Operand) -> Tensor:
     """Indices as a tensor of 32 bits or more, in which products of them do not wrap around."""
     x = tensor_of(given, op)
     if x.dtype.kind not in "iu":
-        raise DTypeError(f"{op}: indices are integers, not {x.dtype}")
+        raise DTypeError(f"{op}: indices must be integers, not {x.dtype}")
     return widened(x)
 
 
@@ -408,7 +408,7 @@ def _check_range(op: str, given: Operand, n: int) -> None:
     else:
         wrong = [i for i in numbers_of(op, given)[0] if not 0 <= i < n]
     if len(wrong):
-        raise ValueError(f"{op}: {wrong[0]} is out of range for {n} places")
+        raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
 
 
 def ravel_multi_index(
@@ -456,7 +456,7 @@ def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
-        raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
+        raise ShapeError(f"{op}: a flat index into shape {shape} does not fit int32")
     return tuple(reversed(row_major(shape[::-1]))) if order in ("F", "f") else row_major(shape)
 
 
@@ -475,7 +475,9 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(f"diag_indices_from: takes axes of one length, not shape {shape}")
+        raise ShapeError(
+            f"diag_indices_from: takes at least two axes of one length, not shape {shape}"
+        )
     return diag_indices(shape[0], len(shape))
 
 

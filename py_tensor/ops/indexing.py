@@ -334,7 +334,7 @@ def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
         else:
             i = as_index(k)
             if not -n <= i < n:
-                raise IndexError(f"index: {i} is out of range for axis {axis} of shape {sizes}")
+                raise IndexError(f"index {i} is out of range for axis {axis} of shape {sizes}")
             offset += (i + n if i < 0 else i) * s
         axis += 1
     if len(shape) > rank:
@@ -359,9 +359,9 @@ def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     used = sum(map(_axes_of, keys))
     if used > rank:
         indices = "1 index" if used == 1 else f"{used} indices"
-        raise IndexError(f"index: {indices} for a tensor of {axes_of(rank)}")
+        raise IndexError(f"index: {indices} are too many for a tensor of {axes_of(rank)}")
     if len(dots) > 1:
-        raise IndexError("index: only one ... may stand in an index")
+        raise IndexError("index: only one ... is allowed in an index")
     if used == rank and not dots:
         return keys
     fill = (_ALL,) * (rank - used)

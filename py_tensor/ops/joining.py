@@ -278,7 +278,9 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     elif holds_masks(obj):
         gone = tensor_of(obj, "delete", device=x.device)
         if gone.shape != (n,):
-            raise ShapeError(f"delete: a mask of shape {gone.shape} for an axis of {n} elements")
+            raise ShapeError(
+                f"delete: mask of shape {gone.shape} does not match an axis of {n} elements"
+            )
         kept = logical_not(gone)
     else:
         found = indices_of("delete", obj, x, at)
@@ -336,17 +338,19 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         numbers, shape = numbers_of("insert", obj)
         for i in numbers:
             if not isinstance(i, int):
-                raise DTypeError(f"insert: places are integers, not {i!r}")
+                raise DTypeError(f"insert: indices must be integers, not {i!r}")
             if not -n <= i <= n:
-                raise IndexError(f"insert: {i} is out of range for an axis of {n} elements")
+                raise IndexError(f"insert: index {i} is out of range for an axis of {n} elements")
         places = [i + n if i < 0 else i for i in numbers]
         found = reshape(tensor_of(places, "insert", dtype=dtypes.int32, device=device), shape)
     if found.ndim > 1 or (is_mask and not found.ndim):
-        raise ShapeError(f"insert: places are one, or a vector, not of shape {found.shape}")
+        raise ShapeError(
+            f"insert: obj must be an index or a vector of indices, not of shape {found.shape}"
+        )
     if is_mask:
         found = flatnonzero(found)
     elif found.dtype.kind not in "iu":
-        raise DTypeError(f"insert: places are integers, not {found.dtype}")
+        raise DTypeError(f"insert: indices must be integers, not {found.dtype}")
     if not isinstance(obj, Tensor):
         return found
     found = converted(found, dtypes.int32)
@@ -374,7 +378,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
     """
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"trim_zeros: trim is 'fb', 'f' or 'b', not {trim!r}")
+        raise ValueError(f"trim_zeros: trim must be 'fb', 'f' or 'b', not {trim!r}")
     x = tensor_of(filt, "trim_zeros")
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:

@@ -64,7 +64,7 @@ class Custom(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         for (name, dtype), meta in zip(self.params.items(), metas[len(self.inputs) :], strict=True):
             if meta.shape or meta.dtype is not dtype:
-                raise DTypeError(f"{self.name}: {name} is one {dtype}, not {meta}")
+                raise DTypeError(f"{self.name}: {name} must be one {dtype}, not {meta}")
         result = self.results(metas)[int(attrs)]
         return result.shape, result.dtype
 
@@ -73,7 +73,7 @@ class Custom(Op):
         given = dict(zip(self.inputs, metas, strict=False))
         for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
             if dtype is not None and meta.dtype is not dtype:
-                raise DTypeError(f"{self.name}: {name} is {dtype}, not {meta.dtype}")
+                raise DTypeError(f"{self.name}: {name} must be {dtype}, not {meta.dtype}")
             if not meta.size:
                 raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
         shapes = [meta.shape for meta in given.values()]
@@ -93,7 +93,9 @@ class Custom(Op):
         results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
         result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name)
         if result.shape != node.meta.shape:
-            raise ShapeError(f"{self.name}: numpy gives {result.shape} for {node.meta.shape}")
+            raise ShapeError(
+                f"{self.name}: numpy returned shape {result.shape}, not {node.meta.shape}"
+            )
         return result
 
 
@@ -234,11 +236,13 @@ def kernel(
     names = [*named, *outputs, *numbers]
     for word in names:
         if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:
-            raise ValueError(f"{name}: {word!r} is no name of its own in WGSL")
+            raise ValueError(f"{name}: {word!r} is not a unique, valid WGSL name")
     if not named or not outputs or len(named) + len(outputs) > MOST_BUFFERS:
-        raise ValueError(f"{name}: takes tensors and gives some, at most {MOST_BUFFERS} in all")
+        raise ValueError(f"{name}: needs inputs and outputs, at most {MOST_BUFFERS} in all")
     if not 1 <= workgroup_size <= MOST_INVOCATIONS:
-        raise ValueError(f"{name}: workgroup_size is 1 to {MOST_INVOCATIONS}, not {workgroup_size}")
+        raise ValueError(
+            f"{name}: workgroup_size must be from 1 to {MOST_INVOCATIONS}, not {workgroup_size}"
+        )
     rules = {word: _rule(name, rule, named) for word, rule in outputs.items()}
     op = Custom(
         name, wgsl, named, rules, numbers, workgroup_size, dispatch, numpy,
@@ -247,13 +251,15 @@ def kernel(
 
     def function(*operands: Operand, **given: Real) -> Any:
         if len(operands) != len(named):
-            raise TypeError(f"{name}: takes {', '.join(named)}, got {len(operands)} tensors")
+            raise TypeError(f"{name}: takes {', '.join(named)}, not {len(operands)} tensors")
         if given.keys() != numbers.keys():
-            raise TypeError(f"{name}: needs the numbers ({', '.join(numbers)}), got {list(given)}")
+            raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
         tensors = [tensor_of(x, name) for x in coerce(name, operands)]
         device = tensors[0].device
         if device is CPU_DEVICE and numpy is None:
-            raise DeviceError(f"{name}: runs on webgpu; numpy= says what it is on the cpu device")
+            raise DeviceError(
+                f"{name}: runs on webgpu only; pass numpy= to run it on the cpu device"
+            )
         nodes = [node_of(x) for x in tensors]
         nodes += [
             constant(name, _number(name, word, given[word], dtype), dtype, device)
@@ -272,7 +278,7 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
     """What an output is like, with the dtype itself where one is named."""
     where, kind = (rule, rule) if isinstance(rule, str) else rule
     if isinstance(where, str) and where not in inputs:
-        raise ValueError(f"{name}: an output is like {where!r}, but the inputs are {[*inputs]}")
+        raise ValueError(f"{name}: an output refers to {where!r}, but the inputs are {[*inputs]}")
     return where, kind if isinstance(kind, str) and kind in inputs else dtypes.parse(kind)
 
 
@@ -280,5 +286,5 @@ def _number(name: str, word: str, given: object, dtype: DType) -> Real:
     """A parameter, which an integer dtype takes only if it is whole."""
     number = real_number_of(name, word, given)
     if dtype.kind in "iu" and number != int(number):
-        raise DTypeError(f"{name}: {word} is {dtype}, not {number}")
+        raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")
     return number

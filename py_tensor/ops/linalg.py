@@ -162,7 +162,7 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
         If there is no such product.
     """
     if not a or not b:
-        raise ShapeError(f"matmul: operands need at least one axis, got shapes {a} and {b}")
+        raise ShapeError(f"matmul: operands must have at least one axis, not shapes {a} and {b}")
     m, k = a[-2:] if len(a) > 1 else (1, *a)
     k2, n = b[-2:] if len(b) > 1 else (*b, 1)
     if k != k2:
@@ -210,7 +210,7 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
 def _dot(a: Tensor, b: Tensor) -> Tensor:
     (*rows, n), at = a.shape, max(b.ndim - 2, 0)
     if b.shape[at] != n:
-        raise ShapeError(f"dot: {n} along the last axis of {a.shape}, {b.shape[at]} in {b.shape}")
+        raise ShapeError(f"dot: inner sizes differ: {a.shape} has {n}, {b.shape} has {b.shape[at]}")
     if b.ndim < 3:
         return matmul(a, b)
     order = at, *(axis for axis in range(b.ndim) if axis != at)
@@ -233,7 +233,7 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Any:
         return NotImplemented
     product = matmul(self, other)
     if product.shape != self.shape:
-        raise ShapeError(f"imatmul: a product of shape {product.shape} for one of {self.shape}")
+        raise ShapeError(f"imatmul: a product of shape {product.shape} does not fit {self.shape}")
     return assign_result("imatmul", self, product)
 
 

@@ -105,9 +105,9 @@ def _setflags(
         is.
     """
     if align is not None and not align:
-        raise ValueError("setflags: elements are always aligned")
+        raise ValueError("setflags: align cannot be False; elements are always aligned")
     if uic:
-        raise ValueError("setflags: a tensor is no copy that is written back")
+        raise ValueError("setflags: writebackifcopy is not supported")
     if write is not None:
         self.flags.writeable = write
 

@@ -92,7 +92,7 @@ def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequenc
     if by_name is None:
         return _ints(by_place)
     if by_place:
-        raise TypeError(f"{op}: {name} is given twice")
+        raise TypeError(f"{op}: {name} was passed twice")
     return _ints((by_name,))
 
 
@@ -243,7 +243,7 @@ def _reshape(
     if layout is not None:
         return view_by(x, layout)
     if copy is False:
-        raise ValueError(f"reshape: {x.shape} of these strides cannot become {target} uncopied")
+        raise ValueError(f"reshape: {x.shape} with these strides needs a copy to become {target}")
     if target == x.shape:
         return x.copy()
     return build(RESHAPE, (x,), target)
@@ -313,7 +313,7 @@ def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
     found = tuple(normalize_axis(op, a, x.ndim) for a in order)
     if sorted(found) != list(range(x.ndim)):
         raise ShapeError(
-            f"{op}: axes {found} do not name each of the {x.ndim} axes of {x.shape} once"
+            f"{op}: axes {found} are not a permutation of the {x.ndim} axes of {x.shape}"
         )
     return view_by(x, _layout(x).permuted(found))
 
@@ -331,7 +331,7 @@ def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     axes = order if axes is None else _given("transpose", "axes", order, axes)
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
-            f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
+            f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
     if len(axes) > 1 or (axes and axes[0] is not None):
@@ -484,7 +484,7 @@ def pad(
         widths = [(w, w) if isinstance(w, int) else w for w in given]
     pairs = _pairs("pad", sides_of("pad_width", widths, x.ndim), x.ndim)
     if any(w < 0 for pair in pairs for w in pair):
-        raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
+        raise ShapeError(f"pad: negative width in {pairs}; use crop to remove elements")
     fill = number_like(fill)
     if fill is None or mode != "constant" or not is_plain:
         from py_tensor.ops.padding import padded
@@ -520,7 +520,7 @@ def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
     if len(values) == 2 and shape != (2, 1):
         return [(values[0], values[1])] * rank
     if len(shape) != 2 or shape[0] != rank or shape[1] not in (1, 2):
-        raise ShapeError(f"pad: {name} {given} are no pairs for {rank} axes")
+        raise ShapeError(f"pad: {name} {given} does not give a pair for each of {rank} axes")
     return [(values[i], values[i + shape[1] - 1]) for i in range(0, len(values), shape[1])]
 
 
@@ -635,7 +635,7 @@ def _concat(
     casting: str = SAME_KIND,
 ) -> Tensor:
     if isinstance(axis, Tensor):
-        raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
+        raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
     check_option(op, "casting", casting, dtypes.CASTINGS)
     given = _together(op, tensors)
     if out is not None or dtype is not None:
@@ -715,7 +715,7 @@ def _parts(op: str, given: Any) -> int | None:
     try:
         return as_index(given)
     except TypeError:
-        raise TypeError(f"{op}: takes a number of parts, or indices, not {given!r}") from None
+        raise TypeError(f"{op}: takes a number of parts or indices, not {given!r}") from None
 
 
 def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
@@ -733,7 +733,7 @@ def array_split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[T
     if parts is None:
         return split(x, indices_or_sections, axis)
     if parts < 1:
-        raise ValueError(f"array_split: the number of parts is {parts}; it is at least 1")
+        raise ValueError(f"array_split: the number of parts must be at least 1, not {parts}")
     n = x.shape[normalize_axis("array_split", axis, x.ndim)]
     each, longer = divmod(n, parts)
     return split(x, [i * each + min(i, longer) for i in range(1, parts)], axis)
@@ -752,7 +752,7 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
         raise ShapeError(f"diagonal: needs at least 2 axes, got shape {x.shape}")
     a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if a == b:
-        raise ShapeError(f"diagonal: axis {axis1} is given twice")
+        raise ShapeError(f"diagonal: axis {axis1} was passed twice")
     layout = _layout(x)
     rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
     pair = layout.permuted((a, b))

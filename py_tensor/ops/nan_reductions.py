@@ -196,7 +196,7 @@ def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
     axes = normalize_axes(op, axis, x.ndim)
     values = known(x) if x.dtype.kind in "fc" and x.size else None
     if values is not None and (values != values).all(axes).any():
-        raise ValueError(f"{op}: all elements over an axis are NaN")
+        raise ValueError(f"{op}: all elements along an axis are NaN")
     return x
 
 

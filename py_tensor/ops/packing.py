@@ -22,7 +22,7 @@ __all__ = ["packbits", "unpackbits"]
 def _places(op: str, bitorder: str, device: object) -> Tensor:
     """Which bit of a byte, counted from the least, each of eight elements stands for."""
     if bitorder not in ("big", "little"):
-        raise ValueError(f"{op}: bitorder is 'big' or 'little', not {bitorder!r}")
+        raise ValueError(f"{op}: bitorder must be 'big' or 'little', not {bitorder!r}")
     ends = (7, -1, -1) if bitorder == "big" else (0, 8, 1)
     return arange(*ends, device=device)
 
@@ -87,7 +87,7 @@ def unpackbits(
     wanted = n if count is None else as_index(count)
     wanted = wanted + n if wanted < 0 else wanted
     if wanted < 0:
-        raise ValueError(f"unpackbits: count {count} of {n} bits")
+        raise ValueError(f"unpackbits: count {count} is outside {n} bits")
     if wanted > n:
         bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
     return moveaxis(bits[..., :wanted], -1, at)

@@ -163,7 +163,7 @@ def ldexp(
     check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("ldexp", x, dtype)
     if powers.dtype.kind not in "biu":
-        raise DTypeError(f"ldexp: takes powers that are integers, not {powers.dtype}")
+        raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     kept = converted(clip(powers, -MOST_EXPONENT, MOST_EXPONENT), x.dtype)
     return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)

@@ -96,10 +96,14 @@ def vecdot(
         return along_axes(vecdot, x1, x2, out, axes, other, keepdims, options)
     a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature, order)
     if not a.ndim or not b.ndim:
-        raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
+        raise ShapeError(
+            f"vecdot: operands must have at least one axis, not shapes {a.shape} and {b.shape}"
+        )
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
-        raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
+        raise ShapeError(
+            f"vecdot: vectors must have one length, not {a.shape[-1]} and {b.shape[-1]}"
+        )
     found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
     return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
 
@@ -176,31 +180,35 @@ def along_axes(
     if axes is None or (keepdims and op != "vecdot"):
         given = "axis" if axes is None and axis is not None else "keepdims"
         raise TypeError(
-            f"{op}: takes no {given}: operands have other numbers of axes; axes= may do"
+            f"{op}: {given} is not supported, as operands differ in core axes; use axes"
         )
     if axis is not None:
         raise TypeError(f"{op}: takes axis or axes, not both")
     operands = in_common_dtype(op, x1, x2)
     if not all(x.ndim for x in operands):
-        raise ShapeError(f"{op}: operands of shapes {[x.shape for x in operands]} lack axes")
+        raise ShapeError(
+            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
+        )
     first, second, kept = _CORES[op]
     if op == "matmul":
         first, second = (min(x.ndim, 2) for x in operands)
         kept = first + second - 2
     if not isinstance(axes, list):
-        raise TypeError(f"{op}: axes are a list, not {axes!r}")
+        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
     given = [*cast("list[Any]", axes)]
     if len(given) == 2 and op == "vecdot":
         given.append(given[1] if keepdims else ())
     kept += keepdims
     if len(given) != 3:
-        raise ValueError(f"{op}: axes {axes} have no entry for each operand and the result")
+        raise ValueError(
+            f"{op}: axes must have an entry for each operand and the result, not {axes}"
+        )
     places: list[tuple[int, ...]] = []
     for item, count in zip(given, (first, second, kept), strict=True):
         several = isinstance(item, tuple)
         place = cast("tuple[int, ...]", item if several else (item,))
         if len(place) != count or not (several or count == 1):
-            raise AxisError(f"{op}: an entry of axes is a tuple of {count}, not {item!r}")
+            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
         places.append(place)
     moved = [
         moveaxis(x, item, tuple(range(-len(item), 0)))
@@ -246,7 +254,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     if hasattr(axes, "__index__"):
         count = as_index(axes)
         if count > min(a.ndim, b.ndim):
-            raise ShapeError(f"tensordot: {count} axes of shapes {a.shape} and {b.shape}")
+            raise ShapeError(f"tensordot: shapes {a.shape} and {b.shape} do not have {count} axes")
         axes = range(a.ndim - count, a.ndim), range(count)
     left, right = (
         [normalize_axis("tensordot", axis, v.ndim) for axis in _several(given)]
@@ -254,7 +262,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     )
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
         raise ShapeError(
-            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} have other sizes"
+            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} differ in size"
         )
     of_left = [i for i in range(a.ndim) if i not in left]
     of_right = [i for i in range(b.ndim) if i not in right]
@@ -308,7 +316,9 @@ def cross(
     a, b = in_common_dtype("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
-        raise ShapeError(f"cross: vectors have 2 or 3 elements, got shapes {a.shape}, {b.shape}")
+        raise ShapeError(
+            f"cross: vectors must have 2 or 3 elements, not shapes {a.shape}, {b.shape}"
+        )
     a1, a2, *a3 = (a[..., i] for i in range(a.shape[-1]))
     b1, b2, *b3 = (b[..., i] for i in range(b.shape[-1]))
     third = a1 * b2 - a2 * b1
@@ -363,7 +373,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     half = (n + 1) // 2
     sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
     if mode not in sides:
-        raise ValueError(f"{op}: mode is one of {', '.join(sides)}, not {mode!r}")
+        raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
     before, behind = sides[mode]
     windows = sliding_window_view(pad(a, (before, behind)), b.size)
     first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
@@ -432,7 +442,9 @@ def einsum(
     sizes: dict[Any, int] = {}
     for x, own in zip(given, labels, strict=True):
         if len(set(zip(own, x.shape, strict=True))) > len(set(own)):
-            raise ShapeError(f"einsum: {text!r}: {x.shape} has no diagonal along equal letters")
+            raise ShapeError(
+                f"einsum: {text!r}: axes with the same letter differ in length in {x.shape}"
+            )
         for n, label in zip(x.shape, own, strict=True):
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
@@ -483,7 +495,7 @@ def einsum_path(
         False: what NumPy's `einsum` itself asks for is not given.
     """
     if einsum_call:
-        raise ValueError("einsum_path: einsum_call is False")
+        raise ValueError("einsum_path: einsum_call must be False")
     text, tensors = _as_text(operands)
     np = host.load_numpy()
     shapes = (tensor_of(x, "einsum_path").shape for x in tensors)
@@ -501,14 +513,16 @@ def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[i
     if name == "optimal":
         return einsum_path(text, *given, optimize=optimize)[0][1:]
     if name not in (True, False, "greedy"):
-        raise ValueError(f"einsum: optimize is a bool, 'greedy', 'optimal' or a path, not {name!r}")
+        raise ValueError(
+            f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, not {name!r}"
+        )
     return ()
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The text and the operands, also of those that come with lists of numbers."""
     if len(operands) < 2:
-        raise ValueError("einsum: takes a text and at least one operand")
+        raise ValueError("einsum: takes subscripts and at least one operand")
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), list(operands[1:])
 
@@ -532,7 +546,7 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
         before, dots, behind = term.partition("...")
         inside = rank - len(before) - len(behind)
         if inside < 0 or (inside and not dots):
-            raise ShapeError(f"einsum: {term!r} does not name {rank} axes")
+            raise ShapeError(f"einsum: {term!r} does not match an operand of {rank} axes")
         return (*before, *range(-inside, 0), *behind)
 
     labels = [of(term, x.ndim) for term, x in zip(terms, given, strict=True)]
@@ -541,16 +555,14 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
     if arrow:
         before, dots, behind = output.partition("...")
         if dotted and not dots:
-            raise ValueError(
-                f"einsum: {text!r}: the result names no ... for axes that operands have"
-            )
+            raise ValueError(f"einsum: {text!r}: the result needs ..., because operands have it")
         kept = (*before, *dotted, *behind)
     else:
         once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
         kept = (*dotted, *once)
     if len(set(kept)) != len(kept) or not set(kept) <= set(every):
         raise ValueError(
-            f"einsum: {text!r}: the result names an axis twice, or one that no operand has"
+            f"einsum: {text!r}: the result repeats an axis or names one that no operand has"
         )
     return labels, kept
 

@@ -75,11 +75,13 @@ def _quantiles(
     x = x if method in _EXACT else as_floating(x, op)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
-        raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")
+        raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")
     if method not in _BETWEEN and method not in (*_AT, "mean"):
-        raise ValueError(f"{op}: method is one of {(*_BETWEEN, *_AT)}, not {method!r}")
+        raise ValueError(f"{op}: method must be one of {(*_BETWEEN, *_AT)}, not {method!r}")
     if weights is not None and method != "inverted_cdf":
-        raise ValueError(f"{op}: only the method 'inverted_cdf' has weights, not {method!r}")
+        raise ValueError(
+            f"{op}: weights are supported only by method 'inverted_cdf', not {method!r}"
+        )
     axes = normalize_axes(op, axis, x.ndim)
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -99,7 +101,7 @@ def _quantiles(
         ordered = sort(rows)
         found = [reshape(at(ordered, share, method), shape) for share in shares]
     elif method != "mean" and not without_nan:
-        raise IndexError(f"{op}: there are no elements over the axes of shape {x.shape}")
+        raise IndexError(f"{op}: shape {x.shape} has no elements along the axes")
     else:
         found = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
     if not of_shares:
@@ -123,7 +125,7 @@ def _weighted(
     if without_nan and has_nan:
         wrong = wrong & ~isnan(ordered[..., :1])  # of NaN alone, there is nothing to weigh
     if (any(wrong) | any(weights < 0)).item():
-        raise ValueError(f"{op}: weights are not negative, and their sum is a positive number")
+        raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total
 
     def at(share: float) -> Tensor:

@@ -61,7 +61,9 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     ]
     moved, places = given
     if not len(moved) == len(places) == len(set(moved)) == len(set(places)):
-        raise ShapeError(f"moveaxis: axes {source} cannot move to {destination}")
+        raise ShapeError(
+            f"moveaxis: source {source} and destination {destination} must have one length"
+        )
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
@@ -72,9 +74,9 @@ def _count(op: str, number: Any) -> int:
     try:
         count = as_index(number)
     except TypeError:
-        raise TypeError(f"{op}: a count is an int, not {number!r}") from None
+        raise TypeError(f"{op}: a count must be an int, not {number!r}") from None
     if count < 0:
-        raise ValueError(f"{op}: negative count {count}")
+        raise ValueError(f"{op}: counts must be at least 0, not {count}")
     return count
 
 
@@ -98,7 +100,9 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
-        raise ShapeError(f"repeat: repeats of shape {shape} for axis {at} of shape {x.shape}")
+        raise ShapeError(
+            f"repeat: repeats of shape {shape} do not match axis {at} of shape {x.shape}"
+        )
     if len(counts) != 1:
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
     (count,) = counts
@@ -154,7 +158,7 @@ def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int])
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
-        raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+        raise ShapeError(f"roll: {len(shifts)} shifts do not match {len(axes)} axes")
     by = [0] * len(shape)
     for given, shift_along in zip(axes, shifts, strict=True):
         at = normalize_axis("roll", given, len(shape))
@@ -207,7 +211,7 @@ def meshgrid(
         Whether the first two vectors lie along the second and the first axis, or in order.
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     flat = [reshape(x, -1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":

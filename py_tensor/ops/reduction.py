@@ -323,7 +323,7 @@ def _fold(
         # What is left out changes nothing: an identity of the op, or what it starts from.
         least = initial if empty is None else empty
         if least is None:
-            raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
+            raise ValueError(f"{name}: has no identity, so where needs initial")
         x = choose(where, x, least)
     if initial is not None and empty is None and not x.size:
         empty = initial
@@ -347,7 +347,7 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     if dtype.kind == "c":
         return number
     if isinstance(number, complex):
-        raise DTypeError(f"{op}: initial is a real number, not {number}")
+        raise DTypeError(f"{op}: initial must be a real number, not {number}")
     number = {"b": bool, "f": float}.get(dtype.kind, int)(number)
     dtypes.check_range(op, number, dtype)
     return number

@@ -82,7 +82,7 @@ def _places(decimals: Any) -> int:
     try:
         return as_index(decimals)
     except TypeError:
-        raise TypeError(f"round: decimals is an int, not {decimals!r}") from None
+        raise TypeError(f"round: decimals must be an int, not {decimals!r}") from None
 
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:

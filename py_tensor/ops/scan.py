@@ -94,7 +94,7 @@ def _cumulative(
 ) -> Tensor:
     x = tensor_of(x, name)
     if axis is None and x.ndim > 1:
-        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; say along which, axis=...")
+        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
     y = scanned(op, name, x, axis, dtype)
     if initial is None:
         return y

@@ -121,8 +121,8 @@ def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int 
     wide, index = beside("put_along_axis", x, found.tensor, at)
     if wide.shape != x.shape:
         raise ShapeError(
-            f"put_along_axis: indices of shape {index.shape} do not broadcast to the axes beside"
-            f" {at} of {x.shape}"
+            f"put_along_axis: indices of shape {index.shape} do not broadcast"
+            f" to the axes other than {at} of {x.shape}"
         )
     given = _values(x, values, index.shape, "put_along_axis")
     return scattered(x, (at,), (index,), at, given, "set", False, found.op)
@@ -140,7 +140,7 @@ def flatnonzero(a: Operand) -> Tensor:
 def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
     """The places where a flat mask holds, in order; how many there are is read unless given."""
     if mask.size >= 2**31:
-        raise ShapeError(f"{op}: a place among {mask.size} elements does not fit int32")
+        raise ShapeError(f"{op}: an index into {mask.size} elements does not fit int32")
     if not mask.size:
         return zeros((0,), dtypes.int32, device=mask.device)
     counts = cumsum(mask)
@@ -163,7 +163,7 @@ def nonzero(a: Operand) -> tuple[Tensor, ...]:
     """
     x = tensor_of(a, "nonzero")
     if not x.ndim:
-        raise ShapeError("nonzero: a 0-d tensor has no axes to say places along; x.reshape(1) has")
+        raise ShapeError("nonzero: not supported for a 0-d tensor; use x.reshape(1)")
     flat = places_of("nonzero", converted(ravel(x), dtypes.bool_))
     if x.ndim == 1:
         return (flat,)
@@ -206,7 +206,7 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
     x = tensor_of(a, "compress")
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
-        raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
+        raise ShapeError(f"compress: condition must be 1-D, not of shape {mask.shape}")
     x, at = along_axis("compress", x, axis)
     places = places_of("compress", mask)
     op = "compress" if mask.size > x.shape[at] else ""
@@ -260,18 +260,18 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     empty = isinstance(x, list | tuple) and not x
     x = tensor_of(x, "bincount", dtype=dtypes.int32 if empty else None)
     if x.ndim != 1:
-        raise ShapeError(f"bincount: takes one axis, not the shape {x.shape}")
+        raise ShapeError(f"bincount: takes a vector, not shape {x.shape}")
     if x.dtype.kind not in "biu":
-        raise DTypeError(f"bincount: counts integers, not {x.dtype}")
+        raise DTypeError(f"bincount: takes integers, not {x.dtype}")
     if minlength < 0:
-        raise ValueError(f"bincount: minlength is {minlength}, which is negative")
+        raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
     given = 1 if weights is None else _weights(x, weights)
     if x.dtype.kind == "b":
         x = converted(x, dtypes.int32)
     unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
     most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap, to the greatest
     if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
-        raise ValueError(f"bincount: {int(min(x))} is negative")
+        raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
     return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
@@ -281,7 +281,9 @@ def _weights(x: Tensor, weights: Operand) -> Tensor:
     found = tensor_of(weights, "bincount", device=x.device)
     dtypes.REAL.check("bincount", found.dtype)
     if found.shape != x.shape:
-        raise ShapeError(f"bincount: weights of shape {found.shape} for elements of {x.shape}")
+        raise ShapeError(
+            f"bincount: weights of shape {found.shape} do not match x of shape {x.shape}"
+        )
     return found
 
 

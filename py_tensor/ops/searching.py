@@ -72,7 +72,7 @@ def searchsorted(
     if sorter is not None:
         n, a = a.size, take(a, sorter)
         if a.size != n:
-            raise ValueError(f"searchsorted: {a.size} places sort {n} elements")
+            raise ValueError(f"searchsorted: sorter of size {a.size} does not match {n} elements")
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
@@ -125,9 +125,9 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     edges, x = in_common_dtype("digitize", bins, x)
     dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
-        raise ShapeError(f"digitize: bins is a vector of edges, not of shape {edges.shape}")
+        raise ShapeError(f"digitize: bins must be 1-D, not of shape {edges.shape}")
     if not (rise(bins) or fall(bins)):
-        raise ValueError("digitize: the edges neither rise nor fall throughout")
+        raise ValueError("digitize: bins must increase or decrease monotonically")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)
     if edges.size < 2:
@@ -168,7 +168,9 @@ def interp(
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
     places = converted(places, at.dtype)
     if at.ndim != 1 or at.shape != values.shape or not at.size:
-        raise ShapeError(f"interp: points of shapes {at.shape} and {values.shape}")
+        raise ShapeError(
+            f"interp: xp of shape {at.shape} does not match fp of shape {values.shape}"
+        )
     if period is not None:
         period, left, right = abs(period), None, None
         at, places = remainder(at, period), remainder(places, period)
@@ -225,7 +227,7 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
     n = x.size if axis is None else x.shape[normalize_axis(op, axis, x.ndim)]
     for k in numbers_of(op, kth)[0]:
         if not isinstance(k, int):
-            raise TypeError(f"{op}: kth is an int or several, not {k!r}")
+            raise TypeError(f"{op}: kth must be an int or a sequence of ints, not {k!r}")
         if n and not -n <= k < n:
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 

@@ -48,7 +48,7 @@ def check_kind(op: str, kind: str | None, order: None) -> None:
 def no_fields(op: str, order: None) -> None:
     """Raise ValueError where fields are named."""
     if order is not None:
-        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
+        raise ValueError(f"{op}: order must be None, as elements have no fields, not {order!r}")
 
 
 def sort(

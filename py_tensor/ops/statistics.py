@@ -81,7 +81,7 @@ def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     axes = normalize_axes(op, axis, x.ndim)
     places = axes if axis is None else [normalize_axis(op, a, x.ndim) for a in given]
     if w.shape != tuple(x.shape[a] for a in places):
-        raise ShapeError(f"{op}: weights of shape {w.shape} for axes {axes} of {x.shape}")
+        raise ShapeError(f"{op}: weights of shape {w.shape} do not match axes {axes} of {x.shape}")
     w = transpose(w, tuple(places.index(a) for a in axes))
     w = reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
     return broadcast_to(w, x.shape)
@@ -117,13 +117,13 @@ def cov(
         For more than two axes.
     """
     if ddof is not None and ddof != int(ddof):
-        raise ValueError(f"cov: ddof is an int, not {ddof}")
+        raise ValueError(f"cov: ddof must be an int, not {ddof}")
     x = _variables(m, "cov", rowvar)
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     if ddof is not None and ddof % 1:
-        raise ValueError(f"cov: ddof is an integer, not {ddof!r}")
+        raise ValueError(f"cov: ddof must be an int, not {ddof!r}")
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))

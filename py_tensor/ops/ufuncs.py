@@ -59,7 +59,7 @@ class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
     """
 
     def __new__(cls, *given: Any) -> NoReturn:
-        raise TypeError("ufunc: makes none; pt.vectorize and pt.frompyfunc do, of a function")
+        raise TypeError("ufunc: cannot be called; use pt.vectorize or pt.frompyfunc")
 
 
 FOLDS: dict[str, Callable[..., Tensor]] = {
@@ -204,7 +204,7 @@ def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
 
     def refused(*operands: Any, **options: Any) -> NoReturn:
         what = "of two operands and one result" if method != "outer" else "of two operands"
-        raise ValueError(f"{function.__name__}.{method}: is there for elementwise functions {what}")
+        raise ValueError(f"{function.__name__}.{method}: only elementwise functions {what} have it")
 
     return refused
 

@@ -46,12 +46,14 @@ def as_strided(
     whole = x if x.base is None else x.base
     step = whole.itemsize
     if len(sizes) != len(steps) or any(s % step for s in steps):
-        raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {step} bytes")
+        raise ShapeError(
+            f"as_strided: strides {steps} do not fit shape {sizes} of {step}-byte elements"
+        )
     own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     layout = Layout(sizes, tuple(s // step for s in steps), own.offset)
     low, high = layout.extent
     if layout.size and not 0 <= low <= high < whole.size:
-        raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
+        raise ValueError(f"as_strided: shape {sizes} with strides {steps} is outside the memory")
     return view_by(x, layout, writeable=writeable and layout.is_injective)
 
 
@@ -79,7 +81,7 @@ def sliding_window_view(
     named = range(x.ndim) if axis is None else numbers_of("sliding_window_view", axis)[0]
     axes = [normalize_axis("sliding_window_view", a, x.ndim) for a in named]
     if len(axes) != len(window):
-        raise ShapeError(f"sliding_window_view: window {window} for axes {tuple(axes)}")
+        raise ShapeError(f"sliding_window_view: window {window} does not match axes {tuple(axes)}")
     own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     shape = list(x.shape)
     for a, n in zip(axes, window, strict=True):

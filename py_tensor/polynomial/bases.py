@@ -172,7 +172,7 @@ def _vander(basis: Basis, op: str, x: Operand, deg: int) -> Tensor:
     """
     order = whole_number(op, "deg", deg)
     if order < 0:
-        raise ValueError(f"{op}: the degree is {deg}; it is at least 0")
+        raise ValueError(f"{op}: deg must be at least 0, not {deg}")
     places = as_floating(x, op)
     places = places if places.ndim else reshape(places, 1)
     found = [places * 0 + 1]
@@ -239,7 +239,7 @@ def _fit(
     degrees = sorted(map(int, cast("Sequence[int]", deg))) if several else None
     highest = degrees[-1] if degrees else whole_number(op, "deg", deg)
     if min(degrees or [highest]) < 0:
-        raise ValueError(f"{op}: the degree is {deg}; it is at least 0")
+        raise ValueError(f"{op}: deg must be at least 0, not {deg}")
     x, y = points(op, x, y)
     weights = None if w is None else weights_of(op, w, x)
     columns = _vander(basis, op, x, highest)

@@ -25,7 +25,7 @@ S = TypeVar("S", bound="Series")
 def _pair(op: str, name: str, given: Any) -> Pair:
     numbers, _ = numbers_of(op, given)
     if len(numbers) != 2:
-        raise ValueError(f"{op}: {name} has two ends, not {given!r}")
+        raise ValueError(f"{op}: {name} must be two numbers, not {given!r}")
     return (numbers[0], numbers[1])
 
 
@@ -179,7 +179,9 @@ class Series:
 
     def __truediv__(self: S, other: Any) -> S:
         if isinstance(other, Series | list | tuple) or getattr(other, "ndim", 0):
-            raise TypeError(f"{type(self).__name__}: / divides by numbers; // and % by polynomials")
+            raise TypeError(
+                f"{type(self).__name__}: / takes a number; use // and % for polynomials"
+            )
         return self._like(self.coef / other)
 
     def __divmod__(self: S, other: Any) -> tuple[S, S]:
@@ -230,7 +232,7 @@ class Series:
         """The first `size` coefficients."""
         count = whole_number(type(self).__name__, "size", size)
         if count < 1:
-            raise ValueError(f"{type(self).__name__}: the size is {size}; it is at least 1")
+            raise ValueError(f"{type(self).__name__}: size must be at least 1, not {size}")
         return self._like(self.coef[:count])
 
     def cutdeg(self: S, deg: int) -> S:
@@ -250,7 +252,9 @@ class Series:
         """
         kind = kind or type(self)
         if not (isinstance(kind, type) and issubclass(kind, Series)):
-            raise TypeError(f"{type(self).__name__}: kind is a class of polynomials, not {kind!r}")
+            raise TypeError(
+                f"{type(self).__name__}: kind must be a class of polynomials, not {kind!r}"
+            )
         return self(kind.identity(domain, window, self.symbol))
 
     # -- Made otherwise -------------------------------------------------------------------------
@@ -314,7 +318,7 @@ class Series:
         """The polynomial `deg` of the basis."""
         order = whole_number(cls.__name__, "deg", deg)
         if order < 0:
-            raise ValueError(f"{cls.__name__}: the degree is {deg}; it is at least 0")
+            raise ValueError(f"{cls.__name__}: deg must be at least 0, not {deg}")
         return cls([0] * order + [1], domain, window, symbol)
 
     @classmethod

@@ -39,7 +39,7 @@ def coefficients_of(op: str, c: Operand) -> Tensor:
     """The coefficients of a polynomial in floating point. Raises ShapeError for what are none."""
     x = as_floating(c, op)
     if x.ndim > 1 or not x.size:
-        raise ShapeError(f"{op}: coefficients are a vector with elements, not of shape {x.shape}")
+        raise ShapeError(f"{op}: coefficients must be a nonempty vector, not of shape {x.shape}")
     return ravel(x)
 
 
@@ -102,7 +102,7 @@ def polypow(c: Operand, pow: int, maxpower: int | None = None) -> Tensor:
     """
     x, power = coefficients_of("polypow", c), whole_number("polypow", "pow", pow)
     if power < 0 or (maxpower is not None and power > maxpower):
-        raise ValueError(f"polypow: the power is {power}; it is from 0 to maxpower")
+        raise ValueError(f"polypow: pow must be from 0 to maxpower, not {power}")
     found = arange(1, 2, dtype=x.dtype, device=x.device)
     for _ in range(power):
         found = polymul(found, x)
@@ -120,7 +120,7 @@ def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
     if isinstance(tol, complex):
         tol = tol.real
     if tol < 0:
-        raise ValueError(f"polytrim: tol is {tol}; it is at least 0")
+        raise ValueError(f"polytrim: tol must be at least 0, not {tol}")
     x = coefficients_of("polytrim", c)
     above = (abs(x) > tol).tolist()
     kept = len(above) - above[::-1].index(True) if True in above else 0
@@ -141,7 +141,7 @@ def polyder(c: Operand, m: int = 1, scl: Scalar = 1, axis: int = 0) -> Tensor:
     x = moveaxis(as_floating(c, "polyder"), axis, 0)
     count = whole_number("polyder", "m", m)
     if count < 0:
-        raise ValueError(f"polyder: m is how many times, not {m}")
+        raise ValueError(f"polyder: m must be at least 0, not {m}")
     for _ in range(count):
         powers = arange(1, x.shape[0], device=x.device)
         rest = x[1:] * reshape(powers, (-1, *(1,) * (x.ndim - 1))) * scl
@@ -176,7 +176,7 @@ def polyint(
     count = whole_number("polyint", "m", m)
     constants = list(k) if isinstance(k, Sequence) else [k]
     if count < 0 or len(constants) > count:
-        raise ValueError(f"polyint: {len(constants)} constants for {m} integrations")
+        raise ValueError(f"polyint: {len(constants)} constants do not match {m} integrations")
     constants += [0] * (count - len(constants))
     for constant in constants:
         powers = arange(1, x.shape[0] + 1, device=x.device)
@@ -255,7 +255,7 @@ def polyvander(x: Operand, deg: int) -> Tensor:
     """
     order = whole_number("polyvander", "deg", deg)
     if order < 0:
-        raise ValueError(f"polyvander: the degree is {deg}; it is at least 0")
+        raise ValueError(f"polyvander: deg must be at least 0, not {deg}")
     base = as_floating(x, "polyvander")
     base = base if base.ndim else reshape(base, 1)
     powers = [base * 0 + 1]
@@ -285,7 +285,7 @@ def polyfromroots(roots: Operand) -> Tensor:
     """The polynomial with these zeros and the last coefficient 1."""
     x = as_floating(roots, "polyfromroots")
     if x.ndim > 1:
-        raise ShapeError(f"polyfromroots: takes a vector of zeros, not shape {x.shape}")
+        raise ShapeError(f"polyfromroots: takes a vector of roots, not shape {x.shape}")
     found = arange(1, 2, dtype=x.dtype, device=x.device)
     for i in range(x.size):
         found = concat([found[:1] * 0, found]) - concat([found * ravel(x)[i], found[:1] * 0])
@@ -308,7 +308,7 @@ def polycompanion(c: Operand) -> Tensor:
     """
     x = polytrim(coefficients_of("polycompanion", c))
     if x.size < 2:
-        raise ValueError(f"polycompanion: takes two coefficients or more, not {x.size}")
+        raise ValueError(f"polycompanion: takes at least two coefficients, not {x.size}")
     n = x.size - 1
     places = arange(n, device=x.device)
     below = converted(expand_dims(places, 1) == places + 1, x.dtype)

@@ -32,10 +32,10 @@ def as_series(alist: Sequence[Operand] | Tensor, trim: bool = True) -> list[Tens
     for x in given:
         if x.ndim > 1 or not x.size:
             raise ShapeError(
-                f"as_series: coefficients are a vector with elements, not of shape {x.shape}"
+                f"as_series: coefficients must be a nonempty vector, not of shape {x.shape}"
             )
         if x.dtype is dtypes.bool_:
-            raise ValueError("as_series: coefficients are numbers, not bool")
+            raise ValueError("as_series: coefficients must be numbers, not bool")
     found = [ravel(as_floating(x, "as_series")) for x in given]
     if not found:
         return []
@@ -47,9 +47,9 @@ def trimseq(seq: Any) -> Any:
     """Coefficients without zeros at their end, but the first stays; those of a tensor are read."""
     values, shape = numbers_of("trimseq", seq)
     if not shape:
-        raise TypeError("trimseq: coefficients are a vector, not a number")
+        raise TypeError("trimseq: coefficients must be a vector, not a number")
     if len(shape) > 1:
-        raise ShapeError(f"trimseq: coefficients are a vector, not of shape {shape}")
+        raise ShapeError(f"trimseq: coefficients must be a vector, not of shape {shape}")
     kept = len(values)
     while kept > 1 and values[kept - 1] == 0:
         kept -= 1

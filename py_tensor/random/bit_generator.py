@@ -48,7 +48,7 @@ class BitGenerator:
         number = int_like(self._entropy)
         if number is not None:
             if number < 0:
-                raise ValueError(f"{self._name}: seed must not be negative, got {number}")
+                raise ValueError(f"{self._name}: seed must be at least 0, not {number}")
             self._entropy = number
             if number < 2**64:
                 return number
@@ -109,9 +109,9 @@ class BitGenerator:
     def state(self, state: dict[str, Any]) -> None:
         given: Any = cast("Any", state)
         if not isinstance(given, dict):
-            raise TypeError(f"{self._name}: a state is a dict, not {type(given).__name__}")
+            raise TypeError(f"{self._name}: a state must be a dict, not {type(given).__name__}")
         if state.get("bit_generator") != self._name:
-            raise ValueError(f"{self._name}: a state of {state.get('bit_generator')!r}")
+            raise ValueError(f"{self._name}: the state is of {state.get('bit_generator')!r}")
         self.key, self.drawn = state["state"]["key"], state["state"]["counter"]
 
     def spawn(self, n_children: int) -> list[BitGenerator]:

@@ -143,7 +143,7 @@ class Core:
         default = draw.dtype if inside is None else inside.dtype
         kind = default if dtype is None else dtypes.parse(dtype)
         if kind not in _FLOATS or (inside is not None and inside.dtype is not kind):
-            raise TypeError(f"{op}: draws float32 or float64, in an out of that dtype, not {kind}")
+            raise TypeError(f"{op}: dtype must be float32 or float64, and that of out, not {kind}")
         on = draw.device if inside is None else inside.device
         return stored_whole(op, fill(draw._replace(dtype=kind, device=on)), out)
 
@@ -204,22 +204,22 @@ class Core:
         start, end = (0, low) if high is None else (low, high)
         kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
         if kind.kind not in "iub":
-            raise TypeError(f"{op}: dtype is one of integers, or bool, not {kind}")
+            raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
         if _is_array(start) or _is_array(end):
             return self._between(op, start, end, size, kind, endpoint)
         try:
             first, stop = _whole(start), _whole(end) + endpoint
         except TypeError:
             raise TypeError(
-                f"{op}: low and high are ints, not {low!r} and {high!r};"
+                f"{op}: low and high must be ints, not {low!r} and {high!r};"
                 f" the shape is {op}(low, high, size), or {op}(high, size=size)"
             ) from None
         if first >= stop:
-            raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be below high")
+            raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be less than high")
         least, most = _held(kind)
         if first < least or stop - 1 > most:
-            more = "" if kind.is_wide else "; dtype='int64' holds more"
-            raise ValueError(f"{op}: [{first}, {stop}) reaches past {kind}{more}")
+            more = "" if kind.is_wide else "; use dtype='int64'"
+            raise ValueError(f"{op}: [{first}, {stop}) is outside the range of {kind}{more}")
         shape = parse_shape(op, () if size is None else size)
         if first < -(2**31) or stop > 2**31:
             found = self._of_64_bits(shape, parse(device), first, stop - first)
@@ -397,7 +397,7 @@ class Core:
             For another method.
         """
         if method not in ("zig", "inv"):
-            raise ValueError(f"standard_exponential: method is 'zig' or 'inv', not {method!r}")
+            raise ValueError(f"standard_exponential: method must be 'zig' or 'inv', not {method!r}")
         return self._filled("standard_exponential", self._exponentials, size, dtype, out)
 
     @distribution(FLOATS)

@@ -44,8 +44,8 @@ class RandomState(Methods):
             name, words, drawn, *_ = state
             if len(words) != 2:
                 raise ValueError(
-                    f"set_state: takes what get_state gives; a state of {len(words)} words, as"
-                    f" that of NumPy's {name}, is of another generator"
+                    f"set_state: takes the result of get_state, not a state of {len(words)} words,"
+                    f" as of NumPy's {name}"
                 )
             low, high = words
             inner = {"key": low | high << 32, "counter": drawn}

@@ -59,7 +59,7 @@ class Multivariate(Discrete):
         draw = draw_of("dirichlet", None, ("alpha", alpha, NOT_NEGATIVE))
         (alpha,) = draw.values
         if not isinstance(alpha, Tensor) or alpha.ndim != 1:
-            raise ShapeError(f"dirichlet: alpha is a vector, not of shape {draw.shape}")
+            raise ShapeError(f"dirichlet: alpha must be a vector, not of shape {draw.shape}")
         draw = draw._replace(shape=(*_size("dirichlet", size), *alpha.shape))
         drawn, power = self._gammas_and_powers(draw, alpha)
         if power is not None:  # above the largest of a vector, so that these have a sum
@@ -92,7 +92,7 @@ class Multivariate(Discrete):
         op = "multinomial"
         (left, chances), device, dtype = checked(op, ("n", n, COUNT), ("pvals", pvals, CHANCE))
         if not getattr(chances, "ndim", 0) or not chances.shape[-1]:
-            raise ShapeError(f"{op}: pvals have at least one axis, and one outcome along the last")
+            raise ShapeError(f"{op}: pvals must have at least one outcome along the last axis")
         if not isinstance(pvals, Tensor):
             _check_sums(pvals)
         left = as_int(left)
@@ -141,17 +141,19 @@ class Multivariate(Discrete):
         """
         op = "multivariate_hypergeometric"
         if method not in ("marginals", "count"):
-            raise ValueError(f"{op}: method is 'marginals' or 'count', not {method!r}")
+            raise ValueError(f"{op}: method must be 'marginals' or 'count', not {method!r}")
         numbers, shape = numbers_of(op, colors)
         if len(shape) != 1:
-            raise ShapeError(f"{op}: colors are a vector, not of shape {shape}")
+            raise ShapeError(f"{op}: colors must be a vector, not of shape {shape}")
         broken = [color for color in numbers if KIND.is_broken(color) or color % 1]
         if broken:
-            raise ValueError(f"{op}: colors must be ints {KIND.words}, got {broken[0]}")
+            raise ValueError(f"{op}: colors must be ints {KIND.words}, not {broken[0]}")
         left: Any = count_of(op, "nsample", nsample)
         total = math.fsum(numbers)
         if left > total or total >= 2**31:
-            raise ValueError(f"{op}: nsample must not be above sum(colors), and that below 2**31")
+            raise ValueError(
+                f"{op}: nsample must be at most sum(colors), which must be below 2**31"
+            )
         draw = draw_of(op, size)
         if isinstance(colors, Tensor):
             draw = draw._replace(device=colors.device)
@@ -208,18 +210,20 @@ class Multivariate(Discrete):
             ("check_valid", check_valid, ("warn", "raise", "ignore")),
         ):
             if value not in known:
-                raise ValueError(f"{op}: {name} is one of {known}, not {value!r}")
+                raise ValueError(f"{op}: {name} must be one of {known}, not {value!r}")
         draw = draw_of(op, None, ("mean", mean, ANY), ("cov", cov, ANY))
         mean = tensor_of(draw.values[0], op, device=draw.device)
         shape = getattr(draw.values[1], "shape", ())
         if mean.ndim != 1 or shape != (mean.size, mean.size):
-            raise ShapeError(f"{op}: mean of shape {mean.shape} and cov of shape {shape}")
+            raise ShapeError(
+                f"{op}: mean of shape {mean.shape} does not match cov of shape {shape}"
+            )
         known = not isinstance(cov, Tensor)
         matrix = tensor_of(cov, op, dtype=dtypes.float64, device=_cpu()) if known else cov
         try:
             root = _root(matrix, method)
         except LinAlgError:
-            raise LinAlgError(f"{op}: cov is not positive definite, or has NaN") from None
+            raise LinAlgError(f"{op}: cov is not positive definite or contains NaN") from None
         if check_valid == "raise" or (known and check_valid == "warn"):
             _check_covariance(matrix, root, tol, check_valid)
         root = tensor_of(root, op, dtype=draw.dtype, device=draw.device)
@@ -242,7 +246,7 @@ def _check_sums(pvals: Operand) -> None:
         for number in numbers[start : start + shape[-1] - 1]:
             total += number
         if total > 1 + 1e-6:  # what float32 numbers whose sum is 1 may give
-            raise ValueError(f"multinomial: the sum of pvals[:-1] is {total}, above 1")
+            raise ValueError(f"multinomial: the sum of pvals[:-1] must be at most 1, not {total}")
 
 
 def _cpu() -> Any:

@@ -115,7 +115,7 @@ class Orders(Core):
             axis = normalize_axis("shuffle", axis, x.ndim)
             x[...] = x.take(self.permutation(x.shape[axis]).numpy(), axis)
         elif axis:
-            raise NotImplementedError("shuffle: takes an axis of arrays alone, not of a list")
+            raise NotImplementedError("shuffle: axis is only for arrays, not for a list")
         else:
             x[:] = [x[i] for i in self.permutation(len(x)).tolist()]
 
@@ -153,17 +153,17 @@ class Orders(Core):
         """
         number = int_like(a)
         if number is not None and number < 0:
-            raise ValueError(f"choice: a must not be negative, got {number}")
+            raise ValueError(f"choice: a must be at least 0, not {number}")
         pool = tensor_of(a, "choice") if number is None else None
         if pool is not None and not pool.ndim:
-            raise ValueError(f"choice: a is an int, or has an axis to draw from, not {a!r}")
+            raise ValueError(f"choice: a must be an int or have at least 1 axis, not {a!r}")
         device = pool.device if pool is not None else default_device()
         dimensions = pool.shape if pool is not None else (number or 0,)
         at = normalize_axis("choice", axis, len(dimensions))
         n, shape = dimensions[at], parse_shape("choice", () if size is None else size)
         count = size_of(shape)
         if (count and not n) or (not replace and count > n):
-            raise ValueError(f"choice: takes {count} of {n} elements, with replace={replace}")
+            raise ValueError(f"choice: cannot draw {count} of {n} elements with replace={replace}")
         chances = None if p is None else _chances(p, n, device)
         if not count:
             places = zeros(shape, dtypes.int32, device=device)
@@ -193,7 +193,7 @@ class Orders(Core):
         if chances is None:
             return self._order((n,), 0, device)[:count]
         if (others := int(sum(chances > 0))) < count:
-            raise ValueError(f"choice: takes {count} of {others} elements whose p is not 0")
+            raise ValueError(f"choice: cannot draw {count} of {others} elements with nonzero p")
         times = self._exponentials(Draw((), (n,), device, chances.dtype))
         return argsort(times / chances)[:count]
 
@@ -225,13 +225,13 @@ def _chances(p: Operand, n: int, device: Device) -> Tensor:
     """How probable each of n slices is."""
     found = tensor_of(p, "choice", device=device)
     if found.shape != (n,):
-        raise ShapeError(f"choice: p of shape {found.shape} for {n} elements")
+        raise ShapeError(f"choice: p of shape {found.shape} does not match {n} elements")
     if not isinstance(p, Tensor):
         numbers, _ = numbers_of("choice", p)
         broken = [number for number in numbers if not number >= 0]
         if broken:
-            raise ValueError(f"choice: p must not be negative, got {broken[0]}")
+            raise ValueError(f"choice: p must be at least 0, not {broken[0]}")
         total = math.fsum(numbers)
         if abs(total - 1) > _PRECISION.get(str(getattr(p, "dtype", "")), 1.5e-8):
-            raise ValueError(f"choice: the sum of p must be 1, got {total}")
+            raise ValueError(f"choice: the sum of p must be 1, not {total}")
     return found

@@ -25,7 +25,7 @@ def _words(entropy: Any) -> list[int]:
     number = int_like(entropy)
     if number is not None:
         if number < 0:
-            raise ValueError(f"SeedSequence: takes no negative number, such as {number}")
+            raise ValueError(f"SeedSequence: numbers must be at least 0, not {number}")
         return [number >> at & MASK for at in range(0, max(number.bit_length(), 1), 32)]
     if isinstance(entropy, str | bytes) or not hasattr(entropy, "__iter__"):
         raise TypeError(f"SeedSequence: takes ints, not {entropy!r}")
@@ -90,7 +90,7 @@ class SeedSequence:
         n_children_spawned: int = 0,
     ) -> None:
         if pool_size < _POOL:
-            raise ValueError(f"SeedSequence: pool_size is at least {_POOL}, not {pool_size}")
+            raise ValueError(f"SeedSequence: pool_size must be at least {_POOL}, not {pool_size}")
         self.entropy = int.from_bytes(os.urandom(16)) if entropy is None else entropy
         self.spawn_key = tuple(spawn_key)
         self.pool_size = pool_size
@@ -199,9 +199,9 @@ class Philox(BitGenerator):
         self, seed: Seed = None, counter: int | None = None, key: int | None = None
     ) -> None:
         if seed is not None and key is not None:
-            raise ValueError("Philox: takes a seed or a key, not both")
+            raise ValueError("Philox: takes either seed or key, not both")
         if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**64:
-            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, got {key}")
+            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, not {key}")
         super().__init__(seed if key is None else key)
         if counter is not None:
             self.advance(count_of("Philox", "counter", counter))
