@@ -1,4 +1,4 @@
-"""Functions and methods that write to a tensor: fill, sort in place, put, copyto and their like."""
+"""Functions and methods that write to a tensor: fill, in-place sort, put, copyto and others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _overwrite(x: Tensor, y: Tensor) -> None:
 
 
 def _fill(self: Tensor, value: Operand) -> None:
-    """Set every element to one value."""
+    """Fill the tensor with one value."""
     if number_like(value) is None and getattr(value, "ndim", 1):
         raise TypeError(f"fill: value must be one number, not {type(value).__name__}")
     setitem(self, Ellipsis, value)
@@ -55,7 +55,7 @@ def _sort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> None:
-    """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
+    """Sort the elements along `axis` in place; `pt.sort` returns a sorted copy."""
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("sort: x.sort needs one axis; pt.sort(x, None) sorts a flat copy")
     result = sort(self, axis, kind, order, descending=descending, stable=stable)
@@ -69,7 +69,7 @@ def _partition(
     kind: str = "introselect",
     order: None = None,
 ) -> None:
-    """Put the elements along `axis` in an order of `pt.partition`, in place."""
+    """Partition the elements along `axis` in place, as `pt.partition` does."""
     from py_tensor.ops.searching import partition
 
     if axis is None:  # type: ignore[comparison-overlap]
@@ -79,12 +79,12 @@ def _partition(
 
 
 def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
-    """Give the tensor another shape, in place: elements are cut off, or zeros stand behind them.
+    """Change the shape in place: elements are dropped, or zeros appended.
 
     Raises
     ------
     ValueError
-        For a view, a tensor of which views were made, whatever `refcheck` says, and a scalar.
+        If the tensor is a view, has views (whatever `refcheck` is) or is a scalar.
     """
     given = new_shape[0] if len(new_shape) == 1 else new_shape
     if given is None or not new_shape:
@@ -99,17 +99,17 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
 
 
 def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
-    """Assign `v` at indices into the flattened tensor; they are repeated where too few.
+    """Assign `v` at indices into the flattened tensor; too few values are repeated.
 
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        What stands for an index out of range, as in `take`.
+        How to treat an index out of range, as in `take`.
 
     Raises
     ------
     IndexError
-        For an index out of range; with the next read where the indices lie on the GPU.
+        If an index is out of range; raised by the next read if the indices are on the GPU.
     """
     target = _target("put", a)
     _overwrite(target, with_put(a, ind, as_given(a, v, "put"), mode))
@@ -121,7 +121,7 @@ def _put(self: Tensor, indices: Operand, values: Operand, /, mode: str = "raise"
 
 
 def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | None) -> None:
-    """Assign `values` where `take_along_axis` with the same indices takes elements.
+    """Assign `values` to the elements that `take_along_axis` selects with the same indices.
 
     Raises
     ------
@@ -132,21 +132,20 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
 
 
 def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand = True) -> None:
-    """Assign `src`, which broadcasts, to all elements, or to those where `where` is true.
+    """Assign `src`, which broadcasts, to all elements or to those where `where` is true.
 
     Parameters
     ----------
     casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
-        Which dtypes may be stored in that of `dst`. A number of Python's has none: of it only the
-        kind counts.
+        Which dtypes may be stored in the dtype of `dst`. For a Python number only the kind matters.
 
     Raises
     ------
     ShapeError
-        If the values, or `where`, do not broadcast to the shape of `dst`.
+        If the values or `where` do not broadcast to the shape of `dst`.
     DTypeError
-        For a dtype of the values that `casting` does not allow, and for another of `where` than
-        bool, unless it is one number.
+        If `casting` does not allow the dtype of the values, or if `where` is neither bool nor one
+        number.
     """
     _target("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
@@ -172,16 +171,16 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
 
 
 def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
-    """Assign to the elements where `mask` is nonzero those of `values` at the same place.
+    """Assign the elements of `values` at the same positions where `mask` is nonzero.
 
-    `values` is repeated where it is shorter than the flattened tensor.
+    `values` is repeated if it is shorter than the flattened tensor.
 
     Raises
     ------
     ShapeError
-        If the mask has more or fewer elements than `a`.
+        If the mask does not have as many elements as `a`.
     DTypeError
-        For a tensor or an array of floats for integers, or of numbers for bools.
+        If `values` is a tensor or an array of floats for integers, or of numbers for bools.
     """
     _target("putmask", a)
     mask, given = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
@@ -203,14 +202,14 @@ def _repeated(values: Tensor, size: int) -> Tensor:
 
 
 def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
-    """Assign to the elements where `mask` is nonzero the first of `vals`, in order, repeated.
+    """Assign `vals` in order to the elements where `mask` is nonzero, repeating them if needed.
 
-    Reads how many there are.
+    Reads the number of these elements.
 
     Raises
     ------
     ValueError
-        If there is a place and no value.
+        If an element is selected and `vals` is empty.
     """
     _target("place", arr)
     mask, given = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
@@ -228,17 +227,17 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
 
 
 def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
-    """Assign to the elements whose indices are all alike those of `val`, over and over.
+    """Assign the elements of `val`, repeated, to the main diagonal.
 
     Parameters
     ----------
     wrap : bool
-        Whether the diagonal of a matrix of more rows begins anew below the row under its end.
+        Whether the diagonal of a tall matrix restarts, one row after it ends.
 
     Raises
     ------
     ShapeError
-        For fewer than two axes, or more than two of different lengths.
+        If `a` has fewer than two axes, or more than two of different lengths.
     """
     _target("fill_diagonal", a)
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
@@ -251,14 +250,14 @@ def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
 
 
 class flatiter:  # noqa: N801 - NumPy's name
-    """The elements of a tensor in row-major order, as ``x.flat``; reads are copies.
+    """Flat iterator over a tensor in row-major order, as ``x.flat``; reads return copies.
 
     Attributes
     ----------
     base : Tensor
-        The tensor, to which assignments go.
+        The tensor that assignments write to.
     index : int
-        The place of the element that `next` gives next.
+        The flat index of the next element.
     """
 
     __slots__ = ("base", "index")
@@ -281,7 +280,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The index of the element that `next` gives next."""
+        """The index of the next element along each axis."""
         place: list[int] = []
         at = self.index
         for size in reversed(self.base.shape[1:]):
@@ -296,7 +295,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         return copy_or_scalar(getitem(self.base, place))
 
     def __setitem__(self, key: Any, value: Operand) -> None:
-        """Assign the elements of `value` in order, over and over where there are too few."""
+        """Assign the elements of `value` in order, repeating them if there are too few."""
         x = _target("flat", self.base)
         place = self._place(key)
         if place is not None:
@@ -315,7 +314,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             _overwrite(x, reshape_copy(flat, x.shape))
 
     def copy(self) -> Tensor:
-        """The elements as a tensor of one axis."""
+        """Return the elements as a 1-D tensor."""
         return flatten(self.base)
 
     def _place(self, key: Any) -> tuple[int, ...] | None:

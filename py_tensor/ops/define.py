@@ -45,7 +45,7 @@ Binary = Callable[..., Tensor]
 
 
 class UnaryMethod(Protocol):
-    """The method that `unary` makes."""
+    """The method created by `unary`."""
 
     def __call__(
         self,
@@ -62,7 +62,7 @@ class UnaryMethod(Protocol):
 
 
 class BinaryMethod(Protocol):
-    """A method that is the function `binary` makes."""
+    """A method that is the function created by `binary`."""
 
     def __call__(
         self,

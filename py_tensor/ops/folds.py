@@ -1,6 +1,6 @@
-"""What the methods of elementwise functions compute: `reduce`, `accumulate`, `reduceat` and `at`.
+"""Implementation of the ufunc methods `reduce`, `accumulate`, `reduceat` and `at`.
 
-A function of two operands is folded over an axis by calling it on parts of the tensor:
+A function of two operands is reduced over an axis by calling it on parts of the tensor:
 
 - One in `ASSOCIATIVE` folds halves: the first half of the axis with the second, and so on, in
   log2(n) steps. Running results take as many steps, each over the whole tensor (W. D. Hillis and G.

@@ -33,24 +33,24 @@ def take(
     out: Out = None,
     mode: str = "raise",
 ) -> Tensor:
-    """The elements along `axis` at `indices`; None takes from the flattened tensor.
+    """Take the elements along `axis` at `indices`; None takes from the flattened tensor.
 
     Parameters
     ----------
     indices
-        Integers of any shape, which stands in the place of the axis. Negative ones count from the
-        end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
+        Integers of any shape, which replaces the axis in the result. Negative indices count from
+        the end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
     mode : {"raise", "wrap", "clip"}
-        What stands for an index out of range: an error, the index modulo the length of the axis,
-        or the nearest one from 0 on.
+        How to treat an index out of range: raise an error, take it modulo the length of the axis,
+        or use the nearest valid index (0 for a negative one).
 
     Raises
     ------
     IndexError
-        For an index out of range: at once in a list or an array; in a tensor with the next read or
-        `pt.synchronize` after it was used, once.
+        If an index is out of range. For a list or an array it is raised immediately; for a tensor
+        once, by the next read or `pt.synchronize` after the index was used.
     DTypeError
-        For indices that are no integers.
+        If the indices are not integers.
 
     Examples
     --------
@@ -79,20 +79,20 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
 
 
 def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
-    """For each position the element of its own line along `axis` that `indices` names there.
+    """Take elements along `axis` at `indices`, matching the positions along the other axes.
 
-    Where `argsort` or `argmax` say where elements are, this gives the elements.
+    It turns the result of `argsort` or `argmax` into elements.
 
     Parameters
     ----------
     indices
-        Integers, with as many axes as `arr`; the axes beside `axis` broadcast. None takes from the
-        flattened tensor.
+        Integers with as many axes as `arr`; the axes other than `axis` broadcast. If `axis` is
+        None, 1-D indices into the flattened tensor.
 
     Raises
     ------
     ShapeError
-        If the numbers of axes differ, or axes do not broadcast.
+        If the numbers of axes differ or the other axes do not broadcast.
     IndexError, DTypeError
         As in `take`.
 

@@ -1,4 +1,4 @@
-"""Counts of elements in bins."""
+"""Histograms: counts of elements in bins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def histogram_bin_edges(
     range: tuple[float, float] | None = None,
     weights: Operand | None = None,
 ) -> Tensor:
-    """The edges that `histogram` uses; `weights` change nothing."""
+    """Return the bin edges that `histogram` uses; `weights` has no effect."""
     x = ravel(tensor_of(a, "histogram_bin_edges"))
     return _edges("histogram_bin_edges", x, bins, range, weighted=weights is not None)
 
@@ -209,32 +209,33 @@ def histogram(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the edges of the bins.
+    """Return the number of elements in each bin, and the bin edges.
 
     Parameters
     ----------
     bins
-        How many of one width, or a vector of rising edges. Or the name of a rule that finds how
-        many: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy; the
-        elements are read then.
+        The number of bins of equal width, a vector of increasing edges, or the name of a rule:
+        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy. A rule
+        reads the elements.
     range : tuple, optional
-        Where the first bin begins and the last ends; by default the least and largest element.
+        The start of the first bin and the end of the last; by default the smallest and largest
+        element.
     density : bool
-        Whether to give shares, divided by the widths of the bins.
+        Whether to return a probability density: the counts normalized so that the integral is 1.
     weights : optional
-        As what each element counts.
+        The weight of each element.
 
     Raises
     ------
     ShapeError
-        For weights of another shape, or edges that are no vector.
+        If the weights have a different shape or the edges are not a vector.
     ValueError
-        For a number of bins below 1, another rule, a range that does not rise or is not finite, or
-        edges that do not rise. For elements that are not finite where they say how far the bins
-        reach. Tensors on the GPU are read for that only if a rule reads them: otherwise edges are
-        infinite or NaN there.
+        If the number of bins is below 1, the rule is unknown, the range is not finite and
+        increasing, or the edges do not increase. Also if the elements are not finite and no range
+        is given. GPU tensors are read for that check only if a rule reads them; otherwise their
+        edges are infinite or NaN.
     TypeError
-        For a rule beside weights; for complex elements.
+        For a rule together with weights, or for complex elements.
     """
     x = ravel(tensor_of(a, "histogram"))
     edges = _edges("histogram", x, bins, range, weighted=weights is not None)
@@ -257,21 +258,21 @@ def histogram2d(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """How many points lie in each field of a grid, and the edges along each axis.
+    """Return the number of points in each cell of a 2-D grid, and the bin edges along each axis.
 
     Parameters
     ----------
     bins
-        As of `histogram`: for both axes, or a pair.
+        As in `histogram`: for both axes, or a pair.
     range
-        A pair of ranges.
+        A pair of ranges, one for each axis.
     density, weights
-        As of `histogram`.
+        As in `histogram`.
 
     Raises
     ------
     ShapeError
-        Unless there are as many `x` as `y`, in vectors.
+        If `x` and `y` are not vectors of one length.
     """
     first = as_floating(x, "histogram2d", REAL_FLOATING)
     y = tensor_of(y, "histogram2d", device=first.device)
@@ -294,26 +295,26 @@ def histogramdd(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """How many points lie in each field of a grid of any number of axes, and the edges along each.
+    """Return the number of points in each cell of an n-D grid, and the bin edges along each axis.
 
     Parameters
     ----------
     sample
-        A matrix, a row for each point; a vector of points on one axis; or a list of vectors, one
-        for each axis.
+        A matrix with a row for each point, a vector of points on one axis, or a list of vectors,
+        one for each axis.
     bins
-        As of `histogram`: for all axes, or a list with one entry for each.
+        As in `histogram`: for all axes, or a list with one entry for each.
     range
-        A range for each axis, or None there.
+        A range or None for each axis.
     density, weights
-        As of `histogram`.
+        As in `histogram`.
 
     Raises
     ------
     ShapeError
-        Unless the sample is a matrix, or vectors of one length.
+        If the sample is neither a matrix nor vectors of one length.
     ValueError
-        For another number of bins or ranges than of axes.
+        If the number of bins or ranges does not match the number of axes.
     """
     if isinstance(sample, list | tuple):
         vectors = [as_floating(v, "histogramdd", REAL_FLOATING) for v in cast("list[Any]", sample)]

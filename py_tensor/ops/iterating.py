@@ -1,6 +1,6 @@
-"""`nditer`: elements of one or several operands one after another, on the host.
+"""`nditer`: iterate over the elements of one or more operands on the host.
 
-Its simple forms. What is about buffers of memory is accepted and changes nothing.
+The common forms are supported. Buffering options are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -36,55 +36,55 @@ ACCEPTED_OF_OPERANDS = frozenset(
 
 
 class nditer:  # noqa: N801 - NumPy's name
-    """Gives the elements of operands, which broadcast, one after another.
+    """Iterate over the elements of operands, which broadcast.
 
-    What is only read is read once, and each element is a constant of no axes. What may be written
-    to comes as a view of no axes, to which ``x[...] = value`` writes: an op for each element, where
-    expressions of whole tensors are one.
+    Read-only operands are read once, and each element is a 0-d constant. A writable operand yields
+    0-d views, and ``x[...] = value`` writes to it. That is one op for each element; an expression
+    of whole tensors is one op in all.
 
     Parameters
     ----------
     op
-        An operand, or a list of them; None among them is a new tensor to write to.
+        An operand or a list of operands; None allocates a new tensor to write to.
     flags : list of str, optional
-        "multi_index", "c_index" or "f_index" for the attributes `multi_index` and `index`;
-        "external_loop" for all elements as one vector; "common_dtype".
+        "multi_index", "c_index" or "f_index" to provide the attributes `multi_index` and `index`;
+        "external_loop" to yield all elements as one vector; "common_dtype".
     op_flags : optional
-        "readonly", "readwrite" or "writeonly", in a list, or in one list for each operand. Without
-        them operands are read, and a None is written to.
+        "readonly", "readwrite" or "writeonly" in a list, or one list for each operand. By default
+        operands are read-only, and an allocated one is writable.
     op_dtypes : optional
-        The dtype of each operand, to which those that are read are converted.
+        The dtype of each operand; read-only operands are converted.
     order : {"C", "F", "A", "K"}
-        Row-major, or column-major. "A" is "F" if all operands lie in column-major order. "K" is the
-        order in memory of the first operand with all axes.
+        Row-major ("C") or column-major ("F"). "A" means "F" if all operands are in column-major
+        order. "K" is the memory order of the first operand with all axes.
     casting : str
-        Accepted; each dtype is converted to the one that is asked for.
+        Accepted; any conversion is allowed.
     op_axes : list, optional
-        For each operand None, or a list: which of its axes lies along each axis of the iteration;
-        -1 or None where it has none, and broadcasts. An axis that is not named stays at 0.
+        For each operand None or a list that maps each axis of the iteration to an axis of the
+        operand; -1 or None means a broadcast axis. An axis that is not listed stays at index 0.
     itershape : tuple, optional
-        The size of each axis of the iteration, or -1 where an operand says it.
+        The size of each axis of the iteration; -1 takes it from the operands.
     buffersize : int
         Accepted.
 
     Attributes
     ----------
     multi_index : tuple of int
-        The index of the present element.
+        The index of the current element.
     index : int
-        Its place in row-major ("c_index") or column-major order ("f_index").
+        Its flat index in row-major ("c_index") or column-major order ("f_index").
     operands : tuple of Tensor
     value : Tensor or tuple of Tensor
     finished : bool
     iterindex : int
-        How many elements came before.
+        The number of elements before the current one.
 
     Raises
     ------
     ValueError
-        For flags that are not there.
+        If a flag is not supported.
     ShapeError
-        For operands that do not broadcast, or that would be written to and have fewer elements.
+        If operands do not broadcast, or a writable operand would have to be broadcast.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class nditer:  # noqa: N801 - NumPy's name
     # -- Walking --------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Go back to the first element."""
+        """Reset to the first element."""
         self.iterindex = 0
         self._values = [
             None if writable else self._read(x)
@@ -222,7 +222,7 @@ class nditer:  # noqa: N801 - NumPy's name
             self._index = tuple(index)
 
     def iternext(self) -> bool:
-        """Go to the next element; whether there is one."""
+        """Advance to the next element; return whether there is one."""
         if not self.finished:
             self._advance()
             self.iterindex += 1
@@ -277,19 +277,19 @@ class nditer:  # noqa: N801 - NumPy's name
 
     @property
     def value(self) -> Any:
-        """The present element of the operand, or of each of several."""
+        """The current element of the operand, or a tuple with one for each operand."""
         return self[0] if self._single else tuple(self[n] for n in range(self.nop))
 
     @property
     def multi_index(self) -> tuple[int, ...]:
-        """The index of the present element."""
+        """The index of the current element."""
         if not self.has_multi_index:
             raise ValueError('nditer: multi_index needs the flag "multi_index"')
         return self._index
 
     @property
     def index(self) -> int:
-        """The place of the present element, as a flag asks for it."""
+        """The flat index of the current element, in the order that the flag selects."""
         if not self.has_index:
             raise ValueError('nditer: index needs the flag "c_index" or "f_index"')
         if "c_index" in self._flags:
@@ -297,7 +297,7 @@ class nditer:  # noqa: N801 - NumPy's name
         return _flat(self._index[::-1], self.shape[::-1])
 
     def close(self) -> None:
-        """Nothing: writes are there at once."""
+        """Do nothing; writes take effect immediately."""
 
     def __enter__(self) -> nditer:
         return self

@@ -1,4 +1,4 @@
-"""Kernels of the user's own, as functions on tensors."""
+"""User-defined kernels as functions of tensors."""
 
 from __future__ import annotations
 
@@ -148,50 +148,51 @@ def kernel(
     dispatch: Callable[..., int] | None = None,
     numpy: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
-    """A function on tensors that runs a kernel of your own on the GPU.
+    """Create a function of tensors from your own WGSL kernel.
 
     Parameters
     ----------
     name : str
-        What the kernel is called in errors, `pt.profile` and `pt.explain`.
+        The name of the kernel in errors, `pt.profile` and `pt.explain`.
     wgsl : str
         The body of the entry point. It runs for each ``index`` (u32) below the number that
-        `dispatch` gives. Tensors are arrays under their names, in row-major order: bools as u32,
-        integers of 8 and 16 bits as i32, float16 as f32. Of a tensor ``x`` with axes,
-        ``x_shape[0]`` is the size of the first. Parameters are values under their
-        names. It must write every element of the outputs, and each only once.
+        `dispatch` returns. Tensors are arrays in row-major order, named as here: bools as u32, 8-
+        and 16-bit integers as i32, float16 as f32. For a tensor ``x``, ``x_shape[0]`` is the size
+        of the first axis. Parameters are values named as here. The body must write every element of
+        the outputs exactly once.
     inputs
-        Names, or a mapping from names to the dtypes that are taken; None takes any.
+        Names, or a mapping from names to accepted dtypes; None accepts any.
     outputs : dict
-        For each name an input that has the shape and the dtype, or a pair: the shape, as an input's
-        name or a function of the inputs' shapes, and the dtype, as an input's name or itself.
+        For each name, the name of an input with the same shape and dtype, or a pair: the shape, as
+        the name of an input or a function of the inputs' shapes, and the dtype, as the name of an
+        input or a dtype.
     params
-        Names of float32 numbers, or a mapping from names to dtypes: keywords of the function.
-        Another value compiles nothing anew.
+        Names of float32 parameters, or a mapping from names to dtypes. They are keyword arguments
+        of the function. A new value does not recompile the kernel.
     workgroup_size : int
-        Invocations of a workgroup, 1 to 256.
+        Invocations per workgroup, from 1 to 256.
     dispatch : callable, optional
-        For how many indices the body runs, from the inputs' shapes. By default for each element of
+        Returns the number of indices to run for, from the inputs' shapes. By default the size of
         the first output.
     numpy : callable, optional
-        ``numpy(np, *arrays, **params)``, the same on arrays: without it there is no cpu device. The
-        arrays are read-only, and it may not keep them.
+        ``numpy(np, *arrays, **params)`` computes the same with NumPy, for the cpu device. Without
+        it the function runs on GPUs only. The arrays are read-only and must not be kept.
 
     Returns
     -------
     callable
-        ``function(*tensors, **params)`` gives the output, or a tuple of several. Each of several
-        that is read is computed by a run of its own. The results have no derivative.
+        ``function(*tensors, **params)`` returns the output, or a tuple of outputs. Each output of a
+        tuple that is read runs the kernel once. The results have no derivative.
 
     Raises
     ------
     ValueError
-        For names that WGSL has no use for, an output like an input that there is not, more than 8
-        tensors, or another workgroup size.
+        If a name is not valid in WGSL, an output refers to an unknown input, there are more than 8
+        tensors, or the workgroup size is out of range.
     DTypeError
-        For a dtype that there is not; when it is called, for a tensor or a number of another.
+        If a dtype is unknown; when called, if a tensor or a number has another dtype.
     GPUError
-        With the next read, naming the kernel and the line of WGSL that does not compile.
+        At the next read, if the WGSL does not compile; it names the kernel and the line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Storing results: in what `out` names, where `where` holds, and by in-place operators."""
+"""Storing results: the options `out` and `where`, and in-place operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products that sum over axes, by the matrix product: compositions of other ops."""
+"""Products that sum over axes, computed with `matmul`: compositions of other ops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def inner(a: Operand, b: Operand, /) -> Tensor:
-    """The sums of products over the last axes of both; a scalar multiplies."""
+    """Inner product over the last axis of both operands; a scalar multiplies."""
     a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -53,9 +53,9 @@ def inner(a: Operand, b: Operand, /) -> Tensor:
 
 
 def vdot(a: Operand, b: Operand, /) -> Tensor:
-    """The sum of the products of all elements, both flat, those of `a` conjugated.
+    """Dot product of the flattened operands, with `a` conjugated.
 
-    Raises ShapeError unless as many.
+    Raises ShapeError if their sizes differ.
     """
     a, b = in_common_dtype("vdot", a, b)
     return matmul(conjugated(ravel(a)), ravel(b))
@@ -76,17 +76,17 @@ def vecdot(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The sums of products of vectors along `axis`, those of `x1` conjugated; the rest broadcasts.
+    """Dot product of vectors along `axis`, with `x1` conjugated; the other axes broadcast.
 
     Parameters
     ----------
     axes : list, optional
-        The axis in each operand, in place of `axis`; and that in the result, with `keepdims`.
+        The axis in each operand, instead of `axis`; with `keepdims` also the axis in the result.
 
     Raises
     ------
     ShapeError
-        If the vectors differ in length, or an operand has no axis.
+        If the vectors differ in length or an operand is 0-d.
     ValueError, TypeError
         For `axes` that are no such list.
     """
@@ -123,9 +123,9 @@ def matvec(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of matrices with vectors, which lie along the last axis of `x2`.
+    """Matrix-vector product, with the vectors along the last axis of `x2`.
 
-    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
@@ -149,9 +149,9 @@ def vecmat(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of vectors, along the last axis of `x1` and conjugated, with matrices.
+    """Vector-matrix product, with the vectors along the last axis of `x1`, conjugated.
 
-    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
@@ -238,17 +238,18 @@ def _computed_in(
 
 
 def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
-    """The sums of products over some axes of `a` and as many of `b`.
+    """Sum of products over given axes of `a` and `b`.
 
     Parameters
     ----------
     axes
-        How many, the last of `a` and the first of `b`; or a pair: those of `a`, those of `b`.
+        The number of axes, the last of `a` and the first of `b`; or a pair: the axes of `a` and the
+        axes of `b`.
 
     Raises
     ------
     ShapeError
-        If sizes or numbers of axes differ.
+        If the sizes or the numbers of axes differ.
     """
     a, b = in_common_dtype("tensordot", a, b)
     if hasattr(axes, "__index__"):
@@ -280,7 +281,7 @@ def _several(axes: Any) -> Sequence[Any]:
 
 
 def kron(a: Operand, b: Operand) -> Tensor:
-    """The Kronecker product: for each element of `a` a block of `b` times that element."""
+    """Kronecker product: a block of `b` times each element of `a`."""
     a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
@@ -299,18 +300,18 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """The vector product of vectors of 3 elements, or of 2, whose third is 0 then.
+    """Cross product of vectors of 3 elements, or of 2 with a third element of 0.
 
     Parameters
     ----------
     axisa, axisb, axisc
-        Along which axes of `a`, `b` and the result the vectors lie; `axis` sets all of them. The
-        product of vectors of 2 elements is the third one alone, and has no such axis.
+        The axes of the vectors in `a`, `b` and the result; `axis` sets all three. For vectors of 2
+        elements the result is the third component only, without this axis.
 
     Raises
     ------
     ShapeError
-        For vectors of another length.
+        If the vectors have a different length.
     """
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     a, b = in_common_dtype("cross", a, b)
@@ -330,18 +331,18 @@ def cross(
 
 
 def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
-    """The convolution of two vectors: the coefficients of the product of two polynomials.
+    """Discrete convolution of two vectors.
 
     Parameters
     ----------
     mode : {"full", "same", "valid"}
-        Whether the result has all of them, as many as the longer vector, or only those where both
-        overlap completely.
+        "full": the whole convolution. "same": as many elements as the longer vector. "valid": only
+        where the vectors overlap completely.
 
     Raises
     ------
     ShapeError
-        For anything but vectors of at least one element.
+        If an operand is not a nonempty vector.
     """
     a, b = (reshape(x, (1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
     a, b = (b, a) if b.size > a.size else (a, b)
@@ -349,14 +350,14 @@ def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
 
 
 def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
-    """The products of one vector with another that slides along it, conjugated.
+    """Cross-correlation of two vectors, with the second conjugated.
 
-    `mode` is as of `convolve`.
+    `mode` is as in `convolve`.
 
     Raises
     ------
     ShapeError
-        For anything but vectors of at least one element.
+        If an operand is not a nonempty vector.
     """
     a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
@@ -409,28 +410,29 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Tensor:
-    """Sums of products over the axes that a text names: ``einsum("ij,jk->ik", x, y)``.
+    """Einstein summation: ``einsum("ij,jk->ik", x, y)``.
 
     Parameters
     ----------
     operands
-        The text, and the tensors. Each letter stands for an axis; one that is not behind ``->`` is
-        summed over, and one that an operand has twice takes its diagonal. ``...`` stands for axes
-        that broadcast. Without ``->`` the letters that occur once remain, sorted. Or tensors, each
-        with a list of the numbers of its axes, and perhaps a list for the result.
+        The subscripts and the tensors. Each letter labels an axis. A letter missing after ``->`` is
+        summed over, and a letter repeated in one operand takes its diagonal. ``...`` stands for
+        axes that broadcast. Without ``->`` the result has the letters that occur once, sorted.
+        Alternatively each tensor followed by a list of numbers that label its axes, and optionally
+        a list for the result.
     dtype
-        What to compute in.
+        The dtype to compute in.
     order, casting
-        One of NumPy's; they change nothing: memory is in row-major order, and `dtype` may be any.
+        Accepted; no effect: memory is in row-major order, and `dtype` may be any dtype.
     optimize
-        False takes operands two at a time from the left, each pair by a matrix product. True and
-        "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,
-        and what that gave may be given.
+        False contracts operands in pairs from the left, each with a matrix product. True and
+        "greedy" choose the pair with the smallest result next. "optimal" uses `einsum_path`, whose
+        result can also be passed.
 
     Raises
     ------
     ShapeError, ValueError
-        For a text that does not fit the operands.
+        If the subscripts do not match the operands.
     """
     check_option("einsum", "casting", casting, dtypes.CASTINGS)
     check_order("einsum", order)
@@ -481,18 +483,19 @@ def einsum(
 def einsum_path(
     *operands: Any, optimize: Any = "greedy", einsum_call: bool = False
 ) -> tuple[list[Any], str]:
-    """The order in which `einsum` takes its operands, and a text about what that costs.
+    """Return the contraction order for `einsum`, and a report of its cost.
 
-    NumPy plans it, by the shapes alone: nothing is read or computed.
+    NumPy plans it from the shapes only: nothing is read or computed.
 
     Parameters
     ----------
     operands
-        As of `einsum`.
+        As in `einsum`.
     optimize
-        True or "greedy", "optimal", False, or a pair of a name and the most elements between.
+        True or "greedy", "optimal", False, or a pair of a name and the largest size of an
+        intermediate.
     einsum_call
-        False: what NumPy's `einsum` itself asks for is not given.
+        Must be False; True is internal to NumPy.
     """
     if einsum_call:
         raise ValueError("einsum_path: einsum_call must be False")

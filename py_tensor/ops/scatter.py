@@ -1,4 +1,4 @@
-"""Putting values where indices say, and what is found by it: places of nonzero elements, counts."""
+"""Scatter: writing values at indices, and ops built on it, such as nonzero and bincount."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int 
 
 
 def flatnonzero(a: Operand) -> Tensor:
-    """The places (int32) of the nonzero elements of the flattened tensor, in order.
+    """Return the indices (int32) of the nonzero elements of the flattened tensor.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     mask = converted(ravel(tensor_of(a, "flatnonzero")), dtypes.bool_)
     return places_of("flatnonzero", mask)
@@ -152,14 +152,14 @@ def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
 
 
 def nonzero(a: Operand) -> tuple[Tensor, ...]:
-    """The places of the nonzero elements in row-major order: an int32 tensor for each axis.
+    """Return the indices of nonzero elements in row-major order: one int32 tensor for each axis.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
 
     Raises
     ------
     ShapeError
-        For a tensor without axes.
+        If the tensor is 0-d.
     """
     x = tensor_of(a, "nonzero")
     if not x.ndim:
@@ -175,9 +175,9 @@ def nonzero(a: Operand) -> tuple[Tensor, ...]:
 
 
 def argwhere(a: Operand) -> Tensor:
-    """The places of the nonzero elements: a row of int32 for each, in row-major order.
+    """Return the indices of nonzero elements: one row (int32) for each, in row-major order.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     x = tensor_of(a, "argwhere")
     if not x.ndim:
@@ -187,21 +187,21 @@ def argwhere(a: Operand) -> Tensor:
 
 
 def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out = None) -> Tensor:
-    """The slices along `axis` where `condition` is nonzero; None takes from the flattened tensor.
+    """Select slices along `axis` where `condition` is nonzero; None flattens the tensor first.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
 
     Parameters
     ----------
     condition
-        Of one axis, which may be shorter than that of `a`.
+        A vector, which may be shorter than the axis.
 
     Raises
     ------
     ShapeError
-        For a condition of any other number of axes.
+        If the condition is not 1-D.
     IndexError
-        If it holds beyond the end of the axis; with the next read.
+        If it is nonzero beyond the end of the axis; raised by the next read.
     """
     x = tensor_of(a, "compress")
     mask = _beside("compress", condition, x)
@@ -214,9 +214,9 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
 
 
 def extract(condition: Operand, arr: Operand) -> Tensor:
-    """The elements of `arr`, flattened, where `condition`, flattened, is nonzero.
+    """Return the elements of flattened `arr` where flattened `condition` is nonzero.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     x = tensor_of(arr, "extract")
     return compress(ravel(_beside("extract", condition, x)), ravel(x), 0)
@@ -233,29 +233,29 @@ def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Ou
 
 
 def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
-    """How often each integer from 0 on occurs, as int32; with weights their sums, as float32.
+    """Count the occurrences of each integer from 0, as int32, or sum their weights, as float32.
 
-    Reads the greatest element, and so waits for the GPU. Weights are added in their order, each sum
-    in float32, where NumPy adds in float64: of n weights of one sign it is off by at most n times
-    6e-8 of itself. ``pt.sum`` of each group, selected by a mask, adds pairwise and is closer.
+    Reads the largest element, and so waits for the GPU. Weights are added in order in float32,
+    while NumPy uses float64: for n weights of one sign the relative error is at most n times 6e-8.
+    ``pt.sum`` of each group, selected by a mask, adds pairwise and is more accurate.
 
     Parameters
     ----------
     x
-        Integers of one axis, none of them negative.
+        A vector of nonnegative integers.
     weights
-        A number for each of them.
+        A number for each element.
     minlength
-        The least length of the result, which else ends with the greatest element.
+        The minimum length of the result, which otherwise ends with the largest element.
 
     Raises
     ------
     ShapeError
-        For more or fewer axes than one, or weights of another shape.
+        If `x` is not 1-D or the weights have a different shape.
     DTypeError
-        For what are no integers.
+        If the elements are not integers.
     ValueError
-        For negative elements.
+        If an element is negative.
     """
     empty = isinstance(x, list | tuple) and not x
     x = tensor_of(x, "bincount", dtype=dtypes.int32 if empty else None)

@@ -1,4 +1,4 @@
-"""Places among sorted elements, and what is looked up there."""
+"""Searching sorted elements, and interpolation."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def element_at(x: Tensor, places: Tensor) -> Tensor:
 def searchsorted(
     a: Operand, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
-    """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
+    """Find the indices where the elements of `v` would keep a sorted vector sorted.
 
-    Found by bisection, which takes as many steps as the length has bits. NaN comes last.
+    Uses binary search. NaN sorts last.
 
     Parameters
     ----------
     side : {"left", "right"}
-        Whether an element goes before those that are equal to it, or behind them.
+        Whether an element is placed before or after elements that are equal to it.
     sorter : optional
-        The order that sorts `a`, as `argsort` gives it.
+        The indices that sort `a`, as returned by `argsort`.
 
     Raises
     ------
@@ -106,21 +106,21 @@ def _neighbours(edges: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
-    """The number of the interval between the edges `bins` in which each element lies.
+    """Return the index of the bin that contains each element, for the edges `bins`.
 
-    Below all edges it is 0. Edges rise, or fall, throughout.
+    It is 0 before the first edge. Edges must increase or decrease monotonically.
 
     Parameters
     ----------
     right : bool
-        Whether the right edge belongs to an interval, and not the left one.
+        Whether a bin includes its right edge instead of its left edge.
 
     Raises
     ------
     ShapeError
-        For edges that are no vector.
+        If the edges are not a vector.
     ValueError
-        For edges that neither rise nor fall; those in a tensor on the GPU are not read.
+        If the edges are not monotonic; edges in a GPU tensor are not checked.
     """
     edges, x = in_common_dtype("digitize", bins, x)
     dtypes.REAL.check("digitize", x.dtype)
@@ -145,19 +145,19 @@ def interp(
     right: Scalar | None = None,
     period: float | None = None,
 ) -> Tensor:
-    """Values at `x` on the line through points of rising `xp` and of the values `fp`.
+    """Linear interpolation at `x` of the points (`xp`, `fp`), with increasing `xp`.
 
     Parameters
     ----------
     left, right : optional
-        What stands below the first point, and above the last; by default its value.
+        The values below the first point and above the last; by default those of these points.
     period : optional
-        The period of `xp`, which may stand in any order then; `left` and `right` are not used.
+        The period of `xp`, which need not be sorted then; `left` and `right` are ignored.
 
     Raises
     ------
     ShapeError
-        Unless there are as many places as values, in vectors of at least one.
+        If `xp` and `fp` are not nonempty vectors of one length.
     """
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
@@ -202,14 +202,14 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Tensor:
-    """Whether each element is among `test_elements`; NaN is not.
+    """Whether each element is in `test_elements`; NaN is not.
 
     Parameters
     ----------
     assume_unique, kind
-        Accepted: they change no result. `kind` is None, "sort" or "table".
+        Accepted; no effect on the result. `kind` is None, "sort" or "table".
     invert : bool
-        Whether to say of each that it is not among them.
+        Whether to invert the result.
     """
     check_option("isin", "kind", kind, (None, "sort", "table"))
     x, tested = in_common_dtype("isin", element, test_elements)
@@ -239,10 +239,10 @@ def partition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """Elements along `axis` with the `kth` where sorting puts it, those below it before it.
+    """Partition along `axis`: the `kth` element in sorted position, smaller ones before it.
 
-    All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
-    which names fields in NumPy, is None.
+    The elements are fully sorted, whatever `kind` is. `order` must be None, because elements have
+    no fields.
     """
     check_option("partition", "kind", kind, ("introselect",))
     no_fields("partition", order)
@@ -258,7 +258,7 @@ def argpartition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """The places (int32) of the elements in the order in which `partition` puts them."""
+    """Return the indices (int32) that would partition the elements; see `partition`."""
     check_option("argpartition", "kind", kind, ("introselect",))
     no_fields("argpartition", order)
     x = tensor_of(a, "argpartition")
@@ -267,12 +267,12 @@ def argpartition(
 
 
 def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
-    """The places (int32) of elements sorted by the last of the keys, equal ones by that before it.
+    """Return the indices (int32) that sort by several keys, the last key first.
 
     Parameters
     ----------
     keys
-        Tensors of one shape, or one whose first axis counts them.
+        Tensors of one shape, or one tensor whose slices along the first axis are the keys.
     """
     first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
     if not first.ndim:  # of one element each

@@ -213,7 +213,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "too many indices of a vector": (
         lambda x: x[0, 0][1, 2],
         IndexError,
-        r"2 indices for a tensor of 1 axis$",
+        r"2 indices are too many for a tensor of 1 axis$",
     ),
     "an index of nothing": (lambda x: x.sum()[0], IndexError, r"1 index for a tensor of 0 axes$"),
     "axis of a vector": (lambda x: x[0, 0].sum(2), pt.AxisError, r"a tensor of 1 axis$"),
