@@ -289,7 +289,7 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: x.__setitem__(9, 1), IndexError, "^index 9 is out of range for axis 0"),
         (lambda: x.__setitem__(0.5, 1), IndexError, "^index: .*float"),
         (lambda: x.__setitem__("a", 1), IndexError, "^index: .*str"),
-        (lambda: x.__setitem__((0, 0, 0), 1), IndexError, "^index: 3 indices .* 2 axes"),
+        (lambda: x.__setitem__((0, 0, 0), 1), IndexError, "^index: .* 2 axes: 3$"),
         (lambda: x.__setitem__([0, 7], 1), IndexError, "7 is out of range"),
         (lambda: x.__setitem__([0.5], 1), IndexError, "integers, not"),
         (lambda: x.__setitem__(floats, 1), IndexError, "not float32"),

@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         IndexError,
         r"^index -4.*axis 1.*\(2, 3, 4\)",
     ),
-    "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: 4.*3 axes"),
+    "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: .*3 axes: 4$"),
     "two ellipses": (lambda x: x[..., ...], IndexError, r"^index: .*\.\.\."),
     "index by a float": (lambda x: x[0.5], IndexError, r"^index: .*float"),
     "index by a mask of other axes": (
@@ -167,11 +167,11 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "index by a ragged list of both": (lambda x: x[[True, [1]]], ValueError, r"^index: .*ragged"),
     "index by bytes": (lambda x: x[memoryview(b"ab")], IndexError, r"^index: .*memory"),
     "index by text": (lambda x: x["ab"], IndexError, r"^index: .*str"),
-    "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"^index: 1 .*0 axes"),
+    "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"^index: .*0 axes: 1$"),
     "index by masks of too many axes": (
         lambda x: x[x > 0, [0]],
         IndexError,
-        r"^index: 4 indices .*3 axes",
+        r"^index: .*3 axes: 4$",
     ),
     "index by integers that do not broadcast": (
         lambda x: x[[0, 1], [0, 1, 2]],
@@ -213,9 +213,9 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "too many indices of a vector": (
         lambda x: x[0, 0][1, 2],
         IndexError,
-        r"2 indices are too many for a tensor of 1 axis$",
+        r"a tensor of 1 axis: 2$",
     ),
-    "an index of nothing": (lambda x: x.sum()[0], IndexError, r"1 index for a tensor of 0 axes$"),
+    "an index of nothing": (lambda x: x.sum()[0], IndexError, r"a tensor of 0 axes: 1$"),
     "axis of a vector": (lambda x: x[0, 0].sum(2), pt.AxisError, r"a tensor of 1 axis$"),
     "texts": (
         lambda x: pt.array(["1", "2"]),
