@@ -64,7 +64,7 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
     Raises
     ------
     ShapeError
-        With a drawing of the axis that does not fit.
+        With a diagram that points at the axis that does not match.
     """
     rank = max(map(len, shapes), default=0)
     result = [1] * rank

@@ -1,4 +1,4 @@
-"""Tensors in files of text: rows of numbers, written and read on the host, without NumPy."""
+"""Text files of numbers, written and read on the host, without NumPy."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
 ) -> None:
-    """Write a matrix, or a vector as a column, to a file of text, a line for each row.
+    """Write a matrix to a text file with a line for each row; a vector is written as a column.
 
     Parameters
     ----------
     fname : str, path or file
-        A name that ends in ``.gz``, ``.bz2`` or ``.xz`` gives a compressed file.
+        A path that ends in ``.gz``, ``.bz2`` or ``.xz`` is compressed.
     X
-        Of one or two axes.
+        A tensor of one or two axes.
     fmt : str or sequence of str
-        How a number is written, by Python's operator ``%``; one for each column, or of a whole row.
-        One for complex numbers serves both parts.
+        The format of a number for Python's operator ``%``; one for all, one for each column, or one
+        for a whole row. For complex numbers one format is used for both parts.
     delimiter, newline : str
-        What stands between the numbers of a line, and behind a line.
+        The separators between numbers and between lines.
     header, footer : str
-        Lines before and behind the numbers, each after `comments`.
+        Text before and after the numbers, prefixed with `comments`.
     encoding : str, optional
-        Of the file, by default latin1.
+        The encoding of the file, by default latin1.
 
     Raises
     ------
     ShapeError
-        For no axis, or more than two.
+        If the tensor is 0-d or has more than two axes.
     ValueError
-        For as many formats as there are no columns.
+        If the number of formats does not match the number of columns.
     """
     x = tensor_of(X, "savetxt")
     if x.ndim not in (1, 2):
@@ -137,32 +137,32 @@ def loadtxt(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """The numbers of a file of text, whose lines have as many columns each.
+    """Load a text file of numbers with the same number of columns in each line.
 
     Parameters
     ----------
     fname : str, path, file or iterable of str
-        A name that ends in ``.gz``, ``.bz2`` or ``.xz`` is that of a compressed file.
+        A path that ends in ``.gz``, ``.bz2`` or ``.xz`` is decompressed.
     comments
-        What begins a comment, up to the end of the line.
+        The string, or strings, that start a comment.
     delimiter : str, optional
-        What stands between columns; without it white space.
+        The separator between columns; by default white space.
     converters
-        What makes a number of a text, for all columns or by their numbers.
+        A function that converts text to a number, or a dict of functions by column.
     skiprows : int
-        Lines to leave out first, comments among them.
+        Lines to skip first, including comments.
     usecols
-        The columns to read; negative ones count from the last.
+        The columns to read; negative ones count from the end.
     unpack : bool
-        Whether the result is transposed, so that it has a row for each column.
+        Whether to transpose the result, so that it has a row for each column.
     ndmin : {0, 1, 2}
-        The least number of axes; without it those of size 1 are left out.
+        The minimum number of axes; axes of length 1 are removed otherwise.
     encoding : str, optional
         Of the file.
     max_rows : int, optional
-        Lines of numbers to read.
+        The number of rows to read.
     quotechar
-        None: quoted numbers are not read.
+        Must be None: quoted numbers are not supported.
     like
         Changes nothing.
     device : {"webgpu", "cpu"}, optional
@@ -170,7 +170,7 @@ def loadtxt(
     Raises
     ------
     ValueError
-        For text that is no number of that dtype, and for lines of different numbers of columns.
+        If a text is not a number of the dtype, or lines differ in the number of columns.
 
     Examples
     --------
@@ -228,41 +228,42 @@ def genfromtxt(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """The numbers of a file of text, of which some may be missing.
+    """Load a text file of numbers, with support for missing values.
 
     Parameters
     ----------
     fname, comments, usecols, unpack, encoding, ndmin, device
-        As those of `loadtxt`.
+        As in `loadtxt`.
     dtype
-        None: the least of int32, float32 and complex64 that has all numbers.
+        None selects the smallest of int32, float32 and complex64 that fits all numbers.
     delimiter
-        What stands between columns, or how wide they are: one width, or one for each.
+        The separator between columns, or their widths: one for all or one for each.
     skip_header, skip_footer : int
-        Lines to leave out first, and lines of numbers to leave out last.
+        Lines to skip at the start, and rows to skip at the end.
     converters
-        What makes a number of a text, by the number of the column.
+        Functions that convert text to a number, by column.
     missing_values
-        A text, or texts, that stand for a missing number where `loose` is False.
+        The string, or strings, that mark a missing number if `loose` is False.
     filling_values
-        What stands for a missing number: one value, one for each column, or some by the column's
-        number. By default NaN, or -1 of integers, or False.
+        The value for missing numbers: one value, one for each column, or a dict by column. By
+        default NaN, -1 for integers, or False.
     names, usemask
-        None and False: tensors have no fields and no masks. The other options of names change
-        nothing, and so does `autostrip`.
+        Must be None and False: tensors have no fields and no masks. The other options for names,
+        and `autostrip`, have no effect.
     loose : bool
-        Whether a text that is no number is missing.
+        Whether text that is not a number counts as missing.
     invalid_raise : bool
-        Whether a line with another number of columns raises ValueError, or is left out.
+        Whether a line with a wrong number of columns raises ValueError (True) or is skipped
+        (False).
     max_rows : int, optional
-        Lines of numbers to read.
+        The number of rows to read.
 
     Raises
     ------
     ValueError
-        For such lines; and for text that is no number, unless `loose`.
+        For such lines, and for text that is not a number unless `loose`.
     DTypeError
-        For `names` and `usemask`.
+        If `names` or `usemask` is used.
     """
     if names is not None or usemask:
         raise DTypeError("genfromtxt: names and usemask are not supported")
@@ -318,7 +319,7 @@ def fromstring(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """A vector of the numbers in a text.
+    """Create a vector from the numbers in a string.
 
     Parameters
     ----------
@@ -326,7 +327,7 @@ def fromstring(
     count : int
         The number of elements; -1 for all.
     sep : str
-        What stands between numbers, beside white space.
+        The separator between numbers, in addition to white space.
     like
         Changes nothing.
     device : {"webgpu", "cpu"}, optional
@@ -334,8 +335,8 @@ def fromstring(
     Raises
     ------
     ValueError
-        For text that is no number of that dtype, for fewer numbers than `count`, and without `sep`,
-        which stood for bytes: `frombuffer` takes them.
+        If the text is not a number of the dtype, there are fewer than `count` numbers, or `sep` is
+        empty; use `frombuffer` for bytes.
     """
     if not sep:
         raise ValueError("fromstring: sep must not be empty; use pt.frombuffer for bytes")

@@ -58,7 +58,7 @@ class Draw(NamedTuple):
 
 _SHAPE = """
 size : int or tuple of ints, optional
-    The shape of the result; by default that to which the parameters broadcast.
+    The shape of the result; by default the broadcast shape of the parameters.
 
 Returns
 -------
@@ -68,10 +68,9 @@ Tensor
 Raises
 ------
 ValueError
-    For a parameter out of its range, as far as the host knows it; for a size to which the
-    parameters do not broadcast.
+    If a host value is out of its range, or the parameters do not broadcast to `size`.
 TypeError
-    For a parameter that is no real number."""
+    If a parameter is not a real number."""
 
 
 def distribution(gives: str) -> Callable[[Method], Method]:
