@@ -347,7 +347,7 @@ class NativeBridge:
         return False
 
     def paint(self, number: int, stride: int, width: int, height: int) -> Promise[Any]:
-        raise NotImplementedError("there is no canvas here")
+        raise NotImplementedError("no canvas is available here")
 
     # -- Reports --------------------------------------------------------------------------------
 
