@@ -150,9 +150,7 @@ class CPython(Host):
         try:
             return import_module("numpy")
         except ModuleNotFoundError:
-            raise DeviceError(
-                "the cpu device computes with NumPy, which is not installed"
-            ) from None
+            raise DeviceError("the cpu device needs NumPy, which is not installed") from None
 
 
 host: Host = Pyodide() if sys.platform == "emscripten" else CPython()

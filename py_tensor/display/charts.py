@@ -320,7 +320,7 @@ def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
     series = _curves("bar", x, height, options, "bar", None, {"width": options.width})
     for one in series:
         if one.size > MOST_POINTS:
-            raise ValueError(f"bar: takes up to {MOST_POINTS} bars, got {one.size}")
+            raise ValueError(f"bar: takes at most {MOST_POINTS} bars, not {one.size}")
     return Chart(tuple(series), options, names)
 
 
@@ -342,7 +342,7 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
         raise TypeError("contour: takes z, or x, y and z")
     values = _values("contour", x if z is None else z)
     if values.ndim != 2 or min(values.shape) < 2:
-        raise ShapeError(f"contour: z is 2-D, of 2 or more along each axis, not {values.shape}")
+        raise ShapeError(f"contour: z must be 2-D and at least 2 by 2, not of shape {values.shape}")
     rows, columns = values.shape
     across = _along("x", None if z is None else x, columns, values, 1)
     up = _along("y", None if z is None else y, rows, values, 0)
@@ -363,7 +363,7 @@ def _along(name: str, given: Any, length: int, z: Tensor, axis: int) -> Tensor:
     if values.ndim == 2 and values.shape == z.shape:
         values = values[0] if axis else values[:, 0]
     if values.shape != (length,):
-        raise ShapeError(f"contour: {name} of shape {values.shape} does not fit z of {z.shape}")
+        raise ShapeError(f"contour: {name} must have shape ({length},), not {values.shape}")
     return values
 
 
@@ -389,14 +389,14 @@ def _curves(
     _check_count(op, len(named))
     base = None if y is None else _values(op, x)
     if base is not None and base.ndim != 1:
-        raise ShapeError(f"{op}: x is 1-D, not of shape {base.shape}")
+        raise ShapeError(f"{op}: x must be 1-D, not of shape {base.shape}")
     series: list[Series] = []
     for i, (name, values) in enumerate(named):
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
             raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
         if colouring is not None and colouring.shape != (n,):
-            raise ShapeError(f"{op}: c of shape {colouring.shape} is not one value for each of {n}")
+            raise ShapeError(f"{op}: c must have shape ({n},), not {colouring.shape}")
         told = {"mark": mark, "color": _colour(options, i), **(more or {})}
         is_log = options.yscale == "log"
         series.append(_series(name, base, values, mark, is_log, told, colouring))
@@ -412,7 +412,7 @@ def _colour(options: SeriesOptions, i: int) -> str | None:
 
 def _check_count(op: str, series: int, which: str = "") -> None:
     if series > MOST_SERIES:
-        raise ValueError(f"{op}: takes up to {MOST_SERIES} series, got {series}{which}")
+        raise ValueError(f"{op}: takes at most {MOST_SERIES} series, not {series}{which}")
 
 
 def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
@@ -420,7 +420,9 @@ def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
     label = options.label
     if isinstance(y, Mapping):
         if label is not None:
-            raise TypeError(f"{op}: takes no label with a dict, whose keys are the labels")
+            raise TypeError(
+                f"{op}: label cannot be combined with a dict, whose keys are the labels"
+            )
         entries = cast("Mapping[Any, Any]", y)
         return [(str(name), _curve(op, values)) for name, values in entries.items()]
     curves: list[Tensor]
@@ -456,7 +458,7 @@ def _values(op: str, values: Any) -> Tensor:
 def _curve(op: str, values: Any) -> Tensor:
     y = _values(op, values)
     if y.ndim > 1:
-        raise ShapeError(f"{op}: a series is 1-D, not of shape {y.shape}")
+        raise ShapeError(f"{op}: a series must be 1-D, not of shape {y.shape}")
     return y if y.ndim else y.reshape(1)
 
 

@@ -142,9 +142,11 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
     extent = _numbers(op, "extent", given.get("extent"))
     if extent is not None:
         if len(extent) != 4:
-            raise ValueError(f"{op}: extent is (left, right, bottom, top), got {len(extent)}")
+            raise ValueError(
+                f"{op}: extent must be (left, right, bottom, top), not {len(extent)} numbers"
+            )
         if extent[0] == extent[1] or extent[2] == extent[3]:
-            raise ValueError(f"{op}: extent {extent} has no width or no height")
+            raise ValueError(f"{op}: extent must have a width and a height, not {extent}")
     return ImageOptions(
         vmin,
         vmax,
@@ -195,7 +197,7 @@ def _check_names(op: str, given: Mapping[str, Any], kind: type[Any]) -> None:
     known = [field.name for field in fields(kind)]
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise TypeError(f"{op}: its options are {', '.join(known)}, not {', '.join(unknown)}")
+        raise TypeError(f"{op}: unknown option {', '.join(unknown)}; known are {', '.join(known)}")
 
 
 def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
@@ -203,7 +205,7 @@ def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
     if number is None or (isfinite(number) and abs(number) <= largest):
         return number
     what = "a finite number" if largest > LARGEST else "a finite float32"
-    raise ValueError(f"{op}: {name} must be {what}, got {value}")
+    raise ValueError(f"{op}: {name} must be {what}, not {value}")
 
 
 def _bounds(op: str, given: Mapping[str, Any], largest: float) -> tuple[float | None, float | None]:
@@ -218,27 +220,27 @@ def _number(op: str, name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, Tensor):
-        raise TypeError(f"{op}: {name} is a number, not a tensor; float(x) reads one")
+        raise TypeError(f"{op}: {name} must be a number, not a tensor; use float(x)")
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{op}: {name} is a number, not {_shown(value)}") from None
+        raise TypeError(f"{op}: {name} must be a number, not {_shown(value)}") from None
     except OverflowError:
-        raise ValueError(f"{op}: {name} must be finite, got {_shown(value)}") from None
+        raise ValueError(f"{op}: {name} must be finite, not {_shown(value)}") from None
 
 
 def _positive(op: str, name: str, value: Any) -> float | None:
     number = _number(op, name, value)
     if number is not None and not 0 < number < float("inf"):
-        raise ValueError(f"{op}: {name} must be positive and finite, got {number:g}")
+        raise ValueError(f"{op}: {name} must be positive and finite, not {number:g}")
     return number
 
 
 def _flag(op: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{op}: {name} is True or False, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be True or False, not {_shown(value)}")
     return value
 
 
@@ -247,25 +249,25 @@ def _numbers(op: str, name: str, value: Any) -> tuple[float, ...] | None:
     if value is None:
         return None
     if isinstance(value, Tensor):
-        raise TypeError(f"{op}: {name} are numbers, not a tensor; x.tolist() reads them")
+        raise TypeError(f"{op}: {name} must be numbers, not a tensor; use x.tolist()")
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{op}: {name} are numbers, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be numbers, not {_shown(value)}")
     found = [_number(op, name, each) for each in value]
     kept = tuple(each for each in found if each is not None and isfinite(each))
     if len(kept) < len(found):
-        raise ValueError(f"{op}: {name} must be finite, got {found}")
+        raise ValueError(f"{op}: {name} must be finite, not {found}")
     return kept
 
 
 def _rising(op: str, name: str, values: tuple[float, ...], least: int) -> tuple[float, ...]:
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
-        raise ValueError(f"{op}: {name} must be {least} or more rising numbers, got {values}")
+        raise ValueError(f"{op}: {name} must be {least} or more rising numbers, not {values}")
     return values
 
 
 def _count(op: str, name: str, value: Any, most: int) -> int:
     if not 1 <= value <= most:
-        raise ValueError(f"{op}: {name} must be from 1 to {most}, got {value}")
+        raise ValueError(f"{op}: {name} must be from 1 to {most}, not {value}")
     return int(value)
 
 
@@ -282,7 +284,7 @@ def _range(op: str, value: Any) -> tuple[float, float] | None:
         return None
     found = cast("tuple[float, ...]", _numbers(op, "range", value))
     if len(found) != 2:
-        raise ValueError(f"{op}: range is (low, high), got {len(found)} numbers")
+        raise ValueError(f"{op}: range must be (low, high), not {len(found)} numbers")
     low, high = _rising(op, "range", found, 2)
     return low, high
 
@@ -299,7 +301,7 @@ def _colours(op: str, value: Any) -> str | Sequence[str] | None:
     if value is None or isinstance(value, str):
         return None if value is None else _colour(op, value)
     if not isinstance(value, list | tuple):
-        raise TypeError(f"{op}: color is a str or a list of str, not {_shown(value)}")
+        raise TypeError(f"{op}: color must be a str or a list of str, not {_shown(value)}")
     return [_colour(op, one) for one in cast("Sequence[Any]", value)]
 
 
@@ -310,7 +312,9 @@ def _colour(op: str, value: Any) -> str:
         return COLOUR_NAMES[name]
     if name in PLAIN_COLOURS.split() or re.fullmatch("#([0-9a-fA-F]{3}){1,2}", name):
         return name
-    raise ValueError(f"{op}: color is a name such as 'red' or 'C1', or '#rrggbb', not {name!r}")
+    raise ValueError(
+        f"{op}: color must be a name such as 'red' or 'C1', or '#rrggbb', not {name!r}"
+    )
 
 
 def _texts(op: str, given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -319,14 +323,14 @@ def _texts(op: str, given: Mapping[str, Any], names: Sequence[str]) -> dict[str,
 
 def _text(op: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} is a str, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str, not {_shown(value)}")
     return value
 
 
 def _choice(op: str, name: str, given: Mapping[str, Any], known: Sequence[str], usual: str) -> str:
     value = _text(op, name, given.get(name, usual))
     if value not in known:
-        raise ValueError(f"{op}: {name} is one of {', '.join(known)}, not {value!r}")
+        raise ValueError(f"{op}: {name} must be one of {', '.join(known)}, not {value!r}")
     return value
 
 
@@ -334,7 +338,7 @@ def _label(op: str, value: Any) -> str | Sequence[str] | None:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, list | tuple):
-        raise TypeError(f"{op}: label is a str or a list of str, not {_shown(value)}")
+        raise TypeError(f"{op}: label must be a str or a list of str, not {_shown(value)}")
     return [_text(op, "each label", one) for one in cast("Sequence[Any]", value)]
 
 

@@ -53,7 +53,7 @@ def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     if len(values) not in (1, most):
         told = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}[most]
-        raise ShapeError(f"{op}: draws {told}, not a tuple of {len(values)}")
+        raise ShapeError(f"{op}: takes {told}, not a tuple of {len(values)}")
     chart = draw(*values, *[None] * (most - len(values)), options)
     on_gpu = any(x.device is GPU_DEVICE for x in chart.tensors())
     return ChartContent(chart.bundle, lambda: on_gpu)

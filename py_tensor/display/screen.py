@@ -360,7 +360,7 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
             if isinstance(value, Tensor)
             else type(value).__name__
         )
-        raise TypeError(f"display: {', '.join(given)} is for images; got {kind}")
+        raise TypeError(f"display: {', '.join(given)} is for images, not for {kind}")
     return _Content(value)
 
 
