@@ -210,11 +210,26 @@ export class KeptSession {
 
   /** @returns {Promise<store.File[]>} */
   async readFiles() {
-    if (!this.isOn || !this.about.files) return [];
+    if (!this.about.files) return [];
     await this.queue;
-    const files = await store.readFiles(this.about.id).catch(() => []);
-    this.files = new Map(files.map(({ path, bytes }) => [path, bytes.byteLength]));
-    return files;
+    const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => []) : [];
+    const found = new Map(stored.map(({ path, bytes }) => [path, bytes]));
+    for (const [path, bytes] of this.dirtyFiles) {
+      if (bytes) found.set(path, bytes.slice());
+      else found.delete(path);
+    }
+    this.files = new Map([...found].map(([path, bytes]) => [path, bytes.byteLength]));
+    return [...found].map(([path, bytes]) => ({ path, bytes }));
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Promise<store.File["bytes"] | null>} null where there is no such file, or it cannot be read
+   */
+  async readFile(path) {
+    const pending = this.dirtyFiles.get(path);
+    if (pending !== undefined) return pending?.slice() ?? null;
+    return this.isOn ? store.readFile(this.about.id, path).catch(() => null) : null;
   }
 
   writeSoon() {

@@ -4,8 +4,11 @@
  *
  * A tab that is reloaded goes on with its session. A new tab gets the session that was used last; where another tab has
  * it open, a new one. Where the browser stores nothing, or no more, the page says so once, and works on.
+ *
+ * Events: "opened" (another session is here), "files" Changes (by Python, or by the page).
  */
 
+import { MOST_BYTES as MOST_FILE_BYTES } from "../../worker/boot/home.js";
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
@@ -42,12 +45,13 @@ const SILENT = "Browser storage does not respond: the session is lost when the p
 const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
 const MANY = `${MOST_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
-export class Sessions {
+export class Sessions extends EventTarget {
   /**
    * @param {Engine} engine
    * @param {Console} repl
    */
   constructor(engine, repl) {
+    super();
     this.engine = engine;
     this.repl = repl;
     /** What is wrong with the storage, in a sentence. @type {string | null} */
@@ -59,6 +63,10 @@ export class Sessions {
     /** Whether it is known which session this is. */
     this.isOpen = false;
     this.isRunningAgain = false;
+    /** The Python that has the files. @type {unknown} */
+    this.given = null;
+    /** What was written before Python had them. @type {Changes[]} */
+    this.late = [];
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
@@ -173,6 +181,7 @@ export class Sessions {
     else if (draft) editor.text = draft;
     this.isOpen = true;
     this.keepDraft();
+    this.dispatchEvent(new Event("opened"));
   }
 
   /**
@@ -228,6 +237,7 @@ export class Sessions {
     const { engine, repl, session, release } = this;
     engine.restart("Another session was opened.");
     engine.restarted = null; // nothing of this session is gone
+    this.late = [];
     let opened = () => {};
     /** @type {Promise<void>} */
     this.opened = new Promise((resolve) => {
@@ -301,6 +311,14 @@ export class Sessions {
     session.about.name = name.trim().slice(0, NAME_LENGTH) || session.about.name;
     session.isWanted = true;
     this.menu.name();
+    if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
+  }
+
+  /** @param {import("./store.js").EditorState} editor as it is now */
+  async keepEditor(editor) {
+    const { session } = this;
+    session.about.editor = editor;
+    session.isWanted = true;
     if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
   }
 
@@ -387,13 +405,17 @@ export class Sessions {
 
   /** A new Python gets the files of the session before anything runs. */
   async giveFiles() {
+    const { interpreter } = this.engine;
     await this.opened;
     const files = await this.session.readFiles();
+    if (this.engine.interpreter !== interpreter) return;
     const transfer = files.map(({ bytes }) => bytes.buffer);
     if (files.length) this.engine.post({ kind: "restore", files }, transfer);
+    this.given = interpreter;
+    for (const changes of this.late.splice(0)) this.tell(changes);
   }
 
-  /** @param {Changes} changes */
+  /** @param {Changes} changes made by Python */
   async keepFiles(changes) {
     const { session } = this;
     const { refused } = changes;
@@ -401,6 +423,41 @@ export class Sessions {
     if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
     session.keepFiles(changes);
+    this.dispatchEvent(new CustomEvent("files", { detail: changes }));
+  }
+
+  /**
+   * Change files of the user from the page: they are kept at once, and Python has them before its next input.
+   *
+   * @param {import("./store.js").File[]} changed
+   * @param {string[]} [removed]
+   */
+  async writeFiles(changed, removed = []) {
+    await this.opened;
+    const { session } = this;
+    /** @type {Changes} */
+    const changes = { changed: [], removed: [...removed], refused: [] };
+    let { fileBytes } = session.about;
+    for (const file of changed) {
+      const before = session.files.get(file.path) ?? 0;
+      if (fileBytes - before + file.bytes.byteLength <= MOST_FILE_BYTES) {
+        fileBytes += file.bytes.byteLength - before;
+        changes.changed.push(file);
+      } else {
+        changes.refused.push(file.path);
+        if (session.files.has(file.path)) changes.removed.push(file.path); // what is kept of it is not it any more
+      }
+    }
+    const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));
+    this.tell({ ...changes, changed: copies, removed });
+    await this.keepFiles(changes);
+  }
+
+  /** @param {Changes} changes of files, which Python is to have */
+  tell(changes) {
+    const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
+    if (this.given === this.engine.interpreter) this.engine.post({ kind: "write", ...changes }, transfer);
+    else this.late.push(changes);
   }
 
   // Problems ---------------------------------------------------------------------------------------
