@@ -87,7 +87,7 @@ class Editor:
             """(content) => [...content.children].map((child) => {
                 const slot = child.querySelector("slot");
                 const shown = slot?.assignedElements()[0]?.querySelector(".entry");
-                if (!slot) return child.innerText;
+                if (!slot) return child.textContent;
                 const parts = [...shown.children].slice(1).map((part) => part.innerText.trim());
                 return "= " + parts.filter(Boolean);
             })"""
@@ -351,17 +351,19 @@ class TestKept:
         visits.reload(app)
         expect(editor.pane).to_be_hidden()
 
-    def test_a_restart_keeps_the_files(self, editor: Editor) -> None:
+    def test_a_restart_keeps_the_files(self, fresh_page: Callable[..., AppPage]) -> None:
+        app = fresh_page()
+        editor = Editor(app.page).open()
         editor.write("'still here'")
         editor.press("ControlOrMeta+s")
         editor.page.locator("#status-button").click()
         editor.page.get_by_role("button", name="Restart Python").click()
         editor.page.keyboard.press("Escape")
+        assert app.run("open('main.py').read()")["result"] == "\"'still here'\""
         editor.text.focus()
-        editor.write("open('main.py').read().count('main')")
         editor.press("Control+Enter")
         editor.expect_done(1)
-        expect(editor.outputs).to_contain_text("1")
+        expect(editor.outputs).to_contain_text("still here")
 
     def test_another_session_has_its_own(self, visits: Visits) -> None:
         app = visits.open()

@@ -26,13 +26,16 @@ import { Tree } from "./tree.js";
  * @typedef {object} Doc a file in a tab
  * @property {string} path
  * @property {Code} code
- * @property {string} kept its text as it is kept
+ * @property {string} kept its text as the session has it
+ * @property {string} stored its text as the browser has stored it
  * @property {string} json of a notebook; else ""
  * @property {ReturnType<typeof setTimeout>} [timer]
  */
 
 const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
+/** Where `localStorage` holds what was typed right before a page was left. */
+const UNSTORED = "py_tensor.editor";
 /** A longer text is not opened. */
 const LONGEST_TEXT = 2 * 2 ** 20;
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
@@ -76,9 +79,10 @@ export class Pane {
     this.draw(onClose);
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
-      if (document.hidden) this.flush();
+      if (document.hidden) void this.flush();
     });
-    window.addEventListener("pagehide", () => this.flush());
+    window.addEventListener("pagehide", () => this.leave());
+    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // it did not go
   }
 
   /** @param {() => void} onClose */
@@ -138,6 +142,8 @@ export class Pane {
     const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
     await session.readFiles();
     if (session !== this.sessions.session) return;
+    const left = takeLeft(session.about.id);
+    if (left.length) await this.write(left);
     if (session.files.size === 0) await this.write([{ path: "main.py", bytes: encoded(START) }]);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
     for (const path of wanted) await this.openTab(path);
@@ -176,7 +182,7 @@ export class Pane {
   take(doc, bytes) {
     const opened = textOf(doc.path, bytes);
     if (!opened || opened.text === doc.kept) return;
-    Object.assign(doc, { kept: opened.text, json: opened.json });
+    Object.assign(doc, { kept: opened.text, stored: opened.text, json: opened.json });
     doc.code.text = opened.text;
   }
 
@@ -246,7 +252,7 @@ export class Pane {
 
   /** @param {string} path */
   async download(path) {
-    this.flush();
+    await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     if (bytes) saveFile(path.split("/").at(-1) ?? path, "application/octet-stream", bytes);
     else this.say(`${path} could not be read.`);
@@ -254,7 +260,7 @@ export class Pane {
 
   /** @param {string} path */
   async remove(path) {
-    this.flush();
+    await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
     await this.write([], [path]);
@@ -273,7 +279,7 @@ export class Pane {
    * @param {string} to
    */
   async rename(path, to) {
-    this.flush();
+    await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     if (!bytes) return;
     if (this.paths.has(to) || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
@@ -317,7 +323,13 @@ export class Pane {
     const opened = bytes && textOf(path, bytes);
     if (!opened) return null;
     /** @type {Doc} */
-    const doc = { path, kept: opened.text, json: opened.json, code: this.codeOf(path, opened.text, () => doc) };
+    const doc = {
+      path,
+      code: this.codeOf(path, opened.text, () => doc),
+      kept: opened.text,
+      stored: opened.text,
+      json: opened.json,
+    };
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
@@ -334,10 +346,7 @@ export class Pane {
       onChange: () => this.keepSoon(own()),
       onMove: () => this.nameRun(),
       onRun: (how, at) => this.run(how, at),
-      onSave: () => {
-        this.flush();
-        this.say("Saved in this browser.");
-      },
+      onSave: () => void this.flush().then(() => this.say("Saved in this browser.")),
       query: (method, args) => this.engine.query(method, args),
     });
   }
@@ -357,7 +366,7 @@ export class Pane {
    * @param {boolean} isKept whether its file goes on
    */
   close(doc, isKept = true) {
-    if (isKept) this.flush();
+    if (isKept) void this.flush();
     clearTimeout(doc.timer);
     const at = this.docs.indexOf(doc);
     const hadFocus = this.place.contains(document.activeElement) || this.tabs.contains(document.activeElement);
@@ -399,21 +408,35 @@ export class Pane {
   /** @param {Doc} doc */
   keepSoon(doc) {
     clearTimeout(doc.timer);
-    doc.timer = setTimeout(() => this.flush(), KEEP_AFTER_MS);
+    doc.timer = setTimeout(() => void this.flush(), KEEP_AFTER_MS);
   }
 
   /** Keep what was typed. */
-  flush() {
+  async flush() {
     const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
     if (!changed.length) return;
+    const { session } = this.sessions;
     const files = changed.map((doc) => {
       clearTimeout(doc.timer);
       doc.kept = doc.code.text;
-      if (!isNotebook(doc.path)) return { path: doc.path, bytes: encoded(doc.kept) };
-      doc.json = notebookOf(doc.kept, doc.json);
-      return { path: doc.path, bytes: encoded(doc.json) };
+      return fileOf(doc);
     });
-    void this.write(files);
+    const texts = changed.map(({ kept }) => kept);
+    await this.write(files);
+    await session.queue;
+    for (const [i, doc] of changed.entries()) doc.stored = texts[i];
+  }
+
+  /** The page goes, and the store might not answer any more. */
+  leave() {
+    const changed = this.docs.filter((doc) => doc.code.text !== doc.stored);
+    if (!changed.length) return;
+    const files = changed.map((doc) => ({ path: doc.path, text: decoded(fileOf(doc).bytes) }));
+    try {
+      localStorage.setItem(UNSTORED, JSON.stringify({ id: this.sessions.session.about.id, files }));
+    } catch {
+      // There is no such storage, or it is full: the last moment's typing is lost.
+    }
   }
 
   // Running ----------------------------------------------------------------------------------------
@@ -432,7 +455,7 @@ export class Pane {
   run(how, at) {
     const doc = this.shown;
     if (!doc || !isProgram(doc.path)) return;
-    this.flush();
+    void this.flush();
     const { code } = doc;
     const { cells, selection } = code;
     const cell = at === undefined ? code.cell : (cells.find(({ from }) => from === at) ?? code.cell);
@@ -494,6 +517,43 @@ export class Pane {
     this.said.replaceChildren(words, ...more);
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.said.replaceChildren(), SAID_FOR_MS);
+  }
+}
+
+/**
+ * @param {Doc} doc
+ * @returns {KeptFile} what its file is to hold
+ */
+function fileOf(doc) {
+  const { path, code } = doc;
+  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.json);
+  return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
+}
+
+/**
+ * @param {string} id of a session
+ * @returns {KeptFile[]} what was typed in it right before the page was left
+ */
+function takeLeft(id) {
+  try {
+    const left = JSON.parse(localStorage.getItem(UNSTORED) ?? "null");
+    if (left?.id !== id) return [];
+    forget(UNSTORED);
+    return left.files.map((/** @type {{ path: string, text: string }} */ { path, text }) => ({
+      path: String(path),
+      bytes: encoded(String(text)),
+    }));
+  } catch {
+    return []; // there is no such storage, or it is damaged
+  }
+}
+
+/** @param {string} key */
+function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // There is no such storage.
   }
 }
 
