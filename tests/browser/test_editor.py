@@ -36,8 +36,8 @@ class Editor:
         self.page = page
         self.pane = page.locator("#editor")
         self.button = page.locator("#editor-button")
-        self.text = self.pane.locator(".code:not([hidden]) .cm-content")
-        self.outputs = self.pane.locator(".code:not([hidden]) .cell-output")
+        self.text = self.pane.locator(".code-editor:not([hidden]) .cm-content")
+        self.outputs = self.pane.locator(".code-editor:not([hidden]) .cell-output")
 
     def open(self) -> Editor:
         self.button.click()

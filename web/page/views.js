@@ -26,7 +26,13 @@
  */
 
 /** The editor, which the console opens beside itself (editor/toggle.js). */
-export const EDITOR = { styles: ["page/editor/editor.css"], load: () => import("./editor/pane.js") };
+export const EDITOR = {
+  styles: ["page/editor/code.css", "page/editor/editor.css"],
+  load: () => import("./editor/pane.js"),
+};
+
+/** What has a program of a view edited where it stands. */
+export const PROGRAM = { styles: ["page/editor/code.css"], load: () => import("./editor/program.js") };
 
 const READING = "page/ui/reading.css";
 

@@ -38,13 +38,14 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
 /** @typedef {import("../repl/completion.js").Query} Query */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("./cells.js").Cell} Cell */
+/** @typedef {"here" | "next" | "all"} How the cell with the caret or what is selected, that cell and on to the next, all */
 /** @typedef {{ name: string, at: number }} Output where it stands: at the end of a line */
 
 /**
  * @typedef {object} CodeEvents
  * @property {() => void} onChange the text is another one
  * @property {() => void} onMove the caret, or what is selected, is elsewhere
- * @property {(how: "here" | "next" | "all", at?: number) => void} onRun at: in the cell that is meant
+ * @property {(how: How, at?: number) => void} onRun at: in the cell that is meant
  * @property {() => void} onSave
  * @property {Query} query
  */
@@ -146,7 +147,7 @@ export class Code {
     /** After Escape, Tab leaves: nobody is trapped in it. */
     this.tabLeaves = false;
     this.count = 0;
-    this.element = h("div", { className: "code" });
+    this.element = h("div", { className: "code-editor" });
     const root = this.element.attachShadow({ mode: "open", delegatesFocus: true });
     this.view = new EditorView({ root, parent: root, doc: text, extensions: this.extensions(label) });
     /** Of what is shown below cells, which CodeMirror does not measure by itself. */
@@ -201,7 +202,7 @@ export class Code {
 
   keys() {
     const { events } = this;
-    /** @param {"here" | "next" | "all"} how */
+    /** @param {How} how */
     const run = (how) => () => {
       if (!this.isProgram) return false;
       events.onRun(how);

@@ -7,15 +7,13 @@
 
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
-import { numbered } from "./cells.js";
 import { Code } from "./code.js";
 import { notebookOf, programOf } from "./notebook.js";
+import { run } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
-/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../sessions/store.js").File} KeptFile */
-/** @typedef {{ from: number, to: number, name: string }} Range code that runs as one input */
 
 /**
  * @typedef {object} Workplace what the editor works with
@@ -449,64 +447,14 @@ export class Pane {
   }
 
   /**
-   * @param {"here" | "next" | "all"} how
+   * @param {import("./code.js").How} how
    * @param {number} [at] in the cell that is meant
    */
   run(how, at) {
     const doc = this.shown;
     if (!doc || !isProgram(doc.path)) return;
     void this.flush();
-    const { code } = doc;
-    const { cells, selection } = code;
-    const cell = at === undefined ? code.cell : (cells.find(({ from }) => from === at) ?? code.cell);
-    if (how === "all") {
-      const runnable = cells.filter(({ isText }) => !isText);
-      this.runRanges(
-        doc,
-        runnable.map((each) => ({ ...each, name: nameOf(cells, each) })),
-      );
-    } else if (how === "here" && at === undefined && selection) {
-      this.runRanges(doc, [{ ...selection, name: "the selection" }]);
-    } else if (!cell.isText) {
-      this.runRanges(doc, [{ ...cell, name: nameOf(cells, cell) }]);
-    }
-    if (how === "next") code.moveOn(cell.from);
-  }
-
-  /**
-   * @param {Doc} doc
-   * @param {Range[]} ranges
-   */
-  runRanges({ code, path }, ranges) {
-    const { repl } = this;
-    const chain = {};
-    const { text } = code;
-    for (const { from, to, name } of ranges) {
-      const source = text.slice(from, to).trimEnd();
-      if (!source.trim()) continue;
-      const entry = repl.transcript.entryOf(source);
-      const block = h(
-        "div",
-        { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` },
-        entry.element,
-      );
-      const reason = repl.reasonToWait();
-      if (reason) entry.wait(reason);
-      code.show(block, from, to);
-      const hadFocus = () => block.contains(document.activeElement);
-      void repl.run(numbered(text, from, to), entry, chain).then((outcome) => {
-        const close = button("×", "clear-output", () => {
-          code.remove(block);
-          code.focus();
-        });
-        close.title = "Clear this output";
-        close.setAttribute("aria-label", `Clear the output of ${name}`);
-        if (entry.element.childElementCount < 2) entry.note("Done. No output.");
-        block.append(close);
-        if (hadFocus()) code.focus();
-        this.say(`${path}: ${wordsOf(outcome, name)}`);
-      });
-    }
+    run(doc.code, this.repl, how, at, (words) => this.say(words));
   }
 
   /**
@@ -555,24 +503,6 @@ function forget(key) {
   } catch {
     // There is no such storage.
   }
-}
-
-/**
- * @param {import("./cells.js").Cell[]} cells
- * @param {import("./cells.js").Cell} cell
- */
-function nameOf(cells, cell) {
-  return cells.length === 1 ? "the program" : `cell ${cells.findIndex(({ from }) => from === cell.from) + 1}`;
-}
-
-/**
- * @param {Outcome} outcome
- * @param {string} name
- */
-function wordsOf({ ok, interrupted, isDropped }, name) {
-  if (ok) return `${name} is done.`;
-  if (isDropped) return `${name} was not run.`;
-  return interrupted ? `${name} was interrupted.` : `${name} failed.`;
 }
 
 /** @param {string} path */

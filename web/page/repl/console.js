@@ -318,7 +318,8 @@ export class Console {
  * @returns {boolean} whether the console is shown, and nothing there takes text
  */
 function isForPrompt(target) {
-  const isElsewhere = target instanceof Element && target.closest("#input, input, textarea, select, [popover]");
+  const isElsewhere =
+    target instanceof Element && target.closest("#input, .code-editor, input, textarea, select, [popover]");
   return !isElsewhere && !byId("panel-console").hidden;
 }
 
