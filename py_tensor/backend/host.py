@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py_tensor.errors import DeviceError, WaitError
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
 
 T = TypeVar("T")
+
+DECODE_IMAGE = """
+async (bytes) => {
+  const options = { colorSpaceConversion: "none", premultiplyAlpha: "none" };
+  const bitmap = await createImageBitmap(new Blob([bytes]), options).catch(() => null);
+  if (bitmap === null) return null;
+  const { width, height } = bitmap;
+  const context = new OffscreenCanvas(width, height).getContext("2d");
+  context.drawImage(bitmap, 0, 0);
+  bitmap.close();
+  return context.getImageData(0, 0, width, height);
+}
+"""
+"""Decodes the bytes of a picture; null where the browser cannot."""
 
 
 class Host(ABC):
@@ -57,6 +72,18 @@ class Host(ABC):
     async def load_numpy_async(self) -> Any:
         """The same, awaited."""
         return self.load_numpy()
+
+    @abstractmethod
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        """The height and width of a picture in a file's bytes, and its pixels as RGBA bytes.
+
+        Raises
+        ------
+        ValueError
+            Where it is no picture that can be decoded here.
+        ImportError
+            Where nothing here decodes pictures.
+        """
 
     def wait(self, promise: Awaitable[T], what: str) -> T:
         """Block until the promise, one of the bridge's, is fulfilled; its value.
@@ -126,6 +153,15 @@ class Pyodide(Host):
             await import_module("pyodide_js").loadPackage("numpy")
         return self.load_numpy()
 
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        if not self.can_wait():
+            raise WaitError("imread has to wait for the browser, and Python cannot block here")
+        decode = import_module("pyodide.code").run_js(DECODE_IMAGE)
+        found = self._ffi.run_sync(decode(self._ffi.to_js(data)))
+        if found is None:
+            raise ValueError("imread: the browser cannot decode this as a picture")
+        return found.height, found.width, found.data.to_bytes()
+
 
 class CPython(Host):
     """A process of its own, whose bridge is `native.py`."""
@@ -153,6 +189,20 @@ class CPython(Host):
             raise DeviceError(
                 "the cpu device computes with NumPy, which is not installed"
             ) from None
+
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        try:
+            image, ops = import_module("PIL.Image"), import_module("PIL.ImageOps")
+        except ModuleNotFoundError:
+            raise ImportError(
+                "imread: outside of a browser, pictures are decoded by Pillow, which is not"
+                " installed; install it with `pip install pillow`"
+            ) from None
+        try:
+            found = ops.exif_transpose(image.open(BytesIO(data))).convert("RGBA")
+        except image.UnidentifiedImageError:
+            raise ValueError("imread: Pillow cannot decode this as a picture") from None
+        return found.height, found.width, found.tobytes()
 
 
 host: Host = Pyodide() if sys.platform == "emscripten" else CPython()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -111,6 +114,20 @@ def drop(page: Page, **files: bytes) -> None:
     page.evaluate(DROP, named)
 
 
+def png(rgba: Any) -> bytes:
+    """A file of 8-bit pixels, (height, width, 4)."""
+    height, width, _ = rgba.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in rgba)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
 def test_a_first_visit_has_the_button_alone(app: AppPage) -> None:
     expect(app.page.locator("#editor")).to_be_hidden()
     assert app.page.locator("#editor > *").count() == 0
@@ -133,7 +150,8 @@ class TestRunning:
         editor.press("Control+Enter")
         editor.expect_done(1)
         assert "= 'second'" in editor.lines
-        editor.put(" + '!'", after="second")
+        editor.put("", after="second")
+        editor.page.keyboard.type(" + '!'")  # which the prompt leaves alone
         editor.press("Control+Enter")
         expect(editor.outputs).to_contain_text("second!")  # in the place of the one before
         editor.expect_done(1)
@@ -231,6 +249,38 @@ class TestFiles:
         expect(editor.outputs).to_contain_text("42", timeout=30_000)
         editor.pane.get_by_role("button", name="a.npy", exact=True).click()
         Repl(app.page).expect_text('pt.load("a.npy")')
+
+    def test_pictures_are_read(self, fresh_page: Callable[..., AppPage]) -> None:
+        app = fresh_page()
+        rgba = np.random.default_rng(0).integers(0, 256, (5, 7, 4), np.uint8)
+        rgba[..., 3] = 255
+        rgba[0, 0] = 0  # transparent
+        drop(app.page, cat__png=png(rgba), bad__png=b"no picture")
+        Editor(app.page).expect_files("bad.png", "cat.png", "main.py")
+        read = app.run("x = pt.imread('cat.png', 'RGBA'); x.shape, str(x.dtype), x.tolist()")
+        assert eval(read["result"]) == ((5, 7, 4), "uint8", rgba.tolist())
+        read = app.run("x = pt.imread(open('cat.png', 'rb'), device='cpu'); x.device, x.tolist()")
+        assert eval(read["result"]) == ("cpu", rgba[..., :3].tolist())
+        app.page.evaluate(
+            """async () => {
+              const canvas = new OffscreenCanvas(16, 8);
+              const context = canvas.getContext("2d");
+              context.fillStyle = "rgb(200 100 50)";
+              context.fillRect(0, 0, 16, 8);
+              const blob = await canvas.convertToBlob({ type: "image/jpeg", quality: 1 });
+              const dataTransfer = new DataTransfer();
+              dataTransfer.items.add(new File([blob], "flat.jpg"));
+              const options = { dataTransfer, bubbles: true, cancelable: true };
+              document.querySelector("#screen").dispatchEvent(new DragEvent("drop", options));
+            }"""
+        )
+        Editor(app.page).expect_files("bad.png", "cat.png", "flat.jpg", "main.py")
+        read = app.run("x = pt.imread('flat.jpg'); x.shape, x[4, 8].tolist()")
+        shape, colour = eval(read["result"])
+        assert shape == (8, 16, 3)
+        assert np.abs(np.subtract(colour, (200, 100, 50))).max() <= 2  # JPEG is lossy
+        error = app.run("pt.imread('bad.png')")["error"]
+        assert error.endswith("ValueError: imread: the browser cannot decode this as a picture")
 
     def test_a_button_opens_files(self, editor: Editor, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("some words")

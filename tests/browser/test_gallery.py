@@ -107,7 +107,7 @@ class TestGallery:
 
     def test_edit_in_place(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/monte_carlo").page
-        page.get_by_role("button", name="Edit").click()
+        page.get_by_role("button", name="Edit", exact=True).click()
         text = page.locator("#panel-gallery .cm-content")
         expect(text).to_be_focused()
         page.keyboard.press("ControlOrMeta+a")
