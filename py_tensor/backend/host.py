@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DECODE_IMAGE = """
-async (bytes) => {
-  const options = { colorSpaceConversion: "none", premultiplyAlpha: "none" };
-  const bitmap = await createImageBitmap(new Blob([bytes]), options).catch(() => null);
-  if (bitmap === null) return null;
-  const { width, height } = bitmap;
-  const context = new OffscreenCanvas(width, height).getContext("2d");
-  context.drawImage(bitmap, 0, 0);
-  bitmap.close();
-  return context.getImageData(0, 0, width, height);
-}
-"""
-"""Decodes the bytes of a picture; null where the browser cannot."""
-
 
 class Host(ABC):
     """What differs between the places where Python runs."""
@@ -156,11 +142,21 @@ class Pyodide(Host):
     def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
         if not self.can_wait():
             raise WaitError("imread has to wait for the browser, and Python cannot block here")
-        decode = import_module("pyodide.code").run_js(DECODE_IMAGE)
-        found = self._ffi.run_sync(decode(self._ffi.to_js(data)))
-        if found is None:
-            raise ValueError("imread: the browser cannot decode this as a picture")
-        return found.height, found.width, found.data.to_bytes()
+        return self._ffi.run_sync(self._decode_image(data))
+
+    async def _decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        js, to_js = import_module("js"), self._ffi.to_js
+        exact = {"colorSpaceConversion": "none", "premultiplyAlpha": "none"}
+        options = to_js(exact, dict_converter=js.Object.fromEntries)
+        try:
+            bitmap = await js.createImageBitmap(js.Blob.new(to_js([to_js(data)])), options)
+        except self._ffi.JsException:
+            raise ValueError("imread: the browser cannot decode this as a picture") from None
+        context = js.OffscreenCanvas.new(bitmap.width, bitmap.height).getContext("2d")
+        context.drawImage(bitmap, 0, 0)
+        bitmap.close()
+        pixels = context.getImageData(0, 0, context.canvas.width, context.canvas.height)
+        return pixels.height, pixels.width, pixels.data.to_bytes()
 
 
 class CPython(Host):

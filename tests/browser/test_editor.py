@@ -259,7 +259,9 @@ class TestFiles:
         Editor(app.page).expect_files("bad.png", "cat.png", "main.py")
         read = app.run("x = pt.imread('cat.png', 'RGBA'); x.shape, str(x.dtype), x.tolist()")
         assert eval(read["result"]) == ((5, 7, 4), "uint8", rgba.tolist())
-        read = app.run("x = pt.imread(open('cat.png', 'rb'), device='cpu'); x.device, x.tolist()")
+        read = app.run(
+            "x = pt.imread(open('cat.png', 'rb'), device='cpu'); str(x.device), x.tolist()"
+        )
         assert eval(read["result"]) == ("cpu", rgba[..., :3].tolist())
         app.page.evaluate(
             """async () => {
