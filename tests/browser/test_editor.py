@@ -403,6 +403,30 @@ class TestKept:
         visits.reload(app)
         expect(editor.pane).to_be_hidden()
 
+    def test_outputs_are_there_after_a_reload(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write(
+            "# %%\nn = 2\nprint('printed')\n\n# %%\npt.plot(pt.arange(3))\n\n# %%\nn / 0\n"
+        )
+        editor.act("Run all")
+        editor.expect_done(3)
+        editor.put("", after="printed")
+        editor.press("Control+Enter")  # once more: its output takes the place of the first
+        editor.expect_done(3)
+        visits.wait_until(lambda kept: len(kept) == 3 and all(s != "running" for _, s, _ in kept))
+        visits.reload(app)
+        editor.expect_done(3)
+        assert editor.lines[:4] == ["# %%", "n = 2", "print('printed')", "= printed"]
+        expect(editor.outputs.locator("svg, canvas").first).to_be_visible()
+        expect(editor.outputs.filter(has_text="ZeroDivisionError")).to_have_count(1)
+        expect(app.page.locator("#transcript .entry")).to_have_count(0)
+        app.page.get_by_role("button", name="Run all again").click()
+        expect(app.page.locator("#transcript")).to_contain_text("2 inputs ran again.")
+        assert app.run("n")["result"] == "2"
+        editor.act("Clear outputs")
+        visits.wait_until(lambda kept: not kept)
+
     def test_a_restart_keeps_the_files(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()
         editor = Editor(app.page).open()

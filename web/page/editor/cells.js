@@ -61,8 +61,16 @@ export function cellAt(cells, at) {
  * @param {number} to
  */
 export function numbered(text, from, to) {
-  const before = text.slice(0, from).split("\n").length - 1;
-  return "\n".repeat(before) + text.slice(from, to).trimEnd();
+  return "\n".repeat(lineOf(text, from) - 1) + text.slice(from, to).trimEnd();
+}
+
+/**
+ * @param {string} text
+ * @param {number} at
+ * @returns {number} the number of the line, from 1
+ */
+export function lineOf(text, at) {
+  return text.slice(0, at).split("\n").length;
 }
 
 /**

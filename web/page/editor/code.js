@@ -47,6 +47,7 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
  * @property {() => void} onMove the caret, or what is selected, is elsewhere
  * @property {(how: How, at?: number) => void} onRun at: in the cell that is meant
  * @property {() => void} onSave
+ * @property {(element: HTMLElement) => void} onGone what a cell has shown is shown no more
  * @property {Query} query
  */
 
@@ -317,6 +318,7 @@ export class Code {
       if (names.has(element.slot)) continue;
       this.resizing.unobserve(element);
       element.remove();
+      this.events.onGone(/** @type {HTMLElement} */ (element));
     }
   }
 

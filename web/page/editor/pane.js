@@ -9,7 +9,7 @@ import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
 import { notebookOf, programOf } from "./notebook.js";
-import { run } from "./running.js";
+import { drop, run, showAgain } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
@@ -286,6 +286,7 @@ export class Pane {
     }
     const at = this.docs.findIndex((doc) => doc.path === path);
     const wasShown = this.shown?.path === path;
+    this.sessions.session.moveCells(path, to);
     await this.write([{ path: to, bytes }], [path]);
     if (at < 0) return;
     const doc = await this.openTab(to);
@@ -331,6 +332,7 @@ export class Pane {
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
+    showAgain(doc.code, this.sessions.session.cellsOf(path));
     return doc;
   }
 
@@ -345,6 +347,7 @@ export class Pane {
       onMove: () => this.nameRun(),
       onRun: (how, at) => this.run(how, at),
       onSave: () => void this.flush().then(() => this.say("Saved in this browser.")),
+      onGone: (block) => drop(block, this.repl),
       query: (method, args) => this.engine.query(method, args),
     });
   }
@@ -454,7 +457,7 @@ export class Pane {
     const doc = this.shown;
     if (!doc || !isProgram(doc.path)) return;
     void this.flush();
-    run(doc.code, this.repl, how, at, (words) => this.say(words));
+    run(doc.code, this.repl, how, at, { say: (words) => this.say(words), path: doc.path });
   }
 
   /**

@@ -18,6 +18,7 @@ export class Program {
       onMove: () => {},
       onRun: (how, at) => this.run(how, at),
       onSave: () => {},
+      onGone: () => {},
       query: (method, args) => engine.query(method, args),
     });
     this.said = h("p", { className: "unseen" });
@@ -30,8 +31,10 @@ export class Program {
    * @param {number} [at]
    */
   run(how, at) {
-    run(this.code, this.repl, how, at, (words) => {
-      this.said.textContent = words;
+    run(this.code, this.repl, how, at, {
+      say: (words) => {
+        this.said.textContent = words;
+      },
     });
   }
 

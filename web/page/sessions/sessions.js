@@ -76,7 +76,8 @@ export class Sessions extends EventTarget {
   listen() {
     const { engine, repl } = this;
     repl.keeper = {
-      entered: (entry, source) => this.session.enter(entry, source),
+      entered: (entry, source, cell) => this.session.enter(entry, source, cell ?? null),
+      dropped: (entry) => void this.session.drop(entry),
       changed: (entry) => this.session.change(entry),
       finished: (entry, outcome) => this.session.finish(entry, outcome),
       drafted: () => this.keepDraft(),
@@ -162,8 +163,9 @@ export class Sessions extends EventTarget {
     const { session, repl } = this;
     session.adopt({ ...about }, restored, found.at(-1)?.n ?? 0);
     write("sessionStorage", OWN, about.id);
-    const hidden = restored.filter(({ isCleared }) => isCleared);
-    const shown = restored.filter(({ isCleared }) => !isCleared);
+    const inTranscript = restored.filter(({ cell }) => !cell);
+    const hidden = inTranscript.filter(({ isCleared }) => isCleared);
+    const shown = inTranscript.filter(({ isCleared }) => !isCleared);
     if (found.length) {
       this.note = this.restoredNote(about, hidden.length, found.length - restored.length);
       repl.transcript.restore(hidden.map(entryOf), shown.map(entryOf), this.note);
@@ -194,8 +196,8 @@ export class Sessions extends EventTarget {
     if (!record) return null;
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
-      const { source, state, at, isCleared, isTrimmed } = record;
-      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed };
+      const { source, state, at, isCleared, isTrimmed, cell = null } = record;
+      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed, cell };
     } catch {
       return null;
     }
@@ -374,9 +376,9 @@ export class Sessions extends EventTarget {
       const { entry: old } = input;
       const entry = repl.transcript.entryOf(input.source);
       if (old.element.isConnected) old.element.replaceWith(entry.element);
-      repl.transcript.focus.add(entry.element);
+      if (!input.cell) repl.transcript.focus.add(entry.element);
       const takeBack = session.replace(input, entry);
-      return { entry, old, takeBack, outcome: repl.run(input.source, entry, chain) };
+      return { entry, old, takeBack, outcome: repl.run(codeOf(input), entry, chain) };
     });
     let left = 0;
     for (const { entry, old, takeBack, outcome } of runs) {
@@ -485,6 +487,14 @@ export class Sessions extends EventTarget {
     this.problem = words;
     this.repl.transcript.note(words);
   }
+}
+
+/**
+ * @param {Input} input
+ * @returns {string} its lines with the numbers that they have in its file
+ */
+function codeOf({ source, cell }) {
+  return "\n".repeat((cell?.line ?? 1) - 1) + source;
 }
 
 /** @param {Input} input */

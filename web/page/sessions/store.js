@@ -97,6 +97,17 @@ export async function putInput(about, n, record) {
 }
 
 /**
+ * @param {About} about of the session, without this input
+ * @param {number} n
+ */
+export async function removeInput(about, n) {
+  await ask("readwrite", (store) => {
+    store.delete(["input", about.id, n]);
+    return store.put(about, ["about", about.id]);
+  });
+}
+
+/**
  * Note of inputs whether they are shown.
  *
  * @param {string} id
