@@ -182,9 +182,7 @@ class CPython(Host):
         try:
             return import_module("numpy")
         except ModuleNotFoundError:
-            raise DeviceError(
-                "the cpu device computes with NumPy, which is not installed"
-            ) from None
+            raise DeviceError("the cpu device needs NumPy, which is not installed") from None
 
     def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
         try:

@@ -102,7 +102,7 @@ def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
     _check_count(len(named))
     base = None if y is None else _values(x)
     if base is not None and base.ndim != 1:
-        raise ShapeError(f"plot: x is 1-D, not of shape {base.shape}")
+        raise ShapeError(f"plot: x must be 1-D, not of shape {base.shape}")
     series: list[Series] = []
     for name, values in named:
         n = values.shape[0]
@@ -114,14 +114,14 @@ def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
 
 def _check_count(series: int, which: str = "") -> None:
     if series > MOST_SERIES:
-        raise ValueError(f"plot: takes up to {MOST_SERIES} series, got {series}{which}")
+        raise ValueError(f"plot: takes at most {MOST_SERIES} series, not {series}{which}")
 
 
 def _named(y: Any, label: Any) -> list[tuple[str, Tensor]]:
     """Label and values of each series."""
     if isinstance(y, Mapping):
         if label is not None:
-            raise TypeError("plot: takes no label with a dict, whose keys are the labels")
+            raise TypeError("plot: label cannot be combined with a dict, whose keys are the labels")
         entries = cast("Mapping[Any, Any]", y)
         return [(str(name), _curve(values)) for name, values in entries.items()]
     curves: list[Tensor]
@@ -155,7 +155,7 @@ def _values(values: Any) -> Tensor:
 def _curve(values: Any) -> Tensor:
     y = _values(values)
     if y.ndim > 1:
-        raise ShapeError(f"plot: a series is 1-D, not of shape {y.shape}")
+        raise ShapeError(f"plot: a series must be 1-D, not of shape {y.shape}")
     return y if y.ndim else y.reshape(1)
 
 

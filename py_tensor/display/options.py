@@ -60,7 +60,7 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
         raise ValueError(f"{op}: vmin must be less than vmax, got {vmin:g} and {vmax:g}")
     scale = _number(op, "scale", given.get("scale"))
     if scale is not None and not 0 < scale < float("inf"):
-        raise ValueError(f"{op}: scale must be positive and finite, got {scale:g}")
+        raise ValueError(f"{op}: scale must be positive and finite, not {scale:g}")
     return ImageOptions(vmin, vmax, _choice(op, "cmap", given, tuple(STOPS), "viridis"), scale)
 
 
@@ -89,7 +89,7 @@ def _check_names(op: str, given: Mapping[str, Any], kind: type[Any]) -> None:
     known = [field.name for field in fields(kind)]
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise TypeError(f"{op}: its options are {', '.join(known)}, not {', '.join(unknown)}")
+        raise TypeError(f"{op}: unknown option {', '.join(unknown)}; known are {', '.join(known)}")
 
 
 def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
@@ -97,7 +97,7 @@ def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
     if number is None or (isfinite(number) and abs(number) <= largest):
         return number
     what = "a finite number" if largest > LARGEST else "a finite float32"
-    raise ValueError(f"{op}: {name} must be {what}, got {value}")
+    raise ValueError(f"{op}: {name} must be {what}, not {value}")
 
 
 def _number(op: str, name: str, value: Any) -> float | None:
@@ -105,27 +105,27 @@ def _number(op: str, name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, Tensor):
-        raise TypeError(f"{op}: {name} is a number, not a tensor; float(x) reads one")
+        raise TypeError(f"{op}: {name} must be a number, not a tensor; use float(x)")
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{op}: {name} is a number, not {_shown(value)}") from None
+        raise TypeError(f"{op}: {name} must be a number, not {_shown(value)}") from None
     except OverflowError:
-        raise ValueError(f"{op}: {name} must be finite, got {_shown(value)}") from None
+        raise ValueError(f"{op}: {name} must be finite, not {_shown(value)}") from None
 
 
 def _text(op: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} is a str, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str, not {_shown(value)}")
     return value
 
 
 def _choice(op: str, name: str, given: Mapping[str, Any], known: Sequence[str], usual: str) -> str:
     value = _text(op, name, given.get(name, usual))
     if value not in known:
-        raise ValueError(f"{op}: {name} is one of {', '.join(known)}, not {value!r}")
+        raise ValueError(f"{op}: {name} must be one of {', '.join(known)}, not {value!r}")
     return value
 
 
@@ -133,7 +133,7 @@ def _label(op: str, value: Any) -> str | Sequence[str] | None:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, list | tuple):
-        raise TypeError(f"{op}: label is a str or a list of str, not {_shown(value)}")
+        raise TypeError(f"{op}: label must be a str or a list of str, not {_shown(value)}")
     return [_text(op, "each label", one) for one in cast("Sequence[Any]", value)]
 
 

@@ -231,7 +231,7 @@ class _Plot(_Content):
         chosen = chart_options("plot", options)
         pair = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value, None)
         if len(pair) != 2:
-            raise ShapeError(f"plot: draws y or a pair (x, y), not a tuple of {len(pair)}")
+            raise ShapeError(f"plot: takes y or a pair (x, y), not a tuple of {len(pair)}")
         self._chart = chart(*pair, chosen)
         super().__init__(self._chart)
 
@@ -265,7 +265,7 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
             if isinstance(value, Tensor)
             else type(value).__name__
         )
-        raise TypeError(f"display: {', '.join(given)} is for images; got {kind}")
+        raise TypeError(f"display: {', '.join(given)} is for images, not for {kind}")
     return _Content(value)
 
 
