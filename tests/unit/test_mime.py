@@ -141,10 +141,64 @@ def test_charts_of_odd_values_are_svg(values: list[float], scale: str) -> None:
     svg = d._repr_mimebundle_()["image/svg+xml"]
     assert "nan" not in svg
     assert "inf" not in svg
-    is_empty = "No finite points" in texts(svg)
+    is_empty = "No finite values" in texts(svg)
     assert is_empty == (
         not any(v > 0 or (scale == "linear" and v == v) for v in values[scale == "log" :])
     )
+
+
+def shapes(d: pt.Display, kind: str) -> list[dict[str, str]]:
+    svg = d._repr_mimebundle_()["image/svg+xml"]
+    assert "nan" not in svg
+    return [found.attrib for found in ElementTree.fromstring(svg).iter(f"{SVG}{kind}")]
+
+
+def test_bars_stand_on_zero_side_by_side() -> None:
+    one, other = shapes(pt.bar(["a", "b"], [[1.0, -2.0], [3.0, 1.0]]), "rect")[1:3]
+    x, y, width, height = (float(one[name]) for name in ("x", "y", "width", "height"))
+    assert float(other["x"]) > x + width  # the second category
+    assert float(other["y"]) == pytest.approx(y + height, abs=0.2)
+    assert float(other["height"]) == pytest.approx(2 * height, abs=0.3)
+    svg = pt.bar({"ab": 1.0, "c<": 2.0})._repr_mimebundle_()["image/svg+xml"]
+    assert {"ab", "c<"} <= set(texts(svg))
+
+
+def test_a_histogram_has_a_bar_for_each_bin() -> None:
+    x = np.array([0.0, 0.1, 0.9, 1.0, 0.95])
+    bars = shapes(pt.hist(x, bins=2), "rect")[1:]
+    first, second = (float(bar["height"]) for bar in bars)
+    assert second == pytest.approx(1.5 * first, abs=0.2)
+
+
+def test_points_have_the_colours_of_their_values() -> None:
+    d = pt.scatter([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], c=[0.0, 5.0, float("nan")], cmap="gray")
+    assert [point["fill"] for point in shapes(d, "circle")] == ["#000000", "#ffffff"]
+    assert len(shapes(d, "linearGradient")) == 1
+
+
+def test_a_circle_is_a_contour_line() -> None:
+    side = np.linspace(-1, 1, 41)
+    d = pt.contour(side, side, np.add.outer(side**2, side**2), levels=[0.25], color="C1")
+    (path,) = (p["d"] for p in shapes(d, "path") if p.get("stroke") == "#b4541a")
+    points = np.array([end.split(" ") for end in path.replace("L", "M").split("M")[1:]], float)
+    # Half of a chart as high as wide in its own values.
+    spans = np.ptp(points, 0)
+    grid = [p["d"] for p in shapes(d, "path") if p["d"].startswith("M") and "H" in p["d"]]
+    left, right = (float(word) for word in grid[0][1:].replace("H", " ").split()[::2])
+    assert spans[0] == pytest.approx((right - left) / 2, rel=0.01)
+
+
+def test_a_saddle_keeps_its_two_lines_apart() -> None:
+    for z, level in (([[0.0, 1.0], [1.0, 0.0]], 0.4), ([[1.0, 0.0], [0.0, 1.0]], 0.6)):
+        d = pt.contour(np.array(z), levels=[level], color="C1")
+        (path,) = (p["d"] for p in shapes(d, "path") if p.get("stroke") == "#b4541a")
+        assert path.count("M") == 2
+        lines = [line.split("L") for line in path[1:].split("M")]
+        lengths = [
+            np.hypot(*(np.subtract(*[np.array(e.split(), float) for e in li]))) for li in lines
+        ]
+        # They cut off the corners that lie on the other side of the level than the middle.
+        assert max(lengths) < 350
 
 
 def test_gaps_part_a_line() -> None:

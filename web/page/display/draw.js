@@ -2,7 +2,7 @@
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { drawForeign } from "./foreign.js";
-import { Picture } from "./image.js";
+import { drawImage } from "./image_figure.js";
 import { drawPlot } from "./plot.js";
 import { saversOf } from "./saving.js";
 import { TensorPanel } from "./tensor.js";
@@ -28,7 +28,7 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return savable(bundle, place, (one) => new Picture(one));
+      return savable(bundle, place, (one) => drawImage({ figure: null, ...one }));
     case "plot":
       return savable(bundle, place, drawPlot);
     case "html":

@@ -69,9 +69,9 @@ function actionsOf(bundle, shown) {
   switch (bundle.kind) {
     case "image":
     case "heatmap":
-      return [png(() => pngOf(canvasOf(shown())))];
+      if (!bundle.figure) return [png(() => pngOf(canvasOf(shown())))];
+      return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
     case "plot":
-    case "histogram":
       return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
     case "svg":
       return [svg(() => bundle.data), png(() => pngOfSvg(bundle.data))];

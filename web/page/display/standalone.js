@@ -51,6 +51,7 @@ function drawn(figure) {
   const root = svg("svg", { ...size, viewBox: `${-MARGIN} ${-MARGIN} ${size.width} ${size.height}` });
   root.append(svg("rect", { x: -MARGIN, y: -MARGIN, ...size, fill: "#fff" }));
   for (const picture of figure.querySelectorAll("svg")) {
+    if (picture.parentElement?.closest("svg")) continue;
     const box = picture.getBoundingClientRect();
     const copy = styled(picture);
     for (const [name, value] of Object.entries({ x: box.left - left, y: box.top - top })) {
@@ -61,7 +62,8 @@ function drawn(figure) {
   for (const canvas of figure.querySelectorAll("canvas")) {
     const box = canvas.getBoundingClientRect();
     const place = { x: box.left - left, y: box.top - top, width: box.width, height: box.height };
-    root.append(svg("image", { ...place, href: canvas.toDataURL() }));
+    const { imageRendering } = getComputedStyle(canvas);
+    root.append(svg("image", { ...place, href: canvas.toDataURL(), "image-rendering": imageRendering }));
   }
   root.append(...wordsIn(figure, left, top));
   return new XMLSerializer().serializeToString(root);
