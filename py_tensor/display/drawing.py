@@ -58,7 +58,7 @@ def svg_of(bundle: dict[str, Any]) -> str:
     right, bottom = WIDTH - 14, top + HEIGHT - 10 - (46 if bundle["xlabel"] else 28)
     bar_parts: list[str] = []
     if bar:
-        bar_parts, width = _bar(bar, top, bottom)
+        bar_parts, width = _bar(bar, top, bottom, None)
         right -= width
 
     def place(x: float, y: float) -> tuple[str, str]:
@@ -72,11 +72,49 @@ def svg_of(bundle: dict[str, Any]) -> str:
         parts += _mark(one, i, curve, bundle, place, down[2])
     if not xs:
         parts.append(_text((left + right) / 2, (top + bottom) / 2, "No finite values"))
-    height = top + HEIGHT - 10
+    return _document(WIDTH, top + HEIGHT - 10, parts)
+
+
+def svg_of_image(png: str, size: tuple[int, int], figure: dict[str, Any]) -> str:
+    """The SVG document of a picture with its title, axes and colour bar (`screen.figure_facts`)."""
+    head, top = _head({"title": figure["title"], "series": []})
+    width, height = size
+    of, bar = figure["of"], figure["colours"]
+    extent = figure["extent"] or (-0.5, of["width"] - 0.5, of["height"] - 0.5, -0.5)
+    across = _turned(extent[0], extent[1], width / 80)
+    down = _turned(extent[2], extent[3], max(1, height / 40))
+    left, below = 14.0, 10.0
+    if figure["hasAxes"]:
+        left += CHARACTER * max((len(text) for _, text in down[1]), default=0)
+        left += 20 if figure["ylabel"] else 0
+        below = 46 if figure["xlabel"] else 28
+    right, bottom = left + width, top + height
+    parts = list(head)
+    if figure["hasAxes"]:
+        parts += _axes(across, down, (left, right, top, bottom), figure)
+    whole = right + 14
+    if bar:
+        drawn, beside = _bar(bar, top, max(bottom, top + 90), right)
+        parts += drawn
+        whole += beside
+    parts.append(
+        f'<image x="{_fixed(left)}" y="{top}" width="{width}" height="{height}"'
+        f' href="data:image/png;base64,{png}"/>'
+    )
+    return _document(ceil(whole), ceil(max(bottom + below, top + 100 if bar else 0)), parts)
+
+
+def _turned(first: float, last: float, wanted: float) -> Scale:
+    """From one value to another one, which may be the lesser."""
+    at, ticks, low = _scale([first, last], "linear", max(1, wanted), has_room=False)
+    return (at, ticks, low) if first <= last else (lambda value: 1 - at(value), ticks, low)
+
+
+def _document(width: float, height: float, parts: list[str]) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
-        f' viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12" color="{INK}">'
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" color="{INK}">'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
     )
 
 
@@ -229,8 +267,10 @@ def _share(low: float, high: float, level: float) -> float:
     return (level / 2 - low / 2) / (high / 2 - low / 2) if low != high else 0.0
 
 
-def _bar(bar: dict[str, Any], top: float, bottom: float) -> tuple[list[str], float]:
-    """What explains the colours of values, at the right, and how wide that is."""
+def _bar(
+    bar: dict[str, Any], top: float, bottom: float, left: float | None
+) -> tuple[list[str], float]:
+    """What explains the colours of values, and how wide that is; left is None: at the right."""
     low, high = bar["range"]
     if "levels" in bar:
         ticks = [(level, _plain(f"{level:.4g}")) for level in bar["levels"]]
@@ -239,7 +279,7 @@ def _bar(bar: dict[str, Any], top: float, bottom: float) -> tuple[list[str], flo
     else:
         ticks = _scale([low, high], "linear", 6, has_room=False)[1]
     width = 40 + CHARACTER * max((len(text) for _, text in ticks), default=0)
-    x = WIDTH - width + 8
+    x = (WIDTH - width if left is None else left) + 8
     stops = "".join(
         f'<stop offset="{i / (len(bar["stops"]) - 1):.4f}" stop-color="{stop}"/>'
         for i, stop in enumerate(bar["stops"])

@@ -78,6 +78,12 @@ def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[st
     }
 
 
+def enlargement(made: Picture, scale: float | None) -> int:
+    """How many pixels of a PNG each pixel of a picture becomes, across and down."""
+    factor = SMALL // max(made.width, made.height) if scale is None else round(scale)
+    return min(MOST, max(1, factor))
+
+
 def png_of(made: Picture, scale: float | None = None) -> str:
     """A picture as a PNG in base64, each of its pixels as several where it is small.
 
@@ -87,8 +93,7 @@ def png_of(made: Picture, scale: float | None = None) -> str:
         How many, rounded; by default as many as make a small picture easy to see.
     """
     width, height = made.width, made.height
-    factor = SMALL // max(width, height) if scale is None else round(scale)
-    factor = min(MOST, max(1, factor))
+    factor = enlargement(made, scale)
     pixels = made.pixels[:, :width]._read()  # pyright: ignore[reportPrivateUsage]
     rows = [bytes(pixels[4 * width * i : 4 * width * (i + 1)]) for i in range(height)]
     if factor > 1:

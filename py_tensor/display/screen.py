@@ -325,8 +325,19 @@ class _Image(_Content):
     def mimes(self) -> dict[str, str]:
         from py_tensor.display import mime
 
-        data = mime.png_of(picture(self.value, self._options), self._options.scale)
-        return {"text/plain": repr(self.value), "image/png": data}
+        made = picture(self.value, self._options)
+        figure = _finish(self._figure(blocking=True))
+        mimes = {
+            "text/plain": repr(self.value),
+            "image/png": mime.png_of(made, self._options.scale),
+        }
+        if figure is None:
+            return mimes
+        from py_tensor.display.drawing import svg_of_image
+
+        factor = mime.enlargement(made, self._options.scale)
+        size = made.width * factor, made.height * factor
+        return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """What is drawn around the picture; the range of its values is read, where it is shown."""

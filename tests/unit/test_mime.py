@@ -117,7 +117,7 @@ def test_tensors_give_their_text_and_what_they_look_like() -> None:
 def test_a_notebook_chooses() -> None:
     x = pt.ones((2, 2))
     assert set(x._repr_mimebundle_(include={"image/png"}, exclude=None)) == {"image/png"}
-    d = pt.imshow(x)
+    d = pt.imshow(x, colorbar=False)
     assert set(d._repr_mimebundle_(include=None, exclude={"image/png"})) == {"text/plain"}
     assert d._repr_mimebundle_({"text/html"}, ()) == {}
 
@@ -201,6 +201,23 @@ def test_a_saddle_keeps_its_two_lines_apart() -> None:
         assert max(lengths) < 350
 
 
+def test_a_picture_with_axes_is_svg_too() -> None:
+    d = pt.imshow(
+        pt.arange(6.0).reshape(2, 3),
+        colorbar=True,
+        title="A < B",
+        xlabel="time",
+        extent=(0, 9, 4, 2),
+    )
+    mimes = d._repr_mimebundle_()
+    svg = mimes["image/svg+xml"]
+    assert {"A < B", "time", "0", "5"} <= set(texts(svg))
+    (image,) = shapes(d, "image")
+    assert image["href"] == f"data:image/png;base64,{mimes['image/png']}"
+    assert (image["width"], image["height"]) == ("48", "32")
+    assert "image/svg+xml" not in pt.imshow([[1, 2]], colorbar=False)._repr_mimebundle_()
+
+
 def test_gaps_part_a_line() -> None:
     svg = pt.plot([1.0, 2.0, float("nan"), 3.0, 4.0])._repr_mimebundle_()["image/svg+xml"]
     curve = [p for p in ElementTree.fromstring(svg).iter(f"{SVG}path") if p.get("fill") == "none"]
@@ -214,7 +231,7 @@ def test_ipython_shows_each_display_once(shell: Shell, capsys: pytest.CaptureFix
     first, second = shell.published
     assert (first[2], second[2]) == (False, True)
     assert first[1] == second[1]
-    assert set(second[0]) == {"text/plain", "image/png"}
+    assert set(second[0]) == {"text/plain", "image/png", "image/svg+xml"}
     shell.end_cell(d)  # another cell, whose result it is
     assert shell.published[2] == (second[0], second[1], False)
     shell.end_cell(pt.plot([1, 2]))

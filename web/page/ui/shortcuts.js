@@ -20,6 +20,16 @@ const GROUPS = [
     ],
   ],
   [
+    "In the editor",
+    [
+      [["Ctrl Enter"], "Run the cell or the selection"],
+      [["Shift Enter"], "Run the cell and go to the next"],
+      [["Ctrl Shift Enter"], "Run all cells"],
+      [["Ctrl S"], "Save the file"],
+      [["Esc", "Tab"], "Leave the text"],
+    ],
+  ],
+  [
     "In the outputs",
     [
       [["↑", "↓"], "Go from entry to entry"],
