@@ -1,6 +1,6 @@
-"""What is shown rather than printed: `pt.imshow`, `pt.plot`, and `pt.display` with its updates.
+"""Displays: `pt.imshow`, `pt.plot` and `pt.display`, and their updates.
 
-A host that can show more than text says so with `set_screen`. Everywhere else text is printed.
+A host that can show more than text registers with `set_screen`. Otherwise text is printed.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ _tasks: set[asyncio.Task[None]] = set()  # those under way, which nothing else r
 
 
 def set_screen(screen: Screen | None) -> None:
-    """Have displays shown by `screen` from now on; None prints them."""
+    """Set the screen that shows displays; None prints them."""
     global _screen
     _screen = screen
 
 
 class Display:
-    """Something shown, which `update` replaces in place.
+    """A displayed object, which `update` replaces in place.
 
     Attributes
     ----------
@@ -88,20 +88,20 @@ class Display:
         self._show(content)
 
     def update(self, value: Any, **options: Any) -> None:
-        """Show `value` instead; options that are not given stay as they were.
+        """Show another value in place; options that are not given are unchanged.
 
-        Returns once the update before this one was drawn, so that a loop that updates runs at the
-        rate of the screen.
+        Returns when the previous update was drawn, so a loop of updates runs at the frame rate of
+        the screen.
 
         Raises
         ------
         WaitError
-            Where Python cannot block; await `update_async` there.
+            If Python cannot block; await `update_async` instead.
         """
         self._show(self._replaced(value, options))
 
     async def update_async(self, value: Any, **options: Any) -> None:
-        """The same, awaited. Of several under way at once, the one that began last stays."""
+        """Asynchronous version of `update`. Of several concurrent updates the last one stays."""
         content = self._replaced(value, options)
         await self._shown(content, self._next(), blocking=False)
 
@@ -277,38 +277,38 @@ def imshow(
     cmap: str = "viridis",
     scale: float | None = None,
 ) -> Display:
-    """Show a tensor as an image, the first row on top.
+    """Show a tensor as an image, with the first row on top.
 
-    On a GPU the pixels are computed there, and go to the canvas without being read.
+    On a GPU the pixels are computed there and drawn to the canvas without being read.
 
     Parameters
     ----------
     x
-        Of shape (H, W): values, which get colours. Of shape (H, W, 3) or (H, W, 4): red, green,
-        blue and alpha, as floats from 0 to 1 or integers from 0 to 255. A side of more than 4096
-        is shown by every second element, or every third, and so on.
+        A tensor of shape (H, W) with values for the colour map, or of shape (H, W, 3) or (H, W, 4)
+        with RGB or RGBA, as floats from 0 to 1 or integers from 0 to 255. A side longer than 4096
+        is subsampled.
     vmin, vmax
-        The values of the first and the last colour; by default the least and the largest finite
-        element. What is beyond them has the colour of the end; NaN is transparent.
+        The values of the first and the last colour; by default the smallest and largest finite
+        element. Values outside are clipped; NaN is transparent.
     cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
         The colour map.
     scale
-        CSS pixels for each element; by default as many as make a small image easy to see.
+        CSS pixels per element; by default small images are enlarged.
 
     Returns
     -------
     Display
-        Whose `update` shows another image in its place.
+        Its `update` shows another image in place.
 
     Raises
     ------
     ShapeError
-        For any other shape.
+        If the shape is different.
     TypeError
-        For an option of another type.
+        If an option has a wrong type.
     ValueError
-        For an unknown colour map, for a bound that is not finite, where `vmin` is not less than
-        `vmax`, and for a scale that is not positive and finite.
+        If the colour map is unknown, a bound is not finite, `vmin` is not less than `vmax`, or the
+        scale is not positive and finite.
     """
     return Display(_image, x, {"vmin": vmin, "vmax": vmax, "cmap": cmap, "scale": scale})
 
@@ -325,36 +325,36 @@ def plot(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw a chart of one or several series.
+    """Plot one or more series.
 
-    Of a line of more than 2000 points, the least and the largest of each of 1000 slices are drawn;
-    those are found on the series' device.
+    For a line of more than 2000 points, the minimum and maximum of each of 1000 slices are drawn;
+    they are computed on the device of the series.
 
     Parameters
     ----------
     x, y
-        ``plot(y)`` draws y against its indices, ``plot(x, y)`` against the 1-D x. y is 1-D, or 2-D
-        with a series in each column, or a list of series, or a dict of label and series.
+        ``plot(y)`` plots y against its indices, ``plot(x, y)`` against a 1-D x. y is 1-D, 2-D with
+        a series in each column, a list of series, or a dict of labels and series.
     label : str or list of str, optional
-        What the legend calls the series.
+        The names of the series in the legend.
     kind : {"line", "scatter"}
     title, xlabel, ylabel : str
     xscale, yscale : {"linear", "log"}
-        On a log axis, values that are not positive are left out.
+        Values that are not positive are not drawn on a log axis.
 
     Returns
     -------
     Display
-        Whose ``update(y)`` or ``update((x, y))`` draws other series in the same style.
+        Its ``update(y)`` or ``update((x, y))`` draws other series in the same style.
 
     Raises
     ------
     ShapeError
-        For series that are not 1-D, and where x and y differ in length.
+        If a series is not 1-D, or x and y differ in length.
     TypeError
-        For an option of another type.
+        If an option has a wrong type.
     ValueError
-        For an unknown kind or scale, and for more than 20 series.
+        If the kind or a scale is unknown, or there are more than 20 series.
     """
     options: dict[str, Any] = {
         "label": label,
@@ -370,16 +370,16 @@ def plot(
 
 
 def display(value: Any, **options: Any) -> Display:
-    """Show any object, and give what can show another one in its place.
+    """Show any object, and return a handle that can replace it.
 
-    A 2-D tensor, and one of shape (H, W, 3 or 4), is shown as `imshow` does, and takes its options;
-    any other object as the console shows a result.
+    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown like `imshow`, with the same options;
+    any other object is shown like a result in the console.
 
     Returns
     -------
     Display
-        ``d.update(y)`` shows y in the same place, at most once for each frame of the screen, and
-        ``await d.update_async(y)`` does where Python cannot block.
+        ``d.update(y)`` shows y in place, at most once per frame of the screen; use ``await
+        d.update_async(y)`` if Python cannot block.
 
     Examples
     --------
