@@ -713,12 +713,12 @@ register(where, WHERE, method=False)
 
 def clip(
     a: Operand,
-    a_min: Operand | None = None,
-    a_max: Operand | None = None,
-    out: Out = None,
-    *,
     min: Operand | None = None,
     max: Operand | None = None,
+    out: Out = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
     **options: Any,
 ) -> Tensor:
     """Limit each element to the range from `min` to `max`; None means no limit.

@@ -1,0 +1,329 @@
+"""Plotting functions: `pt.plot`, `pt.scatter`, `pt.bar`, `pt.hist` and `pt.contour`.
+
+Names and arguments follow matplotlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.display.charts import (
+    Chart,
+    bar_chart,
+    contour_chart,
+    hist_chart,
+    plot_chart,
+    scatter_chart,
+)
+from py_tensor.display.options import (
+    BarOptions,
+    ChartOptions,
+    ContourOptions,
+    HistOptions,
+    PlotOptions,
+    ScatterOptions,
+    chart_options,
+)
+from py_tensor.display.screen import ChartContent, Display, Options
+from py_tensor.errors import ShapeError
+
+_Draw = Callable[..., Chart]
+
+_OPS: dict[str, tuple[type[ChartOptions], _Draw]] = {
+    "plot": (PlotOptions, plot_chart),
+    "scatter": (ScatterOptions, scatter_chart),
+    "bar": (BarOptions, bar_chart),
+    "hist": (HistOptions, hist_chart),
+    "contour": (ContourOptions, contour_chart),
+}
+"""Of each function its options, and what draws its values."""
+
+_VALUES = {"hist": 1, "contour": 3}
+"""How many the others take; two."""
+
+
+def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent:
+    """How an op shows a value, or a tuple of as many as it takes."""
+    kind, draw = _OPS[op]
+    options = chart_options(op, kind, kept | given)
+    most = _VALUES.get(op, 2)
+    values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+    if len(values) not in (1, most):
+        told = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}[most]
+        raise ShapeError(f"{op}: takes {told}, not a tuple of {len(values)}")
+    chart = draw(*values, *[None] * (most - len(values)), options)
+    on_gpu = any(x.device is GPU_DEVICE for x in chart.tensors())
+    return ChartContent(chart.bundle, lambda: on_gpu)
+
+
+def _shown(op: str, values: Sequence[Any], options: Options) -> Display:
+    given = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
+    while len(given) > 1 and given[-1] is None:
+        given.pop()
+    return Display(partial(_content, op), tuple(given) if len(given) > 1 else given[0], options)
+
+
+def plot(
+    x: Any,
+    y: Any = None,
+    *,
+    label: Any = None,
+    color: Any = None,
+    kind: str = "line",
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    xscale: str = "linear",
+    yscale: str = "linear",
+) -> Display:
+    """Plot one or more lines.
+
+    For a line of more than 2000 points, the minimum and maximum of each of 1000 slices are drawn;
+    they are computed on the device of the series.
+
+    Parameters
+    ----------
+    x, y
+        ``plot(y)`` plots y against its indices, ``plot(x, y)`` against a 1-D x. y is 1-D, 2-D with
+        a series in each column, a list of series, or a dict of labels and series.
+    label : str or list of str, optional
+        The names of the series in the legend.
+    color : str or list of str, optional
+        A colour name of matplotlib or CSS, such as ``"red"``, ``"C1"`` or ``"k"``, or
+        ``"#rrggbb"``. By default each series has its own colour.
+    kind : {"line", "area"}
+        ``"area"`` fills the area between a line and 0.
+    title, xlabel, ylabel : str
+    xscale, yscale : {"linear", "log"}
+        Values that are not positive are not drawn on a log axis.
+
+    Returns
+    -------
+    Display
+        Its ``update(y)`` or ``update((x, y))`` draws other series in the same style. The sum of two
+        charts, ``pt.plot(y) + pt.scatter(x, z)``, is one chart with the series of both.
+
+    Raises
+    ------
+    ShapeError
+        If a series is not 1-D, or x and y differ in length.
+    TypeError
+        If an option has a wrong type.
+    ValueError
+        If a kind, scale or colour is unknown, or there are more than 20 series.
+    """
+    options = {"label": label, "color": color, "kind": kind}
+    return _shown("plot", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
+
+
+def scatter(
+    x: Any,
+    y: Any = None,
+    *,
+    c: Any = None,
+    s: float = 24.0,
+    label: Any = None,
+    color: Any = None,
+    cmap: str = "viridis",
+    vmin: float | None = None,
+    vmax: float | None = None,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    xscale: str = "linear",
+    yscale: str = "linear",
+) -> Display:
+    """Draw a scatter plot.
+
+    More than 2000 points are subsampled.
+
+    Parameters
+    ----------
+    x, y
+        As in `plot`.
+    c : optional
+        A number for each point, which sets its colour; the chart gets a colour bar.
+    s : float
+        The area of a point in square CSS pixels.
+    cmap, vmin, vmax
+        The colours for `c`, as in `imshow`. The minimum and maximum are computed on its device.
+    label, color, title, xlabel, ylabel, xscale, yscale
+        As in `plot`.
+
+    Returns
+    -------
+    Display
+        As in `plot`.
+
+    Raises
+    ------
+    ShapeError
+        As in `plot`, and if `c` has a different length.
+    TypeError
+        If an option has a wrong type.
+    ValueError
+        As in `plot`, and for the colours as in `imshow`.
+    """
+    options: Options = {"c": c, "s": s, "label": label, "color": color, "cmap": cmap}
+    options |= {"vmin": vmin, "vmax": vmax}
+    return _shown("scatter", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
+
+
+def bar(
+    x: Any,
+    height: Any = None,
+    *,
+    width: float = 0.8,
+    label: Any = None,
+    color: Any = None,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    xscale: str = "linear",
+    yscale: str = "linear",
+) -> Display:
+    """Draw a bar chart; bars of several series are side by side.
+
+    Parameters
+    ----------
+    x : optional
+        The positions of the bars, or a list of str with their names. ``bar(height)`` puts them at
+        0, 1, 2 and so on; a dict of names and numbers gives both.
+    height
+        1-D, or several series as in `plot`: at most 2000 bars each.
+    width : float
+        The width of a bar, or of a group of bars, in units of x.
+    label, color, title, xlabel, ylabel, xscale, yscale
+        As in `plot`.
+
+    Returns
+    -------
+    Display
+        As in `plot`.
+
+    Raises
+    ------
+    ShapeError, TypeError
+        As in `plot`.
+    ValueError
+        As in `plot`, and for more than 2000 bars or a width that is not positive and finite.
+    """
+    options = {"width": width, "label": label, "color": color}
+    return _shown("bar", (x, height), options | _about(title, xlabel, ylabel, xscale, yscale))
+
+
+def hist(
+    x: Any,
+    *,
+    bins: Any = None,
+    range: Any = None,
+    density: bool = False,
+    label: Any = None,
+    color: Any = None,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    xscale: str = "linear",
+    yscale: str = "linear",
+) -> Display:
+    """Draw a histogram; elements are counted on their device.
+
+    Bins include their lower edge, and the last bin also its upper edge, as in `histogram`. Elements
+    that are not finite are counted separately.
+
+    Parameters
+    ----------
+    x
+        1-D, or several series as in `plot`, which share the bins.
+    bins : int or sequence of float, optional
+        The number of bins, up to 1000, or increasing edges. By default ``2 * n ** (1 / 3)`` for n
+        elements (Rice's rule), up to 48; for integers each bin has the same number of integers.
+    range : (float, float), optional
+        The outer edges; by default the smallest and largest finite element.
+    density : bool
+        Whether to normalize the total area of the bars to 1.
+    label, color, title, xlabel, ylabel, xscale, yscale
+        As in `plot`.
+
+    Returns
+    -------
+    Display
+        Its ``update(x)`` draws the histogram of other elements in the same style.
+
+    Raises
+    ------
+    ShapeError, TypeError
+        As in `plot`.
+    ValueError
+        As in `plot`, and if edges or the range do not increase.
+    """
+    options: Options = {"bins": bins, "range": range, "density": density, "label": label}
+    options |= {"color": color, **_about(title, xlabel, ylabel, xscale, yscale)}
+    return _shown("hist", (x,), options)
+
+
+def contour(
+    x: Any,
+    y: Any = None,
+    z: Any = None,
+    *,
+    levels: Any = None,
+    cmap: str = "viridis",
+    color: str | None = None,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    xscale: str = "linear",
+    yscale: str = "linear",
+) -> Display:
+    """Draw contour lines of a function of two variables.
+
+    A grid of more than 128 rows or columns is subsampled. The lines are found with marching
+    squares, in the page.
+
+    Parameters
+    ----------
+    x, y, z
+        ``contour(z)`` draws a 2-D z against its column and row indices, ``contour(x, y, z)``
+        against x and y: 1-D coordinates of columns and rows, or 2-D ones as from `meshgrid`.
+    levels : int or sequence of float, optional
+        The approximate number of levels, up to 50, or increasing levels; by default 8. The minimum
+        and maximum are computed on the device of z.
+    cmap
+        The colour map of the lines, which get a colour bar.
+    color : str, optional
+        One colour for all lines instead.
+    title, xlabel, ylabel, xscale, yscale
+        As in `plot`.
+
+    Returns
+    -------
+    Display
+        Its ``update(z)`` or ``update((x, y, z))`` draws other values in the same style.
+
+    Raises
+    ------
+    ShapeError
+        If z is not 2-D or smaller than 2 by 2, or x or y do not match it.
+    TypeError
+        If an option has a wrong type, or x and y are passed without z.
+    ValueError
+        If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
+    """
+    options: Options = {"levels": levels, "cmap": cmap, "color": color}
+    if y is not None and z is None:
+        raise TypeError("contour: takes z, or x, y and z")
+    return _shown("contour", (x, y, z), options | _about(title, xlabel, ylabel, xscale, yscale))
+
+
+def _about(title: str, xlabel: str, ylabel: str, xscale: str, yscale: str) -> Options:
+    return {
+        "title": title,
+        "xlabel": xlabel,
+        "ylabel": ylabel,
+        "xscale": xscale,
+        "yscale": yscale,
+    }
