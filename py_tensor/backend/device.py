@@ -520,10 +520,10 @@ _default: Device | None = None
 
 
 def default_device() -> Device:
-    """The device of new tensors: webgpu where there is one, else cpu; chosen at first use.
+    """Return the device of new tensors: webgpu if available, else cpu; chosen at first use.
 
-    On CPython a software adapter is none: NumPy is faster, and Mesa's ends a loop after 65,535
-    passes without a word.
+    On CPython a software adapter does not count: NumPy is faster, and Mesa's silently ends loops
+    after 65,535 iterations.
     """
     global _default
     if _default is None:
@@ -544,7 +544,7 @@ def _found_gpu() -> bool:
 
 
 def set_default_device(device: str | Device) -> None:
-    """Make new tensors live on `device`, "webgpu" or "cpu"."""
+    """Set the device of new tensors: "webgpu" or "cpu"."""
     global _default
     _default = parse(device)
 
