@@ -45,23 +45,34 @@ const KEY = 22;
 const REACH = 40;
 
 /**
+ * @typedef {object} Chart
+ * @property {HTMLElement} element a figure
+ * @property {(spec: Spec) => void} redraw draws another chart in it
+ *
  * @param {Spec} spec
- * @returns {HTMLElement} a figure, drawn anew for another width: text does not scale with it
+ * @returns {Chart} drawn anew for another width: text does not scale with it
  */
 export function drawChart(spec) {
-  const largest = spec.largest ?? LARGEST_WIDTH;
-  const figure = h("figure", { className: `plotted ${spec.className ?? ""}`.trim() });
-  const frame = h("div", { className: "plotted-frame" }, draw(spec, largest));
-  let drawn = largest;
+  let shown = spec;
+  let drawn = spec.largest ?? LARGEST_WIDTH;
+  const frame = h("div", { className: "plotted-frame" });
+  const element = h("figure", { className: `plotted ${spec.className ?? ""}`.trim() });
   new ResizeObserver(() => {
     if (!frame.clientWidth) return; // it is hidden
-    const width = Math.max(SMALLEST_WIDTH, Math.min(largest, frame.clientWidth));
+    const width = Math.max(SMALLEST_WIDTH, Math.min(shown.largest ?? LARGEST_WIDTH, frame.clientWidth));
     if (width === drawn) return;
     drawn = width;
-    frame.replaceChildren(draw(spec, width));
+    frame.replaceChildren(draw(shown, width));
   }).observe(frame);
-  figure.append(frame, ...(spec.notes ?? []).map((note) => h("p", { className: "plotted-note" }, note)));
-  return figure;
+  /** @param {Spec} next */
+  const redraw = (next) => {
+    shown = next;
+    frame.replaceChildren(draw(next, drawn));
+    const notes = (next.notes ?? []).map((note) => h("p", { className: "plotted-note" }, note));
+    element.replaceChildren(frame, ...notes);
+  };
+  redraw(spec);
+  return { element, redraw };
 }
 
 /**
