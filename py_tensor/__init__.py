@@ -204,7 +204,7 @@ else:
         "display.plotting": "bar contour hist plot scatter",
         "emath": "emath real_if_close sort_complex",
         "fft": "fft",
-        "files": "frombuffer fromfile load save savez savez_compressed",
+        "files": "frombuffer fromfile imread load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",

@@ -1,4 +1,4 @@
-"""Reading and writing tensors: NumPy's formats `.npy` and `.npz`, and raw bytes.
+"""Reading and writing tensors: NumPy's formats `.npy` and `.npz`, pictures, and raw bytes.
 
 This module does not need NumPy. The format is documented in ``numpy.lib.format``: a magic string, a
 version, the length of the header, the header as a Python literal, and the elements.
@@ -12,10 +12,11 @@ from array import array as packed
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
+from py_tensor.backend.host import host
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
@@ -23,7 +24,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["frombuffer", "fromfile", "load", "save", "savez", "savez_compressed"]
+__all__ = ["frombuffer", "fromfile", "imread", "load", "save", "savez", "savez_compressed"]
 
 MAGIC = b"\x93NUMPY"
 ALIGNMENT = 64  # of the first element in a file
@@ -422,6 +423,57 @@ def fromfile(
         data = opened.read() if count < 0 else opened.read(count * own.itemsize)
     n = len(data) // own.itemsize
     return _made("fromfile", data[: n * own.itemsize], (n,), own, swapped, parse(device))
+
+
+def imread(
+    file: Any,
+    mode: Literal["RGB", "RGBA"] = "RGB",
+    *,
+    device: str | Device | None = None,
+) -> Tensor:
+    """The pixels of a picture: PNG, JPEG, and what else the browser decodes.
+
+    A browser decodes it (``createImageBitmap``); elsewhere Pillow does, where it is installed. That
+    happens on the host, before the pixels go to the device.
+
+    Parameters
+    ----------
+    file : str, path or file
+        A file is open for bytes, and is read from its present position on.
+    mode : {"RGB", "RGBA"}
+        Whether the result has an alpha channel.
+    device : {"webgpu", "cpu"}, optional
+
+    Returns
+    -------
+    Tensor
+        uint8, of shape (height, width, 3), or (height, width, 4). Grey pictures have three equal
+        channels; 16 bits a channel become 8. The orientation that a photograph's EXIF data give is
+        applied. A browser rounds the colours of pixels that are partly transparent.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no picture, and for another mode.
+    ImportError
+        Outside of a browser without Pillow.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> import py_tensor as pt
+    >>> gif = "47494638396101000100800000ff0000ffffff2c00000000010001000002024401003b"
+    >>> pt.imread(BytesIO(bytes.fromhex(gif)))  # doctest: +SKIP
+    tensor([[[255,   0,   0]]], dtype=uint8)
+    """
+    if mode not in ("RGB", "RGBA"):
+        raise ValueError(f"imread: mode is 'RGB' or 'RGBA', not {mode!r}")
+    place = parse(device)
+    with _opened(file, "rb") as opened:
+        data = opened.read()
+    height, width, pixels = host.decode_image(data)
+    x = from_bytes("imread", pixels, (height, width, 4), dtypes.uint8, place)
+    return x if mode == "RGBA" else x[..., :3]
 
 
 # -- Both ---------------------------------------------------------------------------------------
