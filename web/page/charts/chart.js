@@ -222,23 +222,16 @@ export function placeIn(axes, { left, right, top, bottom }) {
  * @param {SVGElement} picture
  * @param {{ x: Axis, y: Axis }} axes
  * @param {Area} area
- * @param {{ xlabel?: string, ylabel?: string, isBare?: boolean }} words_ bare: without lines across
+ * @param {{ xlabel?: string, ylabel?: string, isBare?: boolean }} names bare: without lines across
  */
 export function drawAxes(picture, axes, area, { xlabel, ylabel, isBare = false }) {
   const { left, right, top, bottom, width } = area;
   const place = placeIn(axes, area);
   for (const { value, text } of axes.y.ticks) {
     const y = fixed(place.y(value));
-    const from = isBare || !text ? left - (text ? 4 : 3) : left;
-    picture.append(
-      svg("line", {
-        class: isBare || !text ? "base" : "grid",
-        x1: from,
-        x2: isBare || !text ? left : right,
-        y1: y,
-        y2: y,
-      }),
-    );
+    const isShort = isBare || !text;
+    const [x1, x2] = isShort ? [left - (text ? 4 : 3), left] : [left, right];
+    picture.append(svg("line", { class: isShort ? "base" : "grid", x1, x2, y1: y, y2: y }));
     if (text) picture.append(words("tick", left - 8, y + TICK_SIZE / 3, "end", text));
   }
   if (!isBare) picture.append(svg("line", { class: "base", x1: left, x2: right, y1: bottom, y2: bottom }));
