@@ -1,4 +1,4 @@
-"""Devices: the interface of every backend, the nodes that wait on each, which is the default."""
+"""Devices: the interface of backends, pending nodes, and the default device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AtOnce = Callable[[Node, int, bool], bool]
 
 
 class Backend(Protocol):
-    """What a device can do. A connector: it shares no semantics with other backends."""
+    """The capabilities of a device. It shares no semantics with other backends."""
 
     max_bytes: int  # of one tensor
     pending_work: int  # elements visited by pending ops, from which on they are computed
