@@ -348,6 +348,13 @@ class TestFiles:
             "cells": [
                 {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
                 {"cell_type": "code", "metadata": {}, "source": "z = 3\nz * 2", "outputs": []},
+                {
+                    "cell_type": "code",
+                    "id": "k",
+                    "metadata": {},
+                    "source": "'kept'",
+                    "outputs": [1],
+                },
             ],
             "metadata": {"mine": 1},
             "nbformat": 4,
@@ -359,11 +366,12 @@ class TestFiles:
         expect(editor.text).to_contain_text("# # Title")
         editor.put(" + 1", after="z * 2")
         editor.act("Run all")
-        editor.expect_done(1)
-        expect(editor.outputs).to_contain_text("7")
+        editor.expect_done(2)
+        expect(editor.outputs.first).to_contain_text("7")
         again = json.loads(eval(app.run("open('book.ipynb').read()")["result"]))
         sources = [(cell["cell_type"], "".join(cell["source"])) for cell in again["cells"]]
-        assert sources == [("markdown", "# Title\nwords"), ("code", "z = 3\nz * 2 + 1")]
+        assert sources[:2] == [("markdown", "# Title\nwords"), ("code", "z = 3\nz * 2 + 1")]
+        assert again["cells"][2]["outputs"] == [1]  # it is as it was
         assert again["metadata"]["mine"] == 1
 
     def test_a_file_that_is_too_large_is_for_python_alone(
