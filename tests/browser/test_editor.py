@@ -284,6 +284,27 @@ class TestFiles:
         error = app.run("pt.imread('bad.png')")["error"]
         assert error.endswith("ValueError: imread: the browser cannot decode this as a picture")
 
+    def test_a_folder_comes_with_what_is_in_it(self, app: AppPage) -> None:
+        found = app.page.evaluate(
+            """async () => {
+              const { droppedFiles } = await import("./sources/page/editor/dropped.js");
+              const file = (name) => ({
+                name, isFile: true, file: (done) => done(new File(["1"], name)),
+              });
+              const folder = (name, ...parts) => ({
+                name, isDirectory: true,
+                createReader: () => ({ readEntries: (done) => done(parts.splice(0, 2)) }),
+              });
+              const inner = [folder("in", file("d")), folder(".git", file("e"))];
+              const dropped = folder("data", file("a"), file("b"), file("c"), ...inner);
+              const items = [dropped, file("f")].map((entry) => ({
+                webkitGetAsEntry: () => entry,
+              }));
+              return (await droppedFiles({ items, files: [] })).map(({ path }) => path);
+            }"""
+        )
+        assert found == ["data/a", "data/b", "data/c", "data/in/d", "f"]
+
     def test_a_button_opens_files(self, editor: Editor, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("some words")
         with editor.page.expect_file_chooser() as chooser:

@@ -87,7 +87,7 @@ export class Pane {
   draw(onClose) {
     const picker = h("input", { type: "file", multiple: true, hidden: true });
     picker.addEventListener("change", () => {
-      void this.addFiles([...(picker.files ?? [])]);
+      void this.addFiles([...(picker.files ?? [])].map((file) => ({ path: file.name, file })));
       picker.value = "";
     });
     this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
@@ -203,11 +203,11 @@ export class Pane {
     await this.sessions.writeFiles(changed, removed);
   }
 
-  /** @param {globalThis.File[]} files that were dropped or chosen */
+  /** @param {import("./dropped.js").Dropped[]} files or chosen ones */
   async addFiles(files) {
     if (!files.length) return;
     const read = await Promise.all(
-      files.map(async (file) => ({ path: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
+      files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
     const replaced = read.filter(({ path }) => this.paths.has(path)).length;
     for (const { path, bytes } of read) {
@@ -556,7 +556,7 @@ function decoded(bytes) {
 function loading(path) {
   const name = JSON.stringify(path);
   if (/\.np[yz]$/i.test(path)) return `pt.load(${name})`;
-  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imread(${name})`;
+  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imshow(pt.imread(${name}))`;
   if (/\.whl$/i.test(path)) return `import micropip\nawait micropip.install("emfs:/home/pyodide/" + ${name})`;
   return `open(${name}, "rb").read()`;
 }

@@ -7,6 +7,7 @@ import { byId, h } from "../ui/dom.js";
 import { warnIfOutdated } from "../ui/status.js";
 import { loadStyles } from "../ui/styles.js";
 import { EDITOR } from "../views.js";
+import { droppedFiles } from "./dropped.js";
 
 /** @typedef {import("./pane.js").Pane} Pane */
 /** @typedef {import("./pane.js").Workplace} Workplace */
@@ -119,8 +120,8 @@ export class EditorToggle {
         event.preventDefault();
         event.stopPropagation();
         panel.classList.remove("dropping");
-        const files = [...(event.dataTransfer?.files ?? [])];
-        void this.open().then((pane) => pane?.addFiles(files));
+        const files = droppedFiles(/** @type {DataTransfer} */ (event.dataTransfer));
+        void this.open().then(async (pane) => pane?.addFiles(await files));
       },
       { capture: true },
     );
