@@ -347,17 +347,20 @@ class Builder:
     def _written_together(self, node: Node) -> list[list[Node]]:
         """The operands of a concatenation, in sets each of which one kernel writes.
 
-        A kernel of several loads what all of them need at each element: it has few elements.
+        A kernel of several loads what all of them need at each element: it has few elements. Where
+        such kernels turned out to bind too many buffers, operands count as stored.
         """
-        d = self.decisions
+        d, own = self.decisions, self.slots[node]
+        is_wide = own in self.apart and own in d.cut
         groups: list[list[Node]] = []
         elements, read, inlined = 0, frozenset[int](), frozenset[int]()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
             slot = self.slots[operand]
+            sources = self._sources(slot) | (frozenset((slot,)) if is_wide else frozenset[int]())
             elements += operand.meta.size
-            read, inlined = read | self._sources(slot), inlined | d.inlined[slot]
+            read, inlined = read | sources, inlined | d.inlined[slot]
             if (
                 not groups
                 or elements > MOST_CHOSEN
@@ -367,7 +370,7 @@ class Builder:
             ):
                 groups.append([])
                 elements = operand.meta.size
-                read, inlined = self._sources(slot), d.inlined[slot]
+                read, inlined = sources, d.inlined[slot]
             groups[-1].append(operand)
         return groups
 

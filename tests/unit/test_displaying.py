@@ -55,7 +55,13 @@ def test_elsewhere_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     pt.display("words")
     pt.plot({"up": [1, 2, 3]}, title="Both")
     asyncio.run(d.update_async([[5, 6]]))
-    printed = ["tensor([[1, 2]])", "tensor([[3, 4]])", "'words'", "Both", "up: 3 points"]
+    printed = [
+        "tensor([[1, 2]])",
+        "tensor([[3, 4]])",
+        "'words'",
+        "Both",
+        "up: 3 points, from 1 to 3",
+    ]
     assert capsys.readouterr().out.splitlines() == [*printed, "tensor([[5, 6]])"]
 
 
@@ -106,7 +112,8 @@ def test_a_chart_keeps_its_style(screen: Recorder) -> None:
     d.update(([1, 2, 3], [5, 6, 7]))
     d.update([9])
     first, second, third = (bundle for _, bundle, _, _ in screen.posted)
-    assert first["series"] == [{"label": "loss", "x": [1, 2], "y": [3, 4], "size": 2, "step": 1}]
+    points = {"mark": "line", "x": [1, 2], "y": [3, 4], "size": 2, "step": 1}
+    assert first["series"] == [{"label": "loss", "color": None, **points}]
     assert second["series"][0]["y"] == [5, 6, 7]
     assert third["series"][0]["x"] == [0]
     assert {b["yscale"] for b in (first, second, third)} == {"log"}
@@ -184,7 +191,7 @@ def test_float64_has_bounds_of_its_own(screen: Recorder) -> None:
         ({"label": 3}, TypeError, "label must be a str or a list of str, not int 3"),
         ({"label": ["a", 3]}, TypeError, "each label must be a str, not int 3"),
         ({"label": ["a", "b"]}, ValueError, "2 labels for 1 series"),
-        ({"kind": "bar"}, ValueError, "kind must be one of line, scatter, not 'bar'"),
+        ({"kind": "bar"}, ValueError, "kind must be one of line, area, not 'bar'"),
         ({"kind": ["line"]}, TypeError, "kind must be a str, not list"),
         ({"xscale": "sqrt"}, ValueError, "xscale must be one of linear, log, not 'sqrt'"),
         ({"yscale": True}, TypeError, "yscale must be a str, not bool True"),
@@ -206,12 +213,12 @@ def test_unknown_options(screen: Recorder) -> None:
     for draw in (pt.imshow, pt.plot):
         with pytest.raises(TypeError, match=rf"{draw.__name__}\(\) got an unexpected .* 'colour'"):
             draw(SQUARE, colour="red")
-    known = "unknown option colour; known are vmin, vmax, cmap, scale"
+    known = "unknown option colour; known are vmin, vmax, cmap, scale, colorbar, .*, extent"
     with pytest.raises(TypeError, match=f"display: {known}"):
         pt.display(pt.tensor(SQUARE), colour="red")
     with pytest.raises(TypeError, match=f"imshow: {known}"):
         pt.imshow(SQUARE).update(SQUARE, colour="red")
-    with pytest.raises(TypeError, match=r"plot: unknown option colour; .* label, .*, yscale"):
+    with pytest.raises(TypeError, match=r"plot: unknown option colour; .* title, .*, kind"):
         pt.plot([1]).update([1], colour="red")
     words = pt.display("words")
     for show in (words.update, pt.display):

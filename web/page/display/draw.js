@@ -2,7 +2,7 @@
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { drawForeign } from "./foreign.js";
-import { Picture } from "./image.js";
+import { drawImage } from "./image_figure.js";
 import { drawPlot } from "./plot.js";
 import { TensorPanel } from "./tensor.js";
 
@@ -27,7 +27,7 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return new Picture(bundle);
+      return drawImage({ figure: null, ...bundle });
     case "plot":
       return drawPlot(bundle);
     case "html":
