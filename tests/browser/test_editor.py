@@ -32,6 +32,17 @@ DROP = """async (files) => {
 }"""
 
 
+CLICK_AT_ONCE = """
+  const observer = new MutationObserver(() => {
+    const button = document.querySelector("#editor-button");
+    if (!button) return;
+    observer.disconnect();
+    button.click();
+  });
+  observer.observe(document, { childList: true, subtree: true });
+"""
+
+
 class Editor:
     """The editor under a person's hands."""
 
@@ -469,6 +480,18 @@ class TestKept:
         editor.press("Control+Enter")
         editor.expect_done(1)
         expect(editor.outputs).to_contain_text("still here")
+
+    def test_an_editor_that_is_opened_at_once_overwrites_nothing(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("'mine'")
+        editor.press("ControlOrMeta+s")
+        expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        editor.button.click()
+        app.page.add_init_script(CLICK_AT_ONCE)
+        visits.reload(app)
+        expect(editor.text).to_have_text("'mine'")
+        editor.expect_tabs("main.py")
 
     def test_another_session_has_its_own(self, visits: Visits) -> None:
         app = visits.open()

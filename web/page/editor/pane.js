@@ -74,6 +74,8 @@ export class Pane {
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
+    /** One session is shown after another. */
+    this.restored = Promise.resolve();
     this.draw(onClose);
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
@@ -131,7 +133,13 @@ export class Pane {
   // The session ------------------------------------------------------------------------------------
 
   /** Show the files and tabs of the session that is here. */
-  async restore() {
+  restore() {
+    this.restored = this.restored.then(() => this.restoreNow());
+    return this.restored;
+  }
+
+  async restoreNow() {
+    await this.sessions.opened;
     for (const doc of this.docs) doc.code.close();
     this.docs = [];
     this.shown = null;
@@ -165,7 +173,7 @@ export class Pane {
     for (const path of removed) {
       this.unkept.delete(path);
       const doc = this.docOf(path);
-      if (doc && !refused.includes(path)) this.close(doc, false);
+      if (doc && doc.code.text === doc.kept && !refused.includes(path)) this.close(doc, false);
     }
     for (const path of refused) this.unkept.add(path);
     this.drawFiles();
