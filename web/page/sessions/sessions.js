@@ -6,6 +6,7 @@
  * it open, a new one. Where the browser stores nothing, or no more, the page says so once, and works on.
  */
 
+import { CHANGED } from "../display/controls.js";
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
@@ -74,6 +75,9 @@ export class Sessions {
       drafted: () => this.keepDraft(),
     };
     repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    repl.transcript.root.addEventListener(CHANGED, ({ target }) => {
+      if (target instanceof Element) this.session.changeControls(target.closest(".entry"));
+    });
     repl.transcript.onStray = (shown) => this.session.stray(shown);
     engine.prepare = () => this.giveFiles();
     engine.addEventListener("ready", () => repl.transcript.scrollToEnd(), { once: true }); // there may be a banner now
