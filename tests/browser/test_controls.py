@@ -228,7 +228,7 @@ class TestOutput:
     def test_a_restart(self, fresh_page: OpenPage) -> None:
         shown = Shown(fresh_page())
         panel = grey(shown)
-        shown.page.evaluate("pyTensor.restart()")
+        shown.page.evaluate("document.querySelector('#restart').click()")
         expect(panel.slider()).to_be_disabled(timeout=60_000)
         expect(panel.root).to_contain_text("Run this input again to use its controls.")
 
