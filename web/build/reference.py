@@ -71,6 +71,7 @@ SECTIONS = {
     "assignment": "Assignment",
     "tensor": "Tensor",
     "screen": "Pictures and plots",
+    "ui": "Controls",
     "formatting": "Looking inside",
     "explaining": "Looking inside",
     "profiling": "Looking inside",
@@ -87,6 +88,7 @@ MODULES = {
     "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
     "fft": ("Fourier transforms", ("py_tensor.fft",)),
     "random": ("Random numbers", ("py_tensor.random",)),
+    "ui": ("Controls", ("py_tensor.ui",)),
 }
 """Of public modules: the heading for their functions, and where these are defined, or below it."""
 
