@@ -36,6 +36,7 @@ _REAL = {
     "plus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(a, b, x); }",
     "product": "(a: Number, b: Number) -> Number { return a * b; }",
     "quotient": "(a: Number, b: Number) -> Number { return divide_f32(a, b); }",
+    "times": "(a: Number, b: f32) -> Number { return a * b; }",
     "divided_by_real": "(a: Number, b: f32) -> Number { return divide_f32(a, b); }",
     "conjugate": "(x: Number) -> Number { return x; }",
     "size": "(x: Number) -> f32 { return abs_f32(x); }",
@@ -52,6 +53,7 @@ _COMPLEX = {
     "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y))); }",
     "product": "(a: Number, b: Number) -> Number { return mul_complex64(a, b); }",
     "quotient": "(a: Number, b: Number) -> Number { return divide_complex64(a, b); }",
+    "times": "(a: Number, b: f32) -> Number { return a * b; }",
     "divided_by_real": "(a: Number, b: f32) -> Number "
     "{ return vec2f(divide_f32(a.x, b), divide_f32(a.y, b)); }",
     "conjugate": "(x: Number) -> Number { return vec2f(x.x, -x.y); }",
@@ -221,17 +223,20 @@ class _Steps:
             regions=_elements(at_a_time),
         )
 
-    def diagonal(self, work: int, start: int, width: int) -> None:
-        """The Cholesky decomposition of a block on the diagonal."""
+    def columns(self, work: int, target: int, start: int, width: int) -> None:
+        """A panel of the Cholesky decomposition: the block on the diagonal, and the rows below."""
         stage = self.stage
+        panel, workgroup = stage.panel, self.context.profile.workgroup
+        each, below = TILE * panel // workgroup, stage.length - start - width
         self.run(
-            "factor_diagonal",
-            [self.bound(work)],
+            "factor_columns",
+            [self.bound(work, writable=False), self.bound(target)],
             (stage.stride, stage.length, start, width),
-            "minus_product conjugate divided_by_real real_part real",
-            stage.matrices,
-            width**3,
-            constants={"WORKGROUP": self.workgroup(4 * stage.length), "PANEL": stage.panel},
+            "minus_product conjugate times divided_by_real real_part real",
+            stage.matrices * max(1, -(-below // (TILE - panel))),
+            (below + width) * width**2,
+            constants={"WORKGROUP": workgroup, "PANEL": panel, "EACH": each},
+            regions=_columns(each),
         )
 
     def reflect(self, a: _Part, v: _Part, s: _Part, start: int, width: int) -> None:
@@ -472,15 +477,14 @@ class _Steps:
         """Rows lie one after the other here: those below a block are its right sides."""
         if self.cholesky_small():
             return
-        n, stride, work = self.stage.length, self.stage.stride, self.stage.target
+        n, stride, target = self.stage.length, self.stage.stride, self.stage.target
+        work = self.temporary(stride)
         self.copy(work)
         for start, width in self.panels(n):
-            self.diagonal(work, start, width)
+            self.columns(work, target, start, width)
             after = start + width
             if rows := n - after:
-                corner = _Part(work, stride, start * (n + 1))
-                below = _Part(work, stride, after * n + start)
-                self.substitute(below, rows, n, corner, n, width, by_rows=True, conjugate=True)
+                below = _Part(target, stride, after * n + start)
                 rest = _Part(work, stride, after * (n + 1))
                 shape = rows, rows, width
                 self.product(rest, n, shape, below, n, below, n, adjoint=True, lower=True)
@@ -565,6 +569,33 @@ def _elements(rows: int) -> dict[str, str]:
         last.append(f"  if (key{n} > best) {{ best = key{n}; row = r{n}; }}")
         last.append("}")
     parts = {"load": load, "four": four, "one": one, "last": last}
+    return {name: "\n".join(lines) for name, lines in parts.items()}
+
+
+@cache
+def _columns(each: int) -> dict[str, str]:
+    """The regions of a panel's columns, written out for the elements of an invocation."""
+    load: list[str] = []
+    show: list[str] = []
+    step: list[str] = []
+    finish: list[str] = []
+    for n in range(each):
+        load.append(f"let row{n} = row + {n}u * ABREAST;")
+        load.append(f"let at{n} = select(others, base, row{n} < PANEL) + row{n} * length;")
+        load.append(f"let is_block{n} = row{n} < PANEL;")
+        load.append(
+            f"let is_own{n} = column < width && select(row{n} < end, row{n} < width, is_block{n});"
+        )
+        load.append(f"var x{n} = Number();")
+        load.append(f"if (is_own{n}) {{ x{n} = b0[at{n}]; }}")
+        show.append(f"shown[turn + row{n}] = x{n};")
+        step.append(f"x{n} = minus_product(x{n}, shown[turn + row{n}], factor);")
+        finish.append(f"if (is_own{n} && (!is_block{n} || first == 0u)) {{")
+        finish.append(f"  if (row{n} == column) {{ x{n} = real(root); }}")
+        finish.append(f"  else {{ x{n} = divided_by_real(x{n}, root); }}")
+        finish.append(f"  b1[at{n}] = x{n};")
+        finish.append("}")
+    parts = {"load": load, "show": show, "step": step, "finish": finish}
     return {name: "\n".join(lines) for name, lines in parts.items()}
 
 

@@ -175,9 +175,13 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     from py_tensor.ops.gather import gathered
     from py_tensor.ops.scatter import scattered
 
-    *indices, (axes, at, _, mode, unique) = rest
+    *indices, (axes, at, op, mode, unique) = rest
     places = axes, indices, at
     of_values = gathered(g, *places, "")
+    if not op:  # values out of range were not written
+        for axis, index in zip(axes, indices, strict=True):
+            size = base.shape[axis]
+            of_values = where((index >= -size) & (index < size), of_values, 0)
     of_base = g
     if mode == "set":
         of_base = scattered(g, *places, zeros_like(values), mode, unique, "")

@@ -27,13 +27,14 @@ from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
     broadcast_to,
     converted,
+    ravel,
     reshape,
     reshape_copy,
     view_by,
 )
 from py_tensor.ops.operands import Operand, as_ndarray, copy_or_scalar, number_like
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import nonzero, scatter
+from py_tensor.ops.scatter import nonzero, scatter, values_where
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -451,6 +452,9 @@ class _Selection:
         return _Selection(window, mask, places[0], parts, places, 0 if apart else before[0], op)
 
     def read(self) -> Tensor:
+        mask, window = self.mask, self.window
+        if mask is not None and mask.ndim == window.ndim and mask.size < 2**31:
+            return values_where(ravel(mask), ravel(window))
         indices, axes = self._indices()
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 

@@ -141,14 +141,20 @@ def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
     """The places where a flat mask holds, in order; how many there are is read unless given."""
     if mask.size >= 2**31:
         raise ShapeError(f"{op}: a place among {mask.size} elements does not fit int32")
+    return values_where(mask, arange(mask.size, device=mask.device), count)
+
+
+def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tensor:
+    """The values where a mask holds, both flat; how many there are is read unless given."""
     if not mask.size:
-        return zeros((0,), dtypes.int32, device=mask.device)
+        return zeros((0,), values.dtype, device=mask.device)
     counts = cumsum(mask)
     count = int(counts[-1]) if count is None else count
+    found = zeros((count,), values.dtype, device=mask.device)
+    if not count:
+        return found
     target = where(mask, counts - 1, count)  # out of range, where nothing is written
-    places = zeros((count,), dtypes.int32, device=mask.device)
-    number = arange(mask.size, device=mask.device)
-    return scatter(places, (0,), (target,), 0, number, unique=True, op="") if count else places
+    return scattered(found, (0,), (target,), 0, values, "set", unique=True, op="")
 
 
 def nonzero(a: Operand) -> tuple[Tensor, ...]:

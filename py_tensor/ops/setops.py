@@ -24,7 +24,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import compress, flatnonzero, scatter
+from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
 from py_tensor.ops.searching import isin
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import Shape, normalize_axis
@@ -144,17 +144,24 @@ def _counted(
     if span > most(2 * x.size, 2**16):
         return None
     narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
-    at = converted(narrow - bounds[0], dtypes.int32)
+
+    def bins() -> Tensor:  # a tensor that is held would be stored
+        return converted(narrow - bounds[0], dtypes.int32)
+
     none = zeros(span, dtypes.int32, device=x.device)
-    counts = scatter(none, (0,), (at,), 0, 1, "add", op="")
-    places = flatnonzero(counts)
-    found = [converted(converted(places, narrow.dtype) + bounds[0], x.dtype)]
+    mode = "add" if has_counts else "set"  # where only whether one occurs is asked, all write 1
+    counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=not has_counts, op="")
+    occurs = counts > 0
+    has_places = has_index or has_counts
+    places = flatnonzero(occurs) if has_places else arange(span, device=x.device)
+    values = converted(converted(places, narrow.dtype) + bounds[0], x.dtype)
+    found = [values if has_places else values_where(occurs, values)]
     if has_index:
         after = full(span, x.size, dtypes.int32, device=x.device)
         number = arange(x.size, device=x.device)
-        found.append(take(scatter(after, (0,), (at,), 0, number, "min", op=""), places))
+        found.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), places))
     if has_inverse:
-        inverse = gather_nd(cumsum(counts > 0) - 1, (0,), (at,), 0, op="")
+        inverse = gather_nd(cumsum(occurs) - 1, (0,), (bins(),), 0, op="")
         found.append(reshape(inverse, shape))
     if has_counts:
         found.append(take(counts, places))

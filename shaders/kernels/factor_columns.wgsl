@@ -1,0 +1,80 @@
+// A panel of columns of Cholesky decompositions. Each workgroup factors the block on the diagonal, and `SIDES` rows
+// below it along with that; the first of a matrix stores the block. An invocation holds `EACH` elements of one column. In
+// a step the invocations of a column show it to the others, which subtract its products from theirs; columns are
+// divided by the roots of their diagonal elements at the end.
+
+// <interface>
+const WORKGROUP = 256u;
+const PANEL = 32u;
+const EACH = 8u;
+alias Number = f32;
+fn minus_product(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }
+fn conjugate(x: Number) -> Number { return x; }
+fn times(a: Number, b: f32) -> Number { return a * b; }
+fn divided_by_real(a: Number, b: f32) -> Number { return divide_f32(a, b); }
+fn real_part(x: Number) -> f32 { return x; }
+fn real(x: f32) -> Number { return x; }
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1: array<f32>;
+@group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
+// </interface>
+
+const ABREAST = WORKGROUP / PANEL;  // rows that are loaded at a time
+const ROWS = ABREAST * EACH;
+const SIDES = ROWS - PANEL;
+var<workgroup> shown: array<Number, 2u * ROWS>;  // the columns of this step and of the next
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) invocation: u32,
+) {
+  let block = group.y * groups.x + group.x + params[0].x;
+  let length = params[0].w;
+  let start = params[1].x;
+  let width = params[1].y;
+  let below = length - start - width;
+  let strips = max((below + SIDES - 1u) / SIDES, 1u);
+  let matrix = block / strips;
+  if (matrix >= params[0].y) { return; }
+  let first = block % strips * SIDES;
+  let column = invocation % PANEL;
+  let row = invocation / PANEL;
+  let base = matrix * params[0].z + start * (length + 1u) + column;
+  // The rows of the block come first, and then the others.
+  let others = base + (width + first) * length - PANEL * length;
+  let end = PANEL + min(SIDES, below - first);
+  // <load>
+  var x0 = Number();
+  let at0 = select(others, base, row < PANEL) + row * length;
+  let is_own0 = column < width && select(row < end, row < width, row < PANEL);
+  if (is_own0) { x0 = b0[at0]; }
+  // </load>
+  var pivot = 0.0;  // of this column
+  for (var j = 0u; j < width; j++) {
+    let turn = j % 2u * ROWS;
+    if (column == j) {
+      // <show>
+      shown[turn + row] = x0;
+      // </show>
+    }
+    workgroupBarrier();
+    let square = real_part(shown[turn + j]);
+    if (column == j) { pivot = square; }
+    if (column > j) {
+      let scale = select(f32_nan(), inverseSqrt(square), square > 0.0);
+      let factor = times(times(conjugate(shown[turn + column]), scale), scale);
+      // <step>
+      x0 = minus_product(x0, shown[turn + row], factor);
+      // </step>
+    }
+  }
+  let root = sqrt_f32(pivot);
+  // <finish>
+  if (is_own0 && (row >= PANEL || first == 0u)) {
+    if (row == column) { x0 = real(root); } else { x0 = divided_by_real(x0, root); }
+    b1[at0] = x0;
+  }
+  // </finish>
+}
