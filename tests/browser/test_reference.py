@@ -155,6 +155,17 @@ class TestPage:
                 ": there is no automatic differentiation yet."
             )
 
+    def test_a_search_in_vain_leaves_no_entry(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference/softmax").page
+        heading, search = page.locator(".entry-page h2"), page.get_by_role("searchbox")
+        search.fill("exp")
+        expect(heading).to_have_text("softmax")
+        search.fill("no such words")
+        expect(heading).to_have_text("Search: no such words")
+        expect(page.locator(".entry-page p")).to_have_text("No matches.")
+        search.fill("")
+        expect(heading).to_have_text("softmax")
+
     def test_run_an_example(self, fresh_page: Callable[..., AppPage]) -> None:
         page = fresh_page(path="#reference/matmul").page
         expect(page.locator(".facts")).to_contain_text("derivative")

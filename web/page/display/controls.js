@@ -151,7 +151,7 @@ export class ControlsPanel {
       onDisplay: (number, bundle) => displays.around(() => this.output.append(displays.create(number, bundle))),
     });
     if (!hasBegun) this.waiting.delete(target);
-    if (!hasBegun || !this.isLive) return;
+    if (!this.isLive) return;
     displays.around(() => {
       if (printed) printed.draw();
       else if (outcome.ok) this.closePrinted();
